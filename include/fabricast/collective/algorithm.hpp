@@ -1,0 +1,30 @@
+// A collective algorithm: a descriptor of pure functions, one file under models/collective and one line in
+// algorithms.inc. No event loop and no state: an algorithm only says what is sent.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "fabricast/collective/schedule.hpp"
+
+namespace fabricast {
+
+struct CollectiveAlgorithm {
+  Algorithm algorithm = Algorithm::ring;
+  std::string_view name;
+  std::string_view summary;
+  std::string_view source;
+  bool (*supports)(CollectiveOp) = nullptr;
+  Stream (*stream)(const Communicator&, const Plan&, int channel) = nullptr;
+  /// Connections over the network, a tree's upward edges first, then the downward ones.
+  void (*network_edges)(const Communicator&, const Plan&, int channel, std::vector<NetworkEdge>& edges) = nullptr;
+  /// What node `node` of the job does inside on this channel.
+  void (*node_transfers)(const Communicator&, const Plan&, int channel, std::uint32_t node,
+                         std::vector<NodeTransfer>& transfers) = nullptr;
+  std::unique_ptr<ChannelProgram> (*program)(const Communicator&, const Plan&, int channel) = nullptr;
+};
+
+std::span<const CollectiveAlgorithm> collective_algorithms();
+const CollectiveAlgorithm* find_by_algorithm(Algorithm algorithm);
+
+}  // namespace fabricast

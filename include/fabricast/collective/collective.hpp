@@ -1,0 +1,43 @@
+// Words of the trade: operations, algorithms, and how nccl-tests counts their bytes and bandwidth.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include "fabricast/core/enum_names.hpp"
+#include "fabricast/core/units.hpp"
+#include "fabricast/hardware/hardware.hpp"  // Protocol
+
+namespace fabricast {
+
+/// The first five in NCCL's order.
+enum class CollectiveOp { broadcast, reduce, all_gather, reduce_scatter, all_reduce, alltoall, sendrecv };
+template <>
+struct EnumNames<CollectiveOp> {
+  static constexpr std::array<std::string_view, 7> names{"broadcast",  "reduce",   "all_gather", "reduce_scatter",
+                                                         "all_reduce", "alltoall", "sendrecv"};
+};
+
+/// NCCL's algorithms in its order.
+enum class Algorithm { tree, ring, collnetdirect, collnetchain, nvls, nvlstree, pat };
+template <>
+struct EnumNames<Algorithm> {
+  static constexpr std::array<std::string_view, 7> names{"tree",     "ring", "collnetdirect", "collnetchain", "nvls",
+                                                         "nvlstree", "pat"};
+};
+constexpr std::size_t algorithm_count = 7;
+
+/// busbw / algbw as nccl-tests defines it [nccl-tests-performance]. \pre ranks >= 1
+constexpr double bus_factor(CollectiveOp op, std::int64_t ranks) {
+  const double n = static_cast<double>(ranks);
+  switch (op) {
+    case CollectiveOp::all_reduce: return 2 * (n - 1) / n;
+    case CollectiveOp::all_gather:
+    case CollectiveOp::reduce_scatter:
+    case CollectiveOp::alltoall: return (n - 1) / n;
+    default: return 1;
+  }
+}
+
+}  // namespace fabricast

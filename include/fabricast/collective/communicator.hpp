@@ -1,0 +1,78 @@
+// The ranks of a job as NCCL sees them, and the plan of one call: what a schedule is made from.
+//
+// A NCCL node is what shares NVLink: a host, or a whole NVLink domain. Rank r is GPU r % gpus of NCCL node r / gpus;
+// node i of the job sits on node `placement[i]` of the fabric. Both structs are plain values; the planner fills them.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <vector>
+
+#include "fabricast/collective/collective.hpp"
+#include "fabricast/hardware/node.hpp"
+
+namespace fabricast {
+
+struct NcclVersion {
+  int major = 2, minor = 28, patch = 0;
+  friend auto operator<=>(const NcclVersion&, const NcclVersion&) = default;
+};
+
+/// How a tree's network edges are spread over the GPUs of a node [NCCL-search].
+enum class TreePattern { balanced = 1, split = 2, tree = 3 };
+
+/// One channel inside a node: the chain of GPUs from the NIC it enters by to the NIC it leaves by.
+struct ChannelShape {
+  std::vector<int> gpus;
+  int nic_in = -1, nic_out = -1;  ///< -1 on a single node
+};
+
+struct Communicator {
+  Node node;
+  std::vector<std::uint32_t> placement;
+  std::vector<ChannelShape> rings, trees;  ///< what the search found; channels repeat them in turn
+  int cross_nic = 0;                       ///< 2: rings come in pairs that swap at every second node [NCCL-search]
+  TreePattern tree_pattern = TreePattern::balanced;
+  int channels = 1;  ///< most that a call may use
+  bool gdr = true;
+  int qps_per_connection = 1;
+  bool split_data_on_qps = false;
+  NcclVersion version;
+
+  std::int64_t nodes() const { return static_cast<std::int64_t>(placement.size()); }
+  int gpus() const { return node.spec.gpus; }
+  std::int64_t ranks() const { return nodes() * gpus(); }
+  const ChannelShape& ring_shape(int channel) const { return rings[static_cast<std::size_t>(channel) % rings.size()]; }
+  const ChannelShape& tree_shape(int channel) const { return trees[static_cast<std::size_t>(channel) % trees.size()]; }
+  /// Which of the two trees a channel uses: copies of the search's channels alternate by whole sets [NCCL-connect].
+  int tree_index(int channel) const { return channel / static_cast<int>(trees.size()) % 2; }
+};
+
+/// An algorithm and protocol with NCCL's estimate of its time.
+struct Candidate {
+  Algorithm algorithm = Algorithm::ring;
+  Protocol protocol = Protocol::simple;
+  double estimate_us = 0;
+};
+
+struct Plan {
+  CollectiveOp op = CollectiveOp::all_reduce;
+  std::int64_t bytes = 0;  ///< as nccl-tests counts them
+  Algorithm algorithm = Algorithm::ring;
+  Protocol protocol = Protocol::simple;
+  int channels = 1;  ///< used
+  int threads = 512;
+  std::int64_t chunk = 0;    ///< most payload a rank hands on in one step
+  int slices_per_chunk = 1;  ///< pipelined pieces of a chunk
+  std::int64_t least_slice = 0;
+  int slots = 8;  ///< slices in flight between two ranks
+  /// Payload of each channel: of the whole buffer for all_reduce, broadcast and reduce; of one rank's part for
+  /// all_gather and reduce_scatter.
+  std::vector<std::int64_t> shares;
+  std::vector<std::int64_t> offsets;  ///< where each channel's share starts
+  std::vector<Candidate> candidates;  ///< all usable ones, NCCL's first choice first
+  /// Whether NCCL would run candidates.front() instead, for which there is no schedule yet.
+  bool stands_in = false;
+};
+
+}  // namespace fabricast

@@ -1,0 +1,22 @@
+// NCCL's double binary tree over nodes [Sanders2009] [NCCL-trees]: two trees such that a node that is inside one is a
+// leaf of the other, so that together they load every NIC alike.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+namespace fabricast {
+
+struct TreePlace {
+  std::int64_t parent = -1;
+  int child_type = 0;  ///< which child of its parent it is: 0 if its number is the smaller one
+  std::array<std::int64_t, 2> children{-1, -1};  ///< by type
+};
+
+/// Place of `node` in tree `index` (0 or 1) of `nodes` nodes. \pre 0 <= node < nodes
+TreePlace double_tree(std::int64_t nodes, std::int64_t node, int index);
+
+/// Depth of the tree in edges.
+int tree_depth(std::int64_t nodes);
+
+}  // namespace fabricast

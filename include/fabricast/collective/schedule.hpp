@@ -1,0 +1,97 @@
+// Schedules: what is sent, in two views of one object.
+//
+// NCCL runs a collective as channels. On a channel every rank has one or two *workers* (a tree has one that reduces
+// upwards and one that broadcasts downwards); a worker does its steps in order, and neighbours stream slices to each
+// other through a few slots.
+//
+// Transfer view (ChannelProgram): the steps of every worker, computed when asked for and never stored. It is executed
+// slice by slice by the chunk engine, and symbolically by the proof that every rank ends with every contribution
+// exactly once (prove.hpp).
+//
+// Stream view (Stream): the same channel as persistent edges: how many loops, steps and slices of which size, and
+// which dependency pattern. Its size does not depend on the number of slices; symmetric nodes are folded. It is what
+// the flow engine times.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "fabricast/collective/communicator.hpp"
+#include "fabricast/core/id.hpp"
+
+namespace fabricast {
+
+/// Bytes [begin, begin + size) of the buffer that the operation counts.
+struct ByteRange {
+  std::int64_t begin = 0, size = 0;
+};
+
+/// One step of a worker: receive from `from` (all of them), combine with its own data, send to `to`.
+struct Step {
+  ByteRange range;
+  std::array<std::int32_t, 4> from{-1, -1, -1, -1};  ///< workers; -1: none
+  std::array<std::int32_t, 4> to{-1, -1, -1, -1};
+  bool own = false;     ///< the worker's own contribution takes part
+  bool result = false;  ///< what it then holds is the final value of the range: it is kept
+  int slice = 0;        ///< which slice of its chunk
+};
+
+/// Transfer view of one channel. Messages between two workers arrive in the order they were sent.
+class ChannelProgram {
+ public:
+  virtual ~ChannelProgram() = default;
+  virtual std::int32_t workers() const = 0;
+  virtual Rank rank_of(std::int32_t worker) const = 0;
+  virtual std::int64_t steps(std::int32_t worker) const = 0;
+  virtual Step step(std::int32_t worker, std::int64_t index) const = 0;
+};
+
+/// How the steps of a channel depend on each other.
+enum class StreamPattern {
+  ring,   ///< step s of a rank forwards what its neighbour sent in step s - 1; all ranks are alike
+  chain,  ///< a pipeline from the first rank to the last
+  tree    ///< a pipeline up a tree of nodes and down again
+};
+
+/// Stream view of one channel.
+struct Stream {
+  StreamPattern pattern = StreamPattern::ring;
+  std::int64_t loops = 0;     ///< whole loops over the chunk
+  std::int64_t sends = 1;     ///< sending steps of a rank per loop
+  bool last_receive = false;  ///< a receive-only step ends each loop
+  int slices = 1;             ///< slices of a step in a whole loop
+  std::int64_t slice = 0;     ///< their payload
+  int tail_slices = 0;        ///< of the last, shorter loop; 0: there is none
+  std::int64_t tail_slice = 0;
+  int slots = 8;
+};
+
+/// A connection over the network, by NCCL node of the job and NIC.
+struct NetworkEdge {
+  std::uint32_t from = 0, to = 0;  ///< nodes of the job
+  std::uint16_t from_nic = 0, to_nic = 0;
+};
+
+/// Transfers inside one node on one channel; all nodes of a role are alike. `-1` for a GPU or NIC: not involved.
+struct NodeTransfer {
+  enum class Kind : std::uint8_t { gpu_to_gpu, gpu_to_nic, nic_to_gpu } kind = Kind::gpu_to_gpu;
+  int from = 0, to = 0;
+};
+
+/// The slices of a chunk: how many are not empty, and the payload of one.
+struct SliceSize {
+  int count = 1;
+  std::int64_t size = 0;
+};
+SliceSize slice_chunk(const Plan& plan, std::int64_t chunk);
+
+/// Loops over a share when one loop moves `parts` chunks: whole loops, and the chunk of a last shorter one (0: none).
+struct Loops {
+  std::int64_t whole = 0;
+  std::int64_t tail_chunk = 0;
+};
+Loops cut_loops(const Plan& plan, std::int64_t share, std::int64_t parts);
+
+}  // namespace fabricast

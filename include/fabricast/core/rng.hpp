@@ -1,0 +1,63 @@
+// Portable seeded random numbers: the same bytes on every platform and standard library.
+//
+// Generator: xoshiro256** [Blackman2021], seeded by splitmix64 [Steele2014]. Only integer arithmetic
+// decides; std:: distributions are not used, since their results are not specified.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace fabricast {
+
+/// The 64-bit finalizer of splitmix64 [Steele2014].
+constexpr std::uint64_t mix64(std::uint64_t x) {
+  x += 0x9e3779b97f4a7c15ULL;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
+  return x ^ (x >> 31);
+}
+
+class Rng {
+ public:
+  explicit constexpr Rng(std::uint64_t seed) {
+    for (std::uint64_t& word : state_) word = seed = mix64(seed);
+  }
+
+  constexpr std::uint64_t next() {
+    const std::uint64_t result = std::rotl(state_[1] * 5, 7) * 9;
+    const std::uint64_t t = state_[1] << 17;
+    state_[2] ^= state_[0];
+    state_[3] ^= state_[1];
+    state_[1] ^= state_[2];
+    state_[0] ^= state_[3];
+    state_[2] ^= t;
+    state_[3] = std::rotl(state_[3], 45);
+    return result;
+  }
+
+  /// Uniform in [0, bound), unbiased by rejection; \pre bound > 0.
+  constexpr std::uint64_t below(std::uint64_t bound) {
+    const std::uint64_t limit = bound * (UINT64_MAX / bound);
+    std::uint64_t x = next();
+    while (x >= limit) x = next();
+    return x % bound;
+  }
+
+  /// Uniform in [0, 1), 53 bits.
+  constexpr double uniform() { return static_cast<double>(next() >> 11) * 0x1.0p-53; }
+  constexpr double uniform(double low, double high) { return low + (high - low) * uniform(); }
+
+ private:
+  std::array<std::uint64_t, 4> state_{};
+};
+
+/// Fisher-Yates.
+template <class T>
+void shuffle(std::vector<T>& items, Rng& rng) {
+  for (std::size_t i = items.size(); i > 1; --i) std::swap(items[i - 1], items[rng.below(i)]);
+}
+
+}  // namespace fabricast

@@ -1,0 +1,131 @@
+// Hardware: kinds of GPUs, links and networks as data, and the model of one node built from them.
+//
+// Every number of models/hardware/data/*.json is a Parameter with interval and source. Numbers belong to what they
+// describe, and are shared by all that have it: latencies of NCCL's protocols to the GPU architecture, link rates to
+// the link's generation, message costs to the kind of network. So a system never seen still gets a forecast, and a
+// fit moves few numbers.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "fabricast/core/fields.hpp"
+#include "fabricast/fabric/node_graph.hpp"
+#include "fabricast/hardware/parameter.hpp"
+
+namespace fabricast {
+
+/// NCCL's protocols, in its order; also the index into the per-protocol arrays.
+enum class Protocol { ll, ll128, simple };
+template <>
+struct EnumNames<Protocol> {
+  static constexpr std::array<std::string_view, 3> names{"ll", "ll128", "simple"};
+};
+template <class T>
+using PerProtocol = std::array<T, 3>;
+
+/// The GPU side of NCCL's protocols, by GPU generation.
+struct Architecture {
+  std::string summary;
+  Parameter launch;             ///< fixed time of one collective call, launch to launch
+  Parameter issue_gap;          ///< shortest time between two calls when they overlap
+  Parameter issue_per_gpu;      ///< host time per GPU when one thread drives several
+  Parameter slice;              ///< synchronization of one slice at a GPU
+  Parameter ll_burst;           ///< added to an LL step as soon as a second warp takes part
+  PerProtocol<Parameter> hop;   ///< store by one GPU to use by the next, over NVLink
+  PerProtocol<Parameter> rate;  ///< payload that one channel copies or reduces
+};
+std::vector<ParameterRef> parameters(Architecture& architecture);
+
+/// How two GPUs exchange data over PCIe.
+struct PciePath {
+  std::string summary;
+  PerProtocol<Parameter> hop;
+  Parameter efficiency;  ///< share of the PCIe payload rate
+};
+std::vector<ParameterRef> parameters(PciePath& path);
+
+/// NIC, proxy thread and transport of one kind of network.
+struct Network {
+  std::string summary;
+  Parameter nic_efficiency;     ///< share of the link's payload rate that a NIC reaches
+  PerProtocol<Parameter> hop;   ///< data ready at one GPU's buffer to use by the GPU beyond the wire, fabric excluded
+  Parameter tree_factor;        ///< the same hop in a tree, relative to a ring
+  Parameter message;            ///< proxy thread's visit of one message
+  Parameter ll_rate;            ///< at which a proxy thread checks the flags of LL lines (payload)
+  Parameter start;              ///< added once per call that uses the network
+  Parameter staged_hop;         ///< added to a hop without GPUDirect RDMA
+  Parameter staged_efficiency;  ///< NIC efficiency without GPUDirect RDMA, relative
+  Parameter message_threshold;  ///< messages above it take a rendezvous
+  Parameter rendezvous;         ///< time of a rendezvous
+};
+std::vector<ParameterRef> parameters(Network& network);
+
+/// Numbers of NCCL itself and of what times it.
+struct Software {
+  Parameter channel_launch_old;  ///< per channel and call, NCCL before 2.9
+  Parameter channel_launch;
+  Parameter last_receive;  ///< cost of a receive-only step relative to one that also sends
+  Parameter pytorch;       ///< least time of a call timed through PyTorch
+  Parameter host_timed;    ///< added when every call is timed and synchronized by the host
+};
+std::vector<ParameterRef> parameters(Software& software);
+
+struct LinkType {
+  LinkKind kind = LinkKind::infiniband;
+  std::string generation;
+  BytesPerSecond rate;   ///< line rate, one direction
+  Parameter efficiency;  ///< payload share of the line rate
+  Parameter latency;     ///< of the device entered
+  std::string source;
+};
+
+struct GpuKind {
+  std::string name, summary, architecture, source;
+  int compute_capability = 0;
+  std::string cpu;        ///< intel, amd or arm: what it is usually sold with
+  std::string intranode;  ///< default of node.intranode
+  int gpus = 8;           ///< default of node.gpus
+  std::string nvlink;     ///< link type, empty if none
+  int nvlinks = 0;
+  std::string pcie, c2c;
+  bool peer_to_peer = true;  ///< whether the driver lets GPUs write to each other over PCIe
+  int pcie_switches = 0;
+  BytesPerSecond nic_rate;
+  int nvlink_domain = 1;  ///< hosts that usually share one NVLink domain
+};
+
+/// A node that can be named in `node.profile`.
+struct NodePreset {
+  std::string name, summary, gpu, intranode;
+  int gpus = 8, nics = 8;
+  BytesPerSecond nic_rate;
+  LinkKind nic_link = LinkKind::infiniband;
+};
+
+struct Hardware {
+  std::map<std::string, Architecture, std::less<>> architectures;
+  std::map<std::string, PciePath, std::less<>> pcie_paths;
+  std::map<std::string, Network, std::less<>> networks;
+  std::map<std::string, LinkType, std::less<>> links;
+  std::map<std::string, GpuKind, std::less<>> gpus;
+  std::map<std::string, NodePreset, std::less<>> nodes;
+  Software software;
+
+  /// The parameter called e.g. `architectures.hopper.hop_ll`, or null.
+  Parameter* find(std::string_view path);
+  /// All parameters with their paths, sorted.
+  std::vector<std::pair<std::string, ParameterRef>> all_parameters();
+  /// The link type of that kind whose rate is nearest.
+  const LinkType& link_type(LinkKind kind, BytesPerSecond rate) const;
+};
+
+/// The data compiled into the binary; parsed once.
+const Hardware& shipped_hardware();
+/// Lays the parameters of a profile file (JSON, same shape as the data files) over `hardware`.
+/// \throws UserError with file, line and the parameter at fault.
+void overlay_profile(Hardware& hardware, const std::string& text, const std::string& file);
+
+}  // namespace fabricast

@@ -1,0 +1,77 @@
+// One node: what the scenario says of it, and the model built from that and the hardware data.
+#pragma once
+
+#include "fabricast/hardware/hardware.hpp"
+
+namespace fabricast {
+
+enum class Intranode { nvswitch, nvlink_mesh, pcie, none };
+template <>
+struct EnumNames<Intranode> {
+  static constexpr std::array<std::string_view, 4> names{"nvswitch", "nvlink_mesh", "pcie", "none"};
+};
+enum class CpuVendor { intel, amd, arm };
+template <>
+struct EnumNames<CpuVendor> {
+  static constexpr std::array<std::string_view, 3> names{"intel", "amd", "arm"};
+};
+/// GPUDirect RDMA: decided by NCCL's rule from the distance of GPU and NIC, or given.
+enum class Gdr { automatic, on, off };
+template <>
+struct EnumNames<Gdr> {
+  static constexpr std::array<std::string_view, 3> names{"auto", "true", "false"};
+};
+/// Whether GPUs use the NICs of their own CPU socket, or by a wrong binding those of the other.
+enum class NicNuma { local, remote };
+template <>
+struct EnumNames<NicNuma> {
+  static constexpr std::array<std::string_view, 2> names{"local", "remote"};
+};
+
+struct NicSpec {
+  int count = 0;
+  BytesPerSecond rate{50e9};
+  LinkKind link = LinkKind::infiniband;
+  NicNuma numa = NicNuma::local;
+};
+
+struct NodeSpec {
+  std::string profile;
+  std::string gpu = "h100-sxm";
+  int gpus = 8;
+  Intranode intranode = Intranode::nvswitch;
+  NicSpec nics;
+  Gdr gdr = Gdr::automatic;
+  CpuVendor cpu = CpuVendor::intel;
+  int sockets = 2;
+  int pcie_switches = 0;
+};
+void visit_fields(FieldVisitor& visit, NicSpec& spec);
+void visit_fields(FieldVisitor& visit, NodeSpec& spec);
+
+/// Defaults of every field given the GPU kind and, if not empty, a preset.
+/// \throws UserError (path node.gpu or node.profile) if the name is unknown.
+NodeSpec default_node(const Hardware& hardware, std::string_view gpu, std::string_view preset);
+
+/// A node with all its numbers resolved; a plain value.
+struct Node {
+  NodeSpec spec;
+  GpuKind gpu;
+  Architecture architecture;
+  PciePath pcie_path;
+  Network network;
+  Software software;
+  NodeGraph graph;
+  int nics = 0;                  ///< as NCCL sees them: ports of one card, and EFA rails of one GPU, are one
+  BytesPerSecond nic_line_rate;  ///< of such a NIC
+  double header_efficiency = 1;
+  bool nvlink = false;        ///< GPUs exchange data over NVLink
+  bool peer_to_peer = false;  ///< over PCIe: directly, not through host memory
+
+  /// Rate of a NIC on the wire for payload.
+  BytesPerSecond nic_rate(bool gdr) const;
+};
+
+Node build_node(const NodeSpec& spec, const Hardware& hardware);
+
+}  // namespace fabricast

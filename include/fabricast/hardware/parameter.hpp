@@ -1,0 +1,29 @@
+// A number that describes hardware: a value, the interval in which it is believed to lie, and where it comes from.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "fabricast/core/units.hpp"
+
+namespace fabricast {
+
+struct Parameter {
+  double value = 0;  ///< in the unit that the list of parameters states
+  double low = 0, high = 0;
+  std::string source;  ///< key of docs/references.md with a remark, or `guess`
+
+  Seconds us() const { return {value * 1e-6}; }
+  BytesPerSecond gbps() const { return {value * 1e9}; }  ///< unit GB/s
+};
+
+/// One line of a parameter list: for reading, writing, describing and fitting.
+struct ParameterRef {
+  std::string_view name;
+  std::string_view unit;  ///< "us", "GB/s", "KiB" or "" for a ratio
+  std::string_view doc;
+  Parameter* parameter;
+};
+
+}  // namespace fabricast

@@ -1,0 +1,30 @@
+// The planner: what NCCL would run for a call, on a node, a cluster and an environment.
+#pragma once
+
+#include "fabricast/planner/cost_model.hpp"
+
+namespace fabricast {
+
+/// Everything a plan depends on, resolved once per communicator. A plain value.
+struct Planner {
+  Communicator comm;
+  NcclSettings settings;
+  SearchGraphs graphs;
+  CostTable costs;
+};
+
+/// \param placement fabric node of each NCCL node of the job
+/// \throws UserError if the cluster has fewer than two ranks, or several nodes and no NIC.
+Planner make_planner(Node node, std::vector<std::uint32_t> placement, NcclSettings settings);
+
+/// Whether there is a schedule.
+bool is_simulated(Algorithm algorithm, CollectiveOp op);
+
+/// NCCL's plan. Where NCCL would choose an algorithm without schedule, the best of the others stands in.
+/// \throws UserError if no algorithm serves the operation.
+Plan plan_collective(const Planner& planner, CollectiveOp op, std::int64_t bytes);
+/// The plan for a given algorithm and protocol, whatever NCCL would choose.
+Plan plan_collective(const Planner& planner, CollectiveOp op, std::int64_t bytes, Algorithm algorithm,
+                     Protocol protocol);
+
+}  // namespace fabricast

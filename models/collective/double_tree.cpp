@@ -1,0 +1,70 @@
+#include "fabricast/collective/double_tree.hpp"
+
+#include <bit>
+
+namespace fabricast {
+
+namespace {
+
+/// The first tree: bit b is the lowest set bit of a node; the parent has bit 2b set instead [NCCL-trees-4.1].
+TreePlace binary_tree(std::int64_t nodes, std::int64_t node) {
+  TreePlace place;
+  if (node == 0) {
+    // The root's only child is the largest power of two below the number of nodes.
+    if (nodes > 1) place.children[1] = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(nodes - 1)));
+    return place;
+  }
+  const std::int64_t bit = node & -node;
+  std::int64_t up = (node ^ bit) | (bit << 1);
+  if (up >= nodes) up = node ^ bit;
+  place.parent = up;
+  place.child_type = node < up ? 0 : 1;
+  std::int64_t low = bit >> 1;
+  if (low > 0) {
+    place.children[0] = node - low;
+    std::int64_t right = node + low;
+    while (right >= nodes && low > 0) low >>= 1, right = node + low;
+    if (low > 0) place.children[1] = right;
+  }
+  return place;
+}
+
+template <class Map>
+TreePlace renumber(TreePlace place, Map map) {
+  if (place.parent >= 0) place.parent = map(place.parent);
+  for (std::int64_t& child : place.children)
+    if (child >= 0) child = map(child);
+  return place;
+}
+
+}  // namespace
+
+TreePlace double_tree(std::int64_t nodes, std::int64_t node, int index) {
+  if (index == 0 || nodes < 2) return binary_tree(nodes, node);
+  // The second tree mirrors the first for an even number of nodes and shifts it by one for an odd number. A child's
+  // type is that of the first tree.
+  if (nodes % 2 == 0) {
+    const auto mirror = [&](std::int64_t x) { return nodes - 1 - x; };
+    return renumber(binary_tree(nodes, mirror(node)), mirror);
+  }
+  const auto shift = [&](std::int64_t x) { return (x + 1) % nodes; };
+  return renumber(binary_tree(nodes, (node - 1 + nodes) % nodes), shift);
+}
+
+int tree_depth(std::int64_t nodes) {
+  int deepest = 0;
+  // The deepest leaf hangs below the largest power of two.
+  for (std::int64_t node = nodes - 1; node >= 0 && node >= nodes - 2; --node) {
+    int depth = 0;
+    for (std::int64_t at = node; at > 0; at = binary_tree(nodes, at).parent) ++depth;
+    deepest = depth > deepest ? depth : deepest;
+  }
+  if (nodes > 2) {
+    int depth = 0;
+    for (std::int64_t at = 1; at > 0; at = binary_tree(nodes, at).parent) ++depth;
+    deepest = depth > deepest ? depth : deepest;
+  }
+  return deepest;
+}
+
+}  // namespace fabricast

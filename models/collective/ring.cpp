@@ -1,0 +1,205 @@
+// Rings: all_reduce, all_gather and reduce_scatter around one ring per channel; broadcast and reduce along it.
+//
+// all_reduce is a reduce-scatter followed by an all-gather: every rank sends 2(n-1)/n of the buffer, the least any
+// all-reduce can [Patarasuk2009]; the price is 2(n-1) dependent steps, so small messages want a tree. Rings visit node
+// after node, so each node has one connection in and one out per channel, and equal NICs meet [NCCL-connect].
+#include <algorithm>
+
+#include "fabricast/collective/algorithm.hpp"
+#include "fabricast/core/error.hpp"
+
+namespace fabricast {
+
+namespace {
+
+bool supports(CollectiveOp op) { return op <= CollectiveOp::all_reduce; }
+
+bool is_chain(CollectiveOp op) { return op == CollectiveOp::broadcast || op == CollectiveOp::reduce; }
+
+/// Chunks that one loop of a channel moves, counted in what `shares` counts.
+std::int64_t parts_per_loop(CollectiveOp op, std::int64_t ranks) { return op == CollectiveOp::all_reduce ? ranks : 1; }
+
+Stream stream(const Communicator& comm, const Plan& plan, int channel) {
+  const std::int64_t n = comm.ranks();
+  Stream s;
+  s.pattern = is_chain(plan.op) ? StreamPattern::chain : StreamPattern::ring;
+  s.sends = is_chain(plan.op) ? 1 : plan.op == CollectiveOp::all_reduce ? 2 * (n - 1) : n - 1;
+  s.last_receive = !is_chain(plan.op);
+  s.slots = plan.slots;
+  const Loops loops = cut_loops(plan, plan.shares[static_cast<std::size_t>(channel)], parts_per_loop(plan.op, n));
+  const SliceSize whole = slice_chunk(plan, plan.chunk);
+  s.loops = loops.whole, s.slices = whole.count, s.slice = whole.size;
+  if (loops.tail_chunk > 0) {
+    const SliceSize tail = slice_chunk(plan, loops.tail_chunk);
+    s.tail_slices = tail.count, s.tail_slice = tail.size;
+  }
+  return s;
+}
+
+/// Connects odd nodes as the search left them: with crossNic 2 the two rings of a pair swap at every second node, so
+/// that a connection joins equal NICs [NCCL-search].
+const ChannelShape& shape_at(const Communicator& comm, int channel, std::int64_t node) {
+  if (comm.cross_nic == 2 && node % 2 == 1 && comm.rings.size() % 2 == 0) channel ^= 1;
+  return comm.ring_shape(channel);
+}
+
+void network_edges(const Communicator& comm, const Plan&, int channel, std::vector<NetworkEdge>& edges) {
+  edges.clear();
+  const auto nodes = static_cast<std::uint32_t>(comm.nodes());
+  if (nodes < 2) return;
+  edges.reserve(nodes);
+  for (std::uint32_t i = 0; i < nodes; ++i) {
+    const std::uint32_t next = i + 1 == nodes ? 0 : i + 1;
+    edges.push_back({i, next, static_cast<std::uint16_t>(shape_at(comm, channel, i).nic_out),
+                     static_cast<std::uint16_t>(shape_at(comm, channel, next).nic_in)});
+  }
+}
+
+void node_transfers(const Communicator& comm, const Plan&, int channel, std::uint32_t node,
+                    std::vector<NodeTransfer>& out) {
+  out.clear();
+  const ChannelShape& shape = shape_at(comm, channel, node);
+  const std::size_t g = shape.gpus.size();
+  if (comm.nodes() > 1) out.push_back({NodeTransfer::Kind::nic_to_gpu, shape.nic_in, shape.gpus.front()});
+  for (std::size_t i = 0; i + 1 < g; ++i)
+    out.push_back({NodeTransfer::Kind::gpu_to_gpu, shape.gpus[i], shape.gpus[i + 1]});
+  if (comm.nodes() > 1)
+    out.push_back({NodeTransfer::Kind::gpu_to_nic, shape.gpus.back(), shape.nic_out});
+  else if (g > 1)
+    out.push_back({NodeTransfer::Kind::gpu_to_gpu, shape.gpus.back(), shape.gpus.front()});
+}
+
+/// Workers are positions on the ring.
+class RingProgram final : public ChannelProgram {
+ public:
+  RingProgram(const Communicator& comm, const Plan& plan, int channel)
+      : comm_(comm),
+        plan_(plan),
+        channel_(channel),
+        n_(comm.ranks()),
+        stream_(stream(comm, plan, channel)),
+        share_(plan.shares[static_cast<std::size_t>(channel)]),
+        offset_(plan.offsets[static_cast<std::size_t>(channel)]) {
+    if (is_chain(plan.op))
+      for (std::int32_t w = 0; w < workers(); ++w)
+        if (position_rank(w) == 0) root_ = w;
+  }
+
+  std::int32_t workers() const override { return static_cast<std::int32_t>(n_); }
+  Rank rank_of(std::int32_t worker) const override { return Rank(static_cast<std::uint32_t>(position_rank(worker))); }
+
+  std::int64_t steps(std::int32_t) const override {
+    const std::int64_t per_loop = is_chain(plan_.op) ? 1 : stream_.sends + 1;
+    return per_loop * (stream_.loops * stream_.slices + stream_.tail_slices);
+  }
+
+  Step step(std::int32_t worker, std::int64_t index) const override {
+    const std::int64_t per_loop = is_chain(plan_.op) ? 1 : stream_.sends + 1;
+    std::int64_t loop = index / (per_loop * stream_.slices);
+    int slices = stream_.slices;
+    std::int64_t chunk = plan_.chunk, slice_size = stream_.slice;
+    std::int64_t within = index;
+    if (loop >= stream_.loops) {
+      loop = stream_.loops, slices = stream_.tail_slices, slice_size = stream_.tail_slice;
+      chunk = cut_loops(plan_, share_, parts_per_loop(plan_.op, n_)).tail_chunk;
+    }
+    within -= loop * per_loop * stream_.slices;
+    const std::int64_t s = within / slices, slice = within % slices;
+    Step step = is_chain(plan_.op) ? chain_step(worker, loop, chunk) : ring_step(worker, loop, s, chunk);
+    // Cut the slice out of the chunk.
+    const std::int64_t begin = std::min(step.range.size, slice * slice_size);
+    step.range = {step.range.begin + begin, std::min(slice_size, step.range.size - begin)};
+    step.slice = static_cast<int>(slice);
+    return step;
+  }
+
+ private:
+  std::int64_t position_rank(std::int32_t position) const {
+    const int g = comm_.gpus();
+    const std::int64_t node = position / g;
+    return node * g + shape_at(comm_, channel_, node).gpus[static_cast<std::size_t>(position % g)];
+  }
+  std::int32_t next(std::int32_t w) const { return w + 1 == workers() ? 0 : w + 1; }
+  std::int32_t previous(std::int32_t w) const { return w == 0 ? workers() - 1 : w - 1; }
+
+  Step chain_step(std::int32_t worker, std::int64_t loop, std::int64_t chunk) const {
+    Step step;
+    step.range = {offset_ + loop * plan_.chunk, std::min(chunk, share_ - loop * plan_.chunk)};
+    const bool broadcast = plan_.op == CollectiveOp::broadcast;
+    // A broadcast starts at the root; a reduce starts after it and ends there.
+    const bool first = broadcast ? worker == root_ : previous(worker) == root_;
+    const bool last = broadcast ? next(worker) == root_ : worker == root_;
+    if (!first) step.from[0] = previous(worker);
+    if (!last) step.to[0] = next(worker);
+    step.own = !broadcast || first;
+    step.result = broadcast || last;
+    return step;
+  }
+
+  Step ring_step(std::int32_t worker, std::int64_t loop, std::int64_t s, std::int64_t chunk) const {
+    Step step;
+    if (s > 0) step.from[0] = previous(worker);
+    if (s < stream_.sends) step.to[0] = next(worker);
+    const auto around = [&](std::int64_t p) { return ((p % n_) + n_) % n_; };
+    switch (plan_.op) {
+      case CollectiveOp::all_reduce: {
+        // At step s position p handles chunk p - s; after n - 1 steps it has met every rank's contribution.
+        const std::int64_t part = around(worker - s), base = loop * plan_.chunk * n_ + part * chunk;
+        step.range = clip(offset_ + base, chunk, offset_ + share_);
+        step.own = s < n_;
+        step.result = s >= n_ - 1;
+        break;
+      }
+      case CollectiveOp::all_gather: {
+        // Position p forwards the block of the rank s places before it.
+        const std::int64_t block = position_rank(static_cast<std::int32_t>(around(worker - s)));
+        step.range = block_range(block, loop, chunk);
+        step.own = s == 0;
+        step.result = true;
+        break;
+      }
+      default: {
+        // reduce_scatter: the block that ends at its owner starts one place after it.
+        const std::int64_t block = position_rank(static_cast<std::int32_t>(around(worker - 1 - s)));
+        step.range = block_range(block, loop, chunk);
+        step.own = true;
+        step.result = s == n_ - 1;
+        break;
+      }
+    }
+    return step;
+  }
+
+  static ByteRange clip(std::int64_t begin, std::int64_t size, std::int64_t end) {
+    begin = std::min(begin, end);
+    return {begin, std::min(size, end - begin)};
+  }
+  /// A chunk of this channel's share of a rank's block.
+  ByteRange block_range(std::int64_t block, std::int64_t loop, std::int64_t chunk) const {
+    const std::int64_t per_rank = plan_.bytes / n_;
+    const std::int64_t begin = block * per_rank + offset_ + loop * plan_.chunk;
+    return clip(begin, chunk, block * per_rank + offset_ + share_);
+  }
+
+  const Communicator& comm_;
+  const Plan& plan_;
+  int channel_;
+  std::int64_t n_;
+  Stream stream_;
+  std::int64_t share_, offset_;
+  std::int32_t root_ = 0;
+};
+
+std::unique_ptr<ChannelProgram> program(const Communicator& comm, const Plan& plan, int channel) {
+  return std::make_unique<RingProgram>(comm, plan, channel);
+}
+
+}  // namespace
+
+CollectiveAlgorithm ring_algorithm() {
+  return {Algorithm::ring,   "ring",         "2(n-1) steps around a ring per channel, least volume",
+          "[Patarasuk2009]", supports,       stream,
+          network_edges,     node_transfers, program};
+}
+
+}  // namespace fabricast

@@ -1,0 +1,159 @@
+// Double binary tree: all_reduce up a tree of nodes and down again, chunk by chunk, both directions at once.
+//
+// Half of the channels use one tree, half the other. Inside a node the GPUs form a chain to the GPU at the NIC. Depth
+// is logarithmic in nodes, so small messages want it; every byte crosses the network twice per node in the worst case,
+// so large ones on many nodes want a ring [Sanders2009].
+#include "fabricast/collective/algorithm.hpp"
+#include "fabricast/collective/double_tree.hpp"
+#include "fabricast/core/error.hpp"
+
+namespace fabricast {
+
+namespace {
+
+bool supports(CollectiveOp op) { return op == CollectiveOp::all_reduce; }
+
+Stream stream(const Communicator&, const Plan& plan, int channel) {
+  Stream s;
+  s.pattern = StreamPattern::tree;
+  s.slots = plan.slots;
+  const Loops loops = cut_loops(plan, plan.shares[static_cast<std::size_t>(channel)], 1);
+  s.loops = loops.whole, s.slices = 1, s.slice = plan.chunk;
+  if (loops.tail_chunk > 0) s.tail_slices = 1, s.tail_slice = loops.tail_chunk;
+  return s;
+}
+
+/// Position in a node's chain where children of a type attach: with the balanced pattern the first child sits at the
+/// second GPU [NCCL-trees-4.3].
+int child_position(const Communicator& comm, int type) {
+  if (comm.gpus() == 1) return 0;
+  switch (comm.tree_pattern) {
+    case TreePattern::balanced: return type == 0 ? 1 : 0;
+    case TreePattern::split: return 1;
+    case TreePattern::tree: return 0;
+  }
+  return 0;
+}
+
+void network_edges(const Communicator& comm, const Plan&, int channel, std::vector<NetworkEdge>& edges) {
+  edges.clear();
+  const std::int64_t nodes = comm.nodes();
+  if (nodes < 2) return;
+  const auto nic = static_cast<std::uint16_t>(comm.tree_shape(channel).nic_in);
+  const int index = comm.tree_index(channel);
+  edges.reserve(static_cast<std::size_t>(2 * (nodes - 1)));
+  for (std::int64_t node = 0; node < nodes; ++node)
+    if (const std::int64_t parent = double_tree(nodes, node, index).parent; parent >= 0)
+      edges.push_back({static_cast<std::uint32_t>(node), static_cast<std::uint32_t>(parent), nic, nic});
+  for (std::size_t i = 0, ups = edges.size(); i < ups; ++i)
+    edges.push_back({edges[i].to, edges[i].from, edges[i].to_nic, edges[i].from_nic});
+}
+
+void node_transfers(const Communicator& comm, const Plan&, int channel, std::uint32_t node,
+                    std::vector<NodeTransfer>& out) {
+  out.clear();
+  const ChannelShape& shape = comm.tree_shape(channel);
+  for (std::size_t i = 0; i + 1 < shape.gpus.size(); ++i) {
+    out.push_back({NodeTransfer::Kind::gpu_to_gpu, shape.gpus[i + 1], shape.gpus[i]});
+    out.push_back({NodeTransfer::Kind::gpu_to_gpu, shape.gpus[i], shape.gpus[i + 1]});
+  }
+  if (comm.nodes() < 2) return;
+  const TreePlace place = double_tree(comm.nodes(), node, comm.tree_index(channel));
+  const auto both_ways = [&](int gpu) {
+    out.push_back({NodeTransfer::Kind::gpu_to_nic, gpu, shape.nic_in});
+    out.push_back({NodeTransfer::Kind::nic_to_gpu, shape.nic_in, gpu});
+  };
+  if (place.parent >= 0) both_ways(shape.gpus.front());
+  for (int type = 0; type < 2; ++type)
+    if (place.children[static_cast<std::size_t>(type)] >= 0)
+      both_ways(shape.gpus[static_cast<std::size_t>(child_position(comm, type))]);
+}
+
+/// Worker 2 * rank reduces upwards, 2 * rank + 1 broadcasts downwards; the root does both in worker 2 * rank.
+class TreeProgram final : public ChannelProgram {
+ public:
+  TreeProgram(const Communicator& comm, const Plan& plan, int channel)
+      : comm_(comm),
+        plan_(plan),
+        channel_(channel),
+        loops_(cut_loops(plan, plan.shares[static_cast<std::size_t>(channel)], 1)),
+        share_(plan.shares[static_cast<std::size_t>(channel)]),
+        offset_(plan.offsets[static_cast<std::size_t>(channel)]) {}
+
+  std::int32_t workers() const override { return static_cast<std::int32_t>(2 * comm_.ranks()); }
+  Rank rank_of(std::int32_t worker) const override { return Rank(static_cast<std::uint32_t>(worker / 2)); }
+  std::int64_t steps(std::int32_t worker) const override {
+    const Place place = place_of(worker / 2);
+    if (worker % 2 == 1 && place.parent < 0) return 0;
+    return loops_.whole + (loops_.tail_chunk > 0 ? 1 : 0);
+  }
+
+  Step step(std::int32_t worker, std::int64_t index) const override {
+    const Place place = place_of(worker / 2);
+    const bool root = place.parent < 0;
+    Step step;
+    const std::int64_t begin = index * plan_.chunk;
+    step.range = {offset_ + begin, std::min(plan_.chunk, share_ - begin)};
+    const bool up = worker % 2 == 0;
+    step.own = up;
+    step.result = !up || root;
+    if (up) {
+      for (std::size_t i = 0; i < place.children.size(); ++i)
+        if (place.children[i] >= 0) step.from[i] = static_cast<std::int32_t>(2 * place.children[i]);
+      if (!root) step.to[0] = static_cast<std::int32_t>(2 * place.parent);
+    } else {
+      const bool from_root = place_of(place.parent).parent < 0;
+      step.from[0] = static_cast<std::int32_t>(2 * place.parent + (from_root ? 0 : 1));
+    }
+    if (!up || root)
+      for (std::size_t i = 0; i < place.children.size(); ++i)
+        if (place.children[i] >= 0) step.to[i] = static_cast<std::int32_t>(2 * place.children[i] + 1);
+    return step;
+  }
+
+ private:
+  struct Place {
+    std::int64_t parent = -1;                          ///< rank
+    std::array<std::int64_t, 3> children{-1, -1, -1};  ///< ranks: the next of the chain, then children over the network
+  };
+
+  Place place_of(std::int64_t rank) const {
+    const int g = comm_.gpus();
+    const std::int64_t node = rank / g;
+    const std::vector<int>& chain = comm_.tree_shape(channel_).gpus;
+    int position = 0;
+    while (chain[static_cast<std::size_t>(position)] != rank % g) ++position;
+    const auto at = [&](std::int64_t n, int p) { return n * g + chain[static_cast<std::size_t>(p)]; };
+    const TreePlace tree = double_tree(comm_.nodes(), node, comm_.tree_index(channel_));
+    Place place;
+    if (position + 1 < g) place.children[0] = at(node, position + 1);
+    for (int type = 0; type < 2; ++type)
+      if (tree.children[static_cast<std::size_t>(type)] >= 0 && child_position(comm_, type) == position)
+        place.children[static_cast<std::size_t>(1 + type)] = at(tree.children[static_cast<std::size_t>(type)], 0);
+    if (position > 0)
+      place.parent = at(node, position - 1);
+    else if (tree.parent >= 0)
+      place.parent = at(tree.parent, child_position(comm_, tree.child_type));
+    return place;
+  }
+
+  const Communicator& comm_;
+  const Plan& plan_;
+  int channel_;
+  Loops loops_;
+  std::int64_t share_, offset_;
+};
+
+std::unique_ptr<ChannelProgram> program(const Communicator& comm, const Plan& plan, int channel) {
+  return std::make_unique<TreeProgram>(comm, plan, channel);
+}
+
+}  // namespace
+
+CollectiveAlgorithm tree_algorithm() {
+  return {Algorithm::tree, "tree",         "double binary tree over nodes, a chain of GPUs inside",
+          "[Sanders2009]", supports,       stream,
+          network_edges,   node_transfers, program};
+}
+
+}  // namespace fabricast

@@ -1,0 +1,206 @@
+// The one adapter to nlohmann-json on the side of the models: the data files, and profiles laid over them.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "embedded_data.hpp"
+#include "fabricast/core/error.hpp"
+#include "fabricast/core/names.hpp"
+#include "fabricast/core/quantity.hpp"
+#include "fabricast/hardware/hardware.hpp"
+
+namespace fabricast {
+
+namespace {
+
+using nlohmann::json;
+
+[[noreturn]] void bad_data(const std::string& what) { throw InternalError("shipped hardware data: " + what); }
+
+Parameter read_parameter(const json& j, const std::string& path) {
+  if (!j.is_object() || !j.contains("value"))
+    throw std::invalid_argument(path + ": not a parameter {value, low, high, source}");
+  Parameter p;
+  p.value = j.at("value").get<double>();
+  p.low = j.value("low", p.value);
+  p.high = j.value("high", p.value);
+  p.source = j.value("source", std::string());
+  if (!std::isfinite(p.value) || p.value < 0)
+    throw std::invalid_argument(path + ": 'value' must be a number that is not negative");
+  if (!(p.low <= p.value && p.value <= p.high))
+    throw std::invalid_argument(path + ": 'low' <= 'value' <= 'high' does not hold");
+  return p;
+}
+
+void read_parameters(const json& j, std::vector<ParameterRef> list, const std::string& path) {
+  for (const ParameterRef& ref : list)
+    *ref.parameter = read_parameter(j.at(std::string(ref.name)), path + "." + std::string(ref.name));
+}
+
+BytesPerSecond read_rate(const json& j) {
+  const auto rate = parse_rate(j.get<std::string>());
+  if (!rate) bad_data(rate.error);
+  return rate.value;
+}
+
+LinkKind read_link_kind(const json& j) {
+  const auto kind = enum_from<LinkKind>(j.get<std::string>());
+  if (!kind) bad_data("link kind " + j.get<std::string>());
+  return *kind;
+}
+
+template <class Map>
+void read_sets(const json& file, Map& map, const std::string& section) {
+  for (const auto& [name, j] : file.items()) {
+    auto& item = map[name];
+    item.summary = j.at("summary").template get<std::string>();
+    read_parameters(j, parameters(item), section + "." + name);
+  }
+}
+
+Hardware read_shipped() {
+  Hardware h;
+  const auto file = [](std::string_view name) { return json::parse(embedded_data(name)); };
+  read_sets(file("architectures.json"), h.architectures, "architectures");
+  read_sets(file("networks.json"), h.networks, "networks");
+  read_sets(file("pcie_paths.json"), h.pcie_paths, "pcie_paths");
+  read_parameters(file("software.json"), parameters(h.software), "software");
+  for (const auto& [name, j] : file("links.json").items())
+    h.links[name] = {read_link_kind(j.at("kind")),
+                     j.at("generation").get<std::string>(),
+                     read_rate(j.at("rate")),
+                     read_parameter(j.at("efficiency"), name + ".efficiency"),
+                     read_parameter(j.at("latency"), name + ".latency"),
+                     j.at("source").get<std::string>()};
+  for (const auto& [name, j] : file("gpus.json").items()) {
+    GpuKind& g = h.gpus[name];
+    g.name = name;
+    g.summary = j.at("summary"), g.architecture = j.at("architecture"), g.source = j.at("source");
+    g.compute_capability = j.at("compute_capability");
+    g.cpu = j.at("cpu"), g.intranode = j.at("intranode");
+    g.gpus = j.at("gpus"), g.nvlink = j.at("nvlink"), g.nvlinks = j.at("nvlinks");
+    g.pcie = j.at("pcie"), g.c2c = j.at("c2c"), g.peer_to_peer = j.at("peer_to_peer");
+    g.pcie_switches = j.at("pcie_switches"), g.nic_rate = read_rate(j.at("nic_rate"));
+    g.nvlink_domain = j.at("nvlink_domain");
+    if (!h.architectures.count(g.architecture)) bad_data(name + ": architecture");
+  }
+  for (const auto& [name, j] : file("nodes.json").items()) {
+    NodePreset& n = h.nodes[name];
+    n.name = name, n.summary = j.at("summary"), n.gpu = j.at("gpu"), n.intranode = j.at("intranode");
+    n.gpus = j.at("gpus"), n.nics = j.at("nics");
+    n.nic_rate = read_rate(j.at("nic_rate")), n.nic_link = read_link_kind(j.at("nic_link"));
+    if (!h.gpus.count(n.gpu)) bad_data(name + ": gpu");
+  }
+  return h;
+}
+
+/// Line and column (from 1) of a byte of a text.
+SourceSpan span_at(const std::string& file, const std::string& text, std::size_t byte) {
+  byte = std::min(byte, text.size());
+  const auto begin = text.begin(), here = begin + static_cast<std::ptrdiff_t>(byte);
+  const auto last = text.rfind('\n', byte == 0 ? 0 : byte - 1);
+  const auto column = last == std::string::npos || byte == 0 ? byte + 1 : byte - last;
+  return {file, 1 + static_cast<int>(std::count(begin, here, '\n')), static_cast<int>(std::max<std::size_t>(1, column)),
+          1};
+}
+
+/// Where a key of the file stands, for messages: the first occurrence of the quoted last part of the path.
+SourceSpan find_key(const std::string& file, const std::string& text, std::string_view path) {
+  std::size_t from = 0, at = 0;
+  while (!path.empty()) {
+    // Parameter names may hold a dot (channel_launch_before_2.9): try the longest first.
+    std::string_view key = path;
+    std::size_t found = std::string::npos;
+    while (true) {
+      found = text.find(fmt::format("\"{}\"", key), from);
+      const auto dot = key.rfind('.');
+      if (found != std::string::npos || dot == std::string_view::npos) break;
+      key = key.substr(0, dot);
+    }
+    if (found == std::string::npos) break;
+    at = found, from = found + 1;
+    path.remove_prefix(std::min(path.size(), key.size() + 1));
+  }
+  return span_at(file, text, at);
+}
+
+}  // namespace
+
+const Hardware& shipped_hardware() {
+  static const Hardware hardware = [] {
+    try {
+      return read_shipped();
+    } catch (const std::exception& e) { bad_data(e.what()); }
+  }();
+  return hardware;
+}
+
+void overlay_profile(Hardware& hardware, const std::string& text, const std::string& file) {
+  std::vector<Diagnostic> faults;
+  const auto refuse = [&](std::string_view path, std::string message, std::string hint = {}) {
+    faults.push_back({Diagnostic::Severity::error, find_key(file, text, path), std::string(path), std::move(message),
+                      std::move(hint)});
+  };
+  json j;
+  try {
+    j = json::parse(text);
+  } catch (const json::parse_error& e) {
+    std::string what = e.what();
+    if (const auto colon = what.rfind(": "); colon != std::string::npos) what = what.substr(colon + 2);
+    throw UserError({Diagnostic{
+        Diagnostic::Severity::error, span_at(file, text, e.byte ? e.byte - 1 : 0), {}, "not JSON: " + what, {}}});
+  }
+  if (!j.is_object())
+    throw UserError(
+        {Diagnostic{Diagnostic::Severity::error, {file, 1, 1, 1}, {}, "a profile is an object of sections", {}}});
+  auto known = hardware.all_parameters();
+  constexpr std::array<std::string_view, 5> sections = {"architectures", "links", "networks", "pcie_paths", "software"};
+  const auto read = [&](const std::string& path, const json& value) {
+    const auto it = std::find_if(known.begin(), known.end(), [&](const auto& k) { return k.first == path; });
+    if (it == known.end()) {
+      std::vector<std::string_view> names;
+      for (const auto& [name, ref] : known) names.push_back(name);
+      const auto near = nearest(path, names);
+      refuse(path, "no such parameter",
+             near ? fmt::format("did you mean '{}'?", *near) : "`fabricast list parameters` shows all");
+      return;
+    }
+    try {
+      *it->second.parameter = read_parameter(value, path);
+    } catch (const std::exception& e) {
+      std::string what = e.what();
+      if (what.starts_with(path + ": "))
+        what = what.substr(path.size() + 2);
+      else
+        what = "not a parameter {value, low, high, source}";
+      refuse(path, what);
+    }
+  };
+  for (const auto& [section, body] : j.items()) {
+    if (section == "fabricast" || section == "name" || section == "summary") continue;
+    if (std::find(sections.begin(), sections.end(), section) == sections.end()) {
+      refuse(section, "unknown section", suggestion(section, sections));
+      continue;
+    }
+    if (!body.is_object()) {
+      refuse(section, "must be an object");
+      continue;
+    }
+    if (section == "software") {
+      for (const auto& [name, value] : body.items()) read("software." + name, value);
+      continue;
+    }
+    for (const auto& [name, set] : body.items()) {
+      if (!set.is_object()) {
+        refuse(section + "." + name, "must be an object of parameters");
+        continue;
+      }
+      for (const auto& [key, value] : set.items()) read(section + "." + name + "." + key, value);
+    }
+  }
+  if (!faults.empty()) throw UserError(std::move(faults));
+}
+
+}  // namespace fabricast

@@ -1,0 +1,91 @@
+// The lists of parameters: names as in the data files, units and meaning.
+#include <array>
+
+#include "fabricast/hardware/hardware.hpp"
+
+namespace fabricast {
+
+namespace {
+constexpr std::array<std::string_view, 3> hop_names = {"hop_ll", "hop_ll128", "hop_simple"};
+constexpr std::array<std::string_view, 3> rate_names = {"rate_ll", "rate_ll128", "rate_simple"};
+
+void add_protocols(std::vector<ParameterRef>& list, const std::array<std::string_view, 3>& names, std::string_view unit,
+                   std::string_view doc, PerProtocol<Parameter>& parameters) {
+  for (std::size_t p = 0; p < 3; ++p) list.push_back({names[p], unit, doc, &parameters[p]});
+}
+}  // namespace
+
+std::vector<ParameterRef> parameters(Architecture& a) {
+  std::vector<ParameterRef> list = {
+      {"launch", "us", "fixed time of one collective call", &a.launch},
+      {"issue_gap", "us", "shortest time between overlapping calls (broadcast, reduce)", &a.issue_gap},
+      {"issue_per_gpu", "us", "host time per GPU when one thread drives several", &a.issue_per_gpu},
+      {"slice", "us", "synchronization of one slice at a GPU", &a.slice},
+      {"ll_burst", "us", "added to an LL step once it fills more than one warp", &a.ll_burst}};
+  add_protocols(list, hop_names, "us", "store by one GPU to use by the next, over NVLink", a.hop);
+  add_protocols(list, rate_names, "GB/s", "payload one channel copies or reduces", a.rate);
+  return list;
+}
+
+std::vector<ParameterRef> parameters(PciePath& path) {
+  std::vector<ParameterRef> list;
+  add_protocols(list, hop_names, "us", "store by one GPU to use by the next, over PCIe", path.hop);
+  list.push_back({"efficiency", "", "share of the PCIe payload rate", &path.efficiency});
+  return list;
+}
+
+std::vector<ParameterRef> parameters(Network& n) {
+  std::vector<ParameterRef> list = {
+      {"nic_efficiency", "", "share of the link's payload rate that a NIC reaches", &n.nic_efficiency}};
+  add_protocols(list, hop_names, "us", "buffer to buffer over the network, fabric excluded", n.hop);
+  list.insert(list.end(),
+              {{"tree_factor", "", "hop in a tree relative to a ring", &n.tree_factor},
+               {"message", "us", "proxy thread's visit of one message", &n.message},
+               {"ll_rate", "GB/s", "payload of LL lines a proxy thread checks", &n.ll_rate},
+               {"start", "us", "once per call that uses the network", &n.start},
+               {"staged_hop", "us", "added to a hop without GPUDirect RDMA", &n.staged_hop},
+               {"staged_efficiency", "", "NIC efficiency without GPUDirect RDMA, relative", &n.staged_efficiency},
+               {"message_threshold", "KiB", "messages above it take a rendezvous; 0: none", &n.message_threshold},
+               {"rendezvous", "us", "time of a rendezvous", &n.rendezvous}});
+  return list;
+}
+
+std::vector<ParameterRef> parameters(Software& s) {
+  return {{"channel_launch_before_2.9", "us", "per channel and call, NCCL before 2.9", &s.channel_launch_old},
+          {"channel_launch", "us", "per channel and call", &s.channel_launch},
+          {"last_receive", "", "cost of a receive-only step relative to one that also sends", &s.last_receive},
+          {"pytorch", "us", "least time of a call timed through PyTorch", &s.pytorch},
+          {"host_timed", "us", "added when the host times and synchronizes every call", &s.host_timed}};
+}
+
+namespace {
+template <class Map>
+void add_all(std::vector<std::pair<std::string, ParameterRef>>& all, std::string_view section, Map& map) {
+  for (auto& [name, item] : map)
+    for (const ParameterRef& p : parameters(item))
+      all.emplace_back(std::string(section) + "." + name + "." + std::string(p.name), p);
+}
+}  // namespace
+
+std::vector<std::pair<std::string, ParameterRef>> Hardware::all_parameters() {
+  std::vector<std::pair<std::string, ParameterRef>> all;
+  add_all(all, "architectures", architectures);
+  for (auto& [name, type] : links) {
+    all.emplace_back("links." + name + ".efficiency",
+                     ParameterRef{"efficiency", "", "payload share of the line rate", &type.efficiency});
+    all.emplace_back("links." + name + ".latency",
+                     ParameterRef{"latency", "us", "of the device entered", &type.latency});
+  }
+  add_all(all, "networks", networks);
+  add_all(all, "pcie_paths", pcie_paths);
+  for (const ParameterRef& p : parameters(software)) all.emplace_back("software." + std::string(p.name), p);
+  return all;
+}
+
+Parameter* Hardware::find(std::string_view path) {
+  for (auto& [name, ref] : all_parameters())
+    if (name == path) return ref.parameter;
+  return nullptr;
+}
+
+}  // namespace fabricast

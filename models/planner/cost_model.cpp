@@ -1,0 +1,318 @@
+#include "fabricast/planner/cost_model.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+namespace fabricast {
+
+namespace {
+
+using Triple = std::array<double, 3>;  // LL, LL128, Simple
+using PerAlgorithm = std::array<Triple, algorithm_count>;
+
+enum class Era { before_2_17, from_2_17, from_2_20, from_2_28 };
+
+Era era_of(const NcclVersion& v) {
+  if (v < NcclVersion{2, 17, 0}) return Era::before_2_17;
+  if (v < NcclVersion{2, 20, 0}) return Era::from_2_17;
+  if (v < NcclVersion{2, 28, 0}) return Era::from_2_20;
+  return Era::from_2_28;
+}
+
+/// Constants of one era, in NCCL's order of algorithms [NCCL-tuning-1.1].
+struct Constants {
+  PerAlgorithm base;
+  std::array<PerAlgorithm, 3> hop;  ///< [NVLink, PCI, NET]
+};
+
+constexpr Triple none = {0, 0, 0};
+
+constexpr Constants before_2_17 = {
+    {{{4.4, 4.4, 0}, {3.6, 10.0, 8.4}, {4.4, 4.4, 0}, {4.4, 4.4, 0}, {0, 0, 40}, none, none}},
+    {{{{{.52, 1.25, 28}, {.47, 1.9, 3.4}, {0, 0, 8}, {0, 0, 8}, none, none, none}},
+      {{{1.0, 1.9, 28}, {1.0, 2.5, 5.7}, {0, 0, 8}, {0, 0, 8}, none, none, none}},
+      {{{5.0, 8.5, 28}, {2.7, 4.0, 9.6}, {0, 0, 10.7}, {0, 0, 10.7}, none, none, none}}}}};
+
+constexpr Constants from_2_17 = {
+    {{{6.8, 14, 0}, {6.6, 14, 8.4}, none, none, none, none, none}},
+    {{{{{.6, 1.25, 28}, {.6, 1.9, 3.4}, {0, 0, 3.7}, {0, 0, 2.8}, {0, 0, 23}, {0, 0, 23}, none}},
+      {{{1.0, 1.9, 28}, {1.0, 2.5, 5.7}, {0, 0, 3.7}, {0, 0, 2.8}, none, none, none}},
+      {{{5.0, 8.5, 28}, {2.7, 4.0, 14}, {0, 0, 31}, {0, 0, 30}, {0, 0, 18}, {0, 0, 14}, none}}}}};
+
+constexpr Constants from_2_20 = {
+    {{{6.8, 14, 8.4}, {6.6, 14, 8.4}, none, none, none, none, {8, 8, 8}}},
+    {{{{{.6, 1.25, 4}, {.6, 1.9, 3.4}, {0, 0, 3.7}, {0, 0, 2.8}, {0, 0, 25}, {0, 0, 25}, {0, 0, 4}}},
+      {{{1.0, 1.9, 4}, {1.0, 2.5, 5.7}, {0, 0, 3.7}, {0, 0, 2.8}, none, none, {0, 0, 4}}},
+      {{{5.0, 8.5, 14}, {2.7, 4.0, 14}, {0, 0, 31}, {0, 0, 30}, {0, 0, 18}, {0, 0, 14}, {0, 0, 14}}}}}};
+
+constexpr Constants from_2_28 = [] {
+  Constants c = from_2_20;
+  c.hop[2][5] = {0, 0, 20.9};
+  return c;
+}();
+
+constexpr std::size_t tree = 0, ring = 1, direct = 2, chain = 3, nvls = 4, nvlstree = 5, pat = 6;
+
+// Rows Volta, Ampere, Hopper, Blackwell; columns 1, 2, more nodes [NCCL-tuning-1.1].
+using Caps = std::array<std::array<double, 3>, 4>;
+constexpr Caps ll_max_new = {{{39, 39, 20.4}, {87.7, 22.5, 19}, {141, 45, 35}, {282, 90, 70}}};
+constexpr Caps ll_max_old = {{{39, 39, 20.4}, {87.7, 22.5, 19}, {87.7, 22.5, 19}, {87.7, 22.5, 19}}};
+constexpr Caps ring_ll128 = {{{20, 20, 20}, {20, 20, 20}, {36.7, 36.7, 36.7}, {40, 40, 40}}};
+constexpr Caps tree_ll128 = {{{20, 20, 20}, {20, 20, 20}, {36.7, 36.7, 29}, {55.6, 31.67, 20}}};
+constexpr Caps tree_ll128_2_20 = {{{20, 20, 20}, {20, 20, 20}, {36.7, 36.7, 29}, {73.4, 73.4, 58}}};
+constexpr Caps tree_cap = {{{26.5, 18.5, 10}, {24, 23.6, 17.8}, {38.7, 41.4, 36}, {70, 42.8, 24}}};
+constexpr Caps tree_cap_2_20 = {{{26.5, 18.5, 10}, {24, 23.6, 17.8}, {38.7, 41.4, 36}, {77.4, 82.8, 72}}};
+constexpr Caps nvlstree_cap = {{{26.5, 18.5, 10}, {24, 23.6, 17.8}, {0, 57.7, 45.5}, {0, 96, 80}}};
+constexpr std::array nvls_efficiency = {0., 0., .85, .74};
+
+// NCCL's static correction of trees by floor(log2(bytes / 64)) [NCCL-tuning-1.5].
+constexpr std::array<std::array<double, 24>, 3> tree_correction = {{
+    {1, 1, 1, 1, .9, .8, .7, .7, .7, .7, .6, .5, .4, .4, .5, .6, .7, .8, .9, 1, 1, 1, 1, 1},
+    {1, 1, 1, 1, 1, .9, .8, .8, .8, .7, .6, .6, .6, .6, .6, .6, .8, .9, .9, .9, .9, 1, 1, 1},
+    {.9, .9, .9, .9, .9, .9, .9, .8, .7, .6, .6, .5, .5, .5, .5, .6, .7, .8, .7, .7, .8, .9, .9, .9},
+}};
+
+std::size_t capability_row(int capability) {
+  return capability >= 100 ? 3 : capability >= 90 ? 2 : capability >= 80 ? 1 : 0;
+}
+
+class CostModel {
+ public:
+  CostModel(const Node& node, std::int64_t nodes, const SearchGraphs& graphs, const NcclSettings& settings)
+      : node_(node),
+        nodes_(nodes),
+        ranks_(nodes * node.spec.gpus),
+        graphs_(graphs),
+        settings_(settings),
+        era_(era_of(settings.version)),
+        row_(capability_row(node.gpu.compute_capability)),
+        column_(static_cast<std::size_t>(std::min<std::int64_t>(nodes, 3) - 1)),
+        constants_(era_ == Era::before_2_17 ? before_2_17
+                   : era_ == Era::from_2_17 ? from_2_17
+                   : era_ == Era::from_2_20 ? from_2_20
+                                            : from_2_28) {}
+
+  CostTable table() const {
+    CostTable t;
+    t.nodes = nodes_, t.ranks = ranks_, t.channels = graphs_.channels;
+    t.capability = node_.gpu.compute_capability, t.version = settings_.version;
+    t.x86 = node_.spec.cpu != CpuVendor::arm;
+    fill(t, true);
+    // NCCL refuses, or ignores, a choice that leaves nothing; either way the default is what a user would then run.
+    for (std::size_t op = 0; op < 5 && !t.fell_back; ++op) {
+      bool usable = false;
+      for (const auto& algorithm : t.of[op])
+        for (const AlgorithmCost& cost : algorithm) usable |= cost.bandwidth > 0;
+      if (!usable) fill(t, false), t.fell_back = true;
+    }
+    return t;
+  }
+
+ private:
+  static constexpr bool exists(CollectiveOp op, std::size_t a) {
+    switch (op) {
+      case CollectiveOp::broadcast:
+      case CollectiveOp::reduce: return a == ring;
+      case CollectiveOp::all_gather:
+      case CollectiveOp::reduce_scatter: return a == ring || a == direct || a == nvls || a == pat;
+      default: return a != pat;
+    }
+  }
+
+  void fill(CostTable& t, bool with_environment) const {
+    for (std::size_t op = 0; op < 5; ++op)
+      for (std::size_t a = 0; a < algorithm_count; ++a)
+        for (std::size_t p = 0; p < 3; ++p) {
+          AlgorithmCost& cost = t.of[op][a][p];
+          cost = {};
+          if (ranks_ < 2 || !exists(static_cast<CollectiveOp>(op), a) || !possible(a, p)) continue;
+          if (!enabled(op, a, p, with_environment)) continue;
+          cost.bandwidth = std::max(0.0, bandwidth(static_cast<CollectiveOp>(op), a, p));
+          cost.latency = latency(static_cast<CollectiveOp>(op), a, p);
+        }
+  }
+
+  bool possible(std::size_t a, std::size_t p) const {
+    if (a > ring && p != 2) return false;
+    if (a == nvlstree) return nodes_ > 1 && graphs_.nvls.channels > 0 && era_ != Era::before_2_17;
+    if (a == nvls) return graphs_.nvls.channels > 1 && (nodes_ == 1 || settings_.collnet_enable);
+    if (a == direct || a == chain)
+      return settings_.collnet_enable && nodes_ > 1 && node_.spec.gpus <= 8 &&
+             node_.spec.nics.link == LinkKind::infiniband &&
+             (a == chain || node_.spec.intranode == Intranode::nvswitch);
+    if (a == pat) {
+      if (settings_.version < NcclVersion{2, 23, 0}) return false;
+      return settings_.pat_enable == 1 || (settings_.pat_enable == 2 && nodes_ == ranks_);
+    }
+    return true;
+  }
+
+  bool enabled(std::size_t op, std::size_t a, std::size_t p, bool with_environment) const {
+    const bool never_without_ring =
+        era_ == Era::before_2_17 && a == ring && static_cast<CollectiveOp>(op) != CollectiveOp::all_reduce;
+    if (with_environment && !settings_.algorithms.of[op][a] && !never_without_ring) return false;
+    const ProtocolSwitch protocol = with_environment ? settings_.protocols.of[op][p]
+                                    : p == 1         ? ProtocolSwitch::automatic
+                                                     : ProtocolSwitch::on;
+    if (protocol != ProtocolSwitch::automatic) return protocol == ProtocolSwitch::on;
+    // LL128 only where 128 B stores stay whole: over NVLink, and a near NIC [NCCL-tuning-1.6].
+    const int capability = node_.gpu.compute_capability;
+    const SearchGraph& g = graph(a);
+    const PathType farthest = capability >= 90 && era_ != Era::before_2_17 ? PathType::PXN : PathType::PXB;
+    const bool near = nodes_ == 1 || g.type_inter <= farthest;
+    const bool known =
+        era_ >= Era::from_2_20 ? capability >= 70 : capability == 70 || capability == 80 || capability == 90;
+    return near && g.type_intra <= PathType::NVB && known;
+  }
+
+  const SearchGraph& graph(std::size_t a) const {
+    if (a == ring || a == direct || a == chain) return graphs_.ring;
+    return a == nvls || a == nvlstree ? graphs_.nvls : graphs_.tree;
+  }
+
+  double bandwidth(CollectiveOp op, std::size_t a, std::size_t p) const {
+    const SearchGraph& g = graph(a);
+    const double channels = g.channels, per_node = static_cast<double>(ranks_) / static_cast<double>(nodes_);
+    double per_channel = nodes_ <= 2 || a == direct || a == chain ? g.bw_intra : g.bw_inter;
+    if (a == nvls || a == nvlstree) per_channel = nvls_bandwidth(op, a, per_node);
+    double bus = channels * per_channel;
+    if (era_ == Era::before_2_17 && row_ == 1) bus = std::min(bus, 235.0);
+    if (era_ == Era::before_2_17 && row_ == 2) bus = std::min(bus, 370.0);
+    const bool amd = node_.spec.cpu == CpuVendor::amd;
+    const Caps& ll_max = era_ >= Era::from_2_20 ? ll_max_new : ll_max_old;
+    const double ll_cap = ll_max[nodes_ == 1 ? row_ : amd ? 1 : 0][column_];
+    if (a == ring && p == 0) {
+      const bool slow = nodes_ > 1 || op == CollectiveOp::all_reduce || op == CollectiveOp::reduce;
+      bus = std::min(ll_cap, bus * (era_ >= Era::from_2_20 ? 0.5 : slow ? 1.0 / 4 : 1.0 / 3));
+    }
+    if (a == ring && p == 1)
+      bus = std::min(bus * (era_ < Era::from_2_20 && per_node < 2 ? 0.7 : 0.92), channels * ring_ll128[row_][column_]);
+    if (a == tree) bus = tree_bandwidth(bus, channels, p, ll_cap);
+    if (a == pat) bus *= .75;
+    if (a == direct) {
+      if (op != CollectiveOp::all_reduce) return per_node * std::min(g.bw_intra, .9 * g.bw_inter);
+      double factor = per_node / channels;
+      factor -= (factor - 1) / 2;
+      bus /= factor;
+      if (row_ >= 2) bus *= .85;
+    }
+    if (a == chain && era_ == Era::before_2_17) bus *= .75;
+    // Bus to buffer.
+    if (a != ring && op != CollectiveOp::all_reduce) return bus;
+    const double n = static_cast<double>(ranks_);
+    const double steps = op == CollectiveOp::all_reduce                                         ? 2 * (n - 1)
+                         : op == CollectiveOp::all_gather || op == CollectiveOp::reduce_scatter ? n - 1
+                                                                                                : n;
+    if (a == ring) return bus * n / steps;
+    if (a == nvls || a == nvlstree)
+      return bus * (era_ == Era::from_2_28 ? n / steps : era_ == Era::before_2_17 ? .75 : 5.0 / 6);
+    return bus * .5;
+  }
+
+  double tree_bandwidth(double bus, double channels, std::size_t p, double ll_cap) const {
+    const Caps& caps = era_ == Era::from_2_28 ? tree_cap : tree_cap_2_20;
+    const Caps& ll128_caps = era_ == Era::from_2_28 ? tree_ll128 : tree_ll128_2_20;
+    bus = std::min(bus * .92, channels * caps[row_][column_]);
+    if (p == 0) bus = std::min(bus / 3.8, ll_cap);
+    if (p == 1) bus = std::min(bus * (nodes_ == 1 ? 7.0 / 9 : 120.0 / 128), channels * ll128_caps[row_][column_]);
+    if (graphs_.tree.pattern == TreePattern::tree && era_ != Era::before_2_17) bus *= .85;
+    return bus;
+  }
+
+  double nvls_bandwidth(CollectiveOp op, std::size_t a, double per_node) const {
+    const SearchGraph& g = graphs_.nvls;
+    if (era_ == Era::from_2_28) {
+      const double share = (g.channels - 1.0) / g.channels;
+      double intra = g.bw_intra * nvls_efficiency[row_] * share;
+      intra *= op == CollectiveOp::all_reduce ? 2 : (per_node - 1) / per_node;
+      const double inter = g.bw_inter * (a == nvlstree && nodes_ <= 2 ? 2 : 1);
+      const double both = std::min(intra, inter);
+      return a == nvlstree ? std::min(both, nvlstree_cap[row_][column_]) : both;
+    }
+    if (a == nvlstree) return std::min(g.bw_intra, nodes_ <= 2 ? g.bw_inter : g.bw_inter / 2);
+    if (op == CollectiveOp::all_reduce) return std::min(g.bw_intra, g.bw_inter);
+    return std::min(g.bw_intra * (per_node - 1) / per_node, .9 * g.bw_inter);
+  }
+
+  double latency(CollectiveOp op, std::size_t a, std::size_t p) const {
+    const SearchGraph& g = graph(a);
+    const std::size_t inside = g.type_intra == PathType::NVL ? 0 : 1;
+    const double n = static_cast<double>(ranks_), nodes = static_cast<double>(nodes_);
+    const double base = constants_.base[a][p];
+    double intra = constants_.hop[inside][a][p];
+    if (era_ == Era::before_2_17 && nodes_ > 1 && p == 0) intra *= 1.8;
+    const bool exposed = era_ >= Era::from_2_20 && nodes_ == ranks_;
+    const double inter = constants_.hop[2][exposed ? tree : a][p];
+    const double log_nodes = static_cast<double>(std::bit_width(static_cast<std::uint64_t>(nodes_)) - 1);
+    const double local = std::floor(n / nodes);
+    switch (a) {
+      case ring: {
+        const double steps = op == CollectiveOp::all_reduce                                         ? 2 * (n - 1)
+                             : op == CollectiveOp::all_gather || op == CollectiveOp::reduce_scatter ? n - 1
+                                                                                                    : n;
+        if (op == CollectiveOp::broadcast || op == CollectiveOp::reduce) {
+          const std::size_t hw = nodes_ == 1 ? inside : 2;
+          if (g.same_channels) return base + constants_.hop[hw][ring][p];
+          return base + steps * constants_.hop[hw][p == 2 ? tree : ring][p];
+        }
+        if (nodes_ > 1 && era_ != Era::before_2_17) intra = std::max(intra, net_overhead() * (p == 2 ? 3 : 1));
+        double by_net = nodes_ == 1 ? 0 : op == CollectiveOp::all_reduce ? 2 * (nodes - 1) : nodes - 1;
+        if (era_ < Era::from_2_20 && nodes_ > 1 && op == CollectiveOp::all_reduce) by_net = 2 * nodes;
+        return base + (steps - by_net) * intra + by_net * inter;
+      }
+      case tree: return base + 2 * ((local - 1) * intra + log_nodes * inter);
+      case direct:
+        return base + 2 * (std::min(1.0, local - 1) * intra + (local - 1) * (era_ == Era::before_2_17 ? .5 : .4)) +
+               inter;
+      case chain: return base + 2 * (local - 1) * intra + (era_ == Era::before_2_17 ? 0 : inter);
+      case nvls: return intra + (nodes_ > 1 ? inter : 0);
+      case nvlstree: return base + intra + 2 * log_nodes * inter;
+      default: return base + log_nodes * inter / 3.5 + 2.8 * n;
+    }
+  }
+
+  double net_overhead() const {
+    if (settings_.net_overhead_us) return *settings_.net_overhead_us;
+    return node_.spec.cpu == CpuVendor::amd ? 2.0 : 1.0;
+  }
+
+  const Node& node_;
+  std::int64_t nodes_, ranks_;
+  const SearchGraphs& graphs_;
+  const NcclSettings& settings_;
+  Era era_;
+  std::size_t row_, column_;
+  const Constants& constants_;
+};
+
+}  // namespace
+
+CostTable nccl_cost_model(const Node& node, std::int64_t nodes, const SearchGraphs& graphs,
+                          const NcclSettings& settings) {
+  return CostModel(node, nodes, graphs, settings).table();
+}
+
+double CostTable::time(CollectiveOp op, Algorithm algorithm, Protocol protocol, std::int64_t bytes) const {
+  if (op > CollectiveOp::all_reduce) return -1;
+  AlgorithmCost cost =
+      of[static_cast<std::size_t>(op)][static_cast<std::size_t>(algorithm)][static_cast<std::size_t>(protocol)];
+  if (cost.bandwidth <= 0) return -1;
+  const Era era = era_of(version);
+  const auto units = static_cast<std::uint64_t>(bytes) >> 6;
+  const int log_size = units == 0 ? -1 : static_cast<int>(std::bit_width(units)) - 1;
+  const bool all_reduce = op == CollectiveOp::all_reduce;
+  const bool corrected =
+      (algorithm == Algorithm::tree && all_reduce && log_size < 23) ||
+      (algorithm == Algorithm::nvlstree && era == Era::from_2_28 && capability >= 100 && x86 && log_size < 24);
+  if (corrected && log_size >= 0)
+    cost.bandwidth *= tree_correction[static_cast<std::size_t>(protocol)][static_cast<std::size_t>(log_size)];
+  if (algorithm == Algorithm::ring && protocol == Protocol::simple && nodes > 1 && all_reduce) {
+    const bool plateau = era == Era::before_2_17 ? static_cast<double>(bytes) >= static_cast<double>(ranks) / 16 * 65536
+                                                 : bytes / (channels * ranks) >= 64;
+    if (plateau) cost.latency *= era == Era::before_2_17 ? (capability < 90 ? 1.9 : 1.5) : capability < 80 ? 1.9 : 1.4;
+  }
+  return cost.latency + static_cast<double>(bytes) / (1000 * cost.bandwidth);
+}
+
+}  // namespace fabricast

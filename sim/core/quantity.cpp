@@ -1,0 +1,164 @@
+// Numbers are read by std::from_chars: independent of the locale, and exact.
+#include "fabricast/core/quantity.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <utility>
+
+namespace fabricast {
+
+namespace {
+
+struct Unit {
+  std::string_view name;
+  double scale;
+};
+
+constexpr std::array byte_units = {Unit{"B", 1},        Unit{"KB", 1e3},     Unit{"MB", 1e6},
+                                   Unit{"GB", 1e9},     Unit{"TB", 1e12},    Unit{"KiB", 0x1p10},
+                                   Unit{"MiB", 0x1p20}, Unit{"GiB", 0x1p30}, Unit{"TiB", 0x1p40}};
+constexpr std::array time_units = {Unit{"s", 1}, Unit{"ms", 1e-3}, Unit{"us", 1e-6}, Unit{"ns", 1e-9}};
+constexpr std::array rate_units = {Unit{"Mbps", 0.125e6}, Unit{"Gbps", 0.125e9}, Unit{"Tbps", 0.125e12},
+                                   Unit{"MBps", 1e6},     Unit{"GBps", 1e9},     Unit{"TBps", 1e12}};
+constexpr std::array length_units = {Unit{"m", 1}, Unit{"km", 1e3}};
+
+struct Split {
+  double number = 0;
+  std::string_view unit;
+  std::string error;
+};
+
+Split split(std::string_view text) {
+  Split s;
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), s.number);
+  if (code != std::errc() || text.empty()) {
+    s.error = fmt::format("'{}' is not a number with a unit", text);
+    return s;
+  }
+  if (!std::isfinite(s.number)) {
+    s.error = fmt::format("'{}' is not a finite number", text);
+    return s;
+  }
+  s.unit = text.substr(static_cast<std::size_t>(end - text.data()));
+  while (!s.unit.empty() && s.unit.front() == ' ') s.unit.remove_prefix(1);
+  return s;
+}
+
+/// The number in SI units, or why not. `no_unit` is the hint for a bare number, with {0} for the number.
+template <std::size_t N>
+Parsed<double> parse(std::string_view text, const std::array<Unit, N>& units, std::string_view no_unit,
+                     std::string_view unknown_unit) {
+  const Split s = split(text);
+  if (!s.error.empty()) return {0, s.error, fmt::format(fmt::runtime(no_unit), "1")};
+  if (s.unit.empty()) return {0, fmt::format("'{}' has no unit", text), fmt::format(fmt::runtime(no_unit), text)};
+  for (const Unit& unit : units)
+    if (unit.name == s.unit) return {s.number * unit.scale, {}, {}};
+  return {0, fmt::format("unknown unit '{}'", s.unit), std::string(unknown_unit)};
+}
+
+template <class T>
+Parsed<T> as(Parsed<double> p) {
+  return {T{p.value}, std::move(p.error), std::move(p.hint)};
+}
+
+template <class T>
+Parsed<T> refuse_negative(Parsed<T> p) {
+  if (p && p.value.value < 0) p.error = "must not be negative";
+  return p;
+}
+
+/// The largest unit in which the number is short.
+template <std::size_t N>
+std::string shortest(double value, const std::array<Unit, N>& units) {
+  std::string best;
+  for (const Unit& unit : units) {
+    std::string text = fmt::format("{}{}", value / unit.scale, unit.name);
+    if (best.empty() || text.size() < best.size()) best = std::move(text);
+  }
+  return best;
+}
+
+}  // namespace
+
+Parsed<Bytes> parse_bytes(std::string_view text) {
+  const Parsed<double> p = parse(text, byte_units, "write {0}B, {0}KiB or {0}MB",
+                                 "sizes are in B, KB MB GB TB (1000s) or KiB MiB GiB TiB (1024s); case matters");
+  Parsed<Bytes> bytes{{}, p.error, p.hint};
+  if (!bytes) return bytes;
+  if (p.value < 0) return {{}, "must not be negative", {}};
+  if (p.value >= 0x1p62) return {{}, fmt::format("'{}' is too large", text), "at most 4 EiB"};
+  // A decimal fraction of a unit may miss the whole number by an ulp: 1.3KB is 1300 B.
+  bytes.value = {std::llround(p.value)};
+  if (std::abs(p.value - static_cast<double>(bytes.value.value)) > 1e-6)
+    return {{}, fmt::format("'{}' is not a whole number of bytes", text), {}};
+  return bytes;
+}
+
+Parsed<Seconds> parse_seconds(std::string_view text) {
+  return refuse_negative(
+      as<Seconds>(parse(text, time_units, "write {0}us, {0}ms or {0}s", "times are in s, ms, us, ns; case matters")));
+}
+
+Parsed<BytesPerSecond> parse_rate(std::string_view text) {
+  // Never guess the unit: Gbps and GBps differ by eight.
+  Parsed<double> p = parse(text, rate_units, "write {0}Gbps (bits) or {0}GBps (bytes)",
+                           "rates are in Mbps, Gbps, Tbps (bits) or MBps, GBps, TBps (bytes); case matters");
+  if (p && p.value <= 0) p.error = "must be positive";
+  return as<BytesPerSecond>(std::move(p));
+}
+
+Parsed<Metres> parse_metres(std::string_view text) {
+  return refuse_negative(as<Metres>(parse(text, length_units, "write {0}m", "lengths are in m or km")));
+}
+
+Parsed<double> parse_number(std::string_view text) {
+  const Split s = split(text);
+  if (!s.error.empty()) return {0, fmt::format("'{}' is not a number", text), {}};
+  if (!s.unit.empty()) return {0, fmt::format("'{}' is not a plain number", text), "it takes no unit"};
+  return {s.number, {}, {}};
+}
+
+Parsed<double> parse_ratio(std::string_view text) {
+  const Split s = split(text);
+  if (!s.error.empty()) return {0, fmt::format("'{}' is not a ratio", text), "write 10% or 0.1"};
+  if (s.unit == "%") return {s.number / 100, {}, {}};
+  if (!s.unit.empty()) return {0, fmt::format("'{}' is not a ratio", text), "write 10% or 0.1"};
+  return {s.number, {}, {}};
+}
+
+Parsed<std::int64_t> parse_integer(std::string_view text) {
+  std::int64_t value = 0;
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (code == std::errc::result_out_of_range) return {0, fmt::format("'{}' is too large", text), {}};
+  if (code != std::errc() || end != text.data() + text.size() || text.empty())
+    return {0, fmt::format("'{}' is not a whole number", text), {}};
+  return {value, {}, {}};
+}
+
+std::string to_text(Bytes bytes) {
+  constexpr std::array binary = {Unit{"TiB", 0x1p40}, Unit{"GiB", 0x1p30}, Unit{"MiB", 0x1p20}, Unit{"KiB", 0x1p10}};
+  for (const Unit& unit : binary) {
+    const auto scale = static_cast<std::int64_t>(unit.scale);
+    if (bytes.value >= scale && bytes.value % scale == 0) return fmt::format("{}{}", bytes.value / scale, unit.name);
+  }
+  return fmt::format("{}B", bytes.value);
+}
+
+std::string to_text(Seconds seconds) {
+  if (seconds.value == 0) return "0s";
+  return shortest(seconds.value, time_units);
+}
+
+std::string to_text(BytesPerSecond rate) {
+  constexpr std::array bits = {Unit{"Gbps", 0.125e9}, Unit{"Tbps", 0.125e12}, Unit{"Mbps", 0.125e6}};
+  return shortest(rate.value, bits);
+}
+
+std::string to_text(Metres metres) { return fmt::format("{}m", metres.value); }
+
+std::string to_text(double number) { return fmt::format("{}", number); }
+
+}  // namespace fabricast

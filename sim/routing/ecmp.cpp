@@ -1,0 +1,137 @@
+// ECMP: each switch hashes the packet's headers and takes one of the equal-cost next hops [RFC2992].
+// One queue pair keeps one path; two may collide on a link while another stays idle, which is the effect this policy
+// exists to show. A seed stands for one start of the job: the QP numbers, hence the UDP source ports, are drawn anew.
+//
+//   hash, fields     what the switches compute (hash.hpp)
+//   salt             per_switch: each switch xors a constant of its own; shared: none
+//   bits             per_tier: each tier looks at other bits of the hash; same: all at the same bits.
+//                    salt shared and bits same is full polarization: a spine repeats the choice of the leaf
+#include <bit>
+#include <span>
+
+#include "fabricast/core/rng.hpp"
+#include "hash.hpp"
+#include "router.hpp"
+
+namespace fabricast {
+
+enum class HashField { src_ip, dst_ip, src_port, dst_port, protocol };
+template <>
+struct EnumNames<HashField> {
+  static constexpr std::array<std::string_view, 5> names{"src_ip", "dst_ip", "src_port", "dst_port", "protocol"};
+};
+enum class HashSalt { per_switch, shared };
+template <>
+struct EnumNames<HashSalt> {
+  static constexpr std::array<std::string_view, 2> names{"per_switch", "shared"};
+};
+enum class HashBits { per_tier, same };
+template <>
+struct EnumNames<HashBits> {
+  static constexpr std::array<std::string_view, 2> names{"per_tier", "same"};
+};
+
+struct EcmpSpec {
+  HashFunction hash = HashFunction::crc32;
+  std::vector<HashField> fields = {HashField::src_ip, HashField::dst_ip, HashField::src_port, HashField::dst_port,
+                                   HashField::protocol};
+  HashSalt salt = HashSalt::per_switch;
+  HashBits bits = HashBits::per_tier;
+  std::int64_t seed = 1;
+  int seeds = 16;
+};
+
+void visit_fields(FieldVisitor& visit, EcmpSpec& spec) {
+  visit("hash", spec.hash, "hash function of the switches");
+  visit("fields", spec.fields, "header fields that are hashed");
+  visit("salt", spec.salt, "per_switch: each switch adds a constant of its own to the hash; shared: all the same");
+  visit("bits", spec.bits,
+        "per_tier: each tier uses other bits of the hash; same: all use the same bits (polarization)");
+  visit("seed", spec.seed, "first seed: one draw of QP numbers and salts", at_least(0));
+  visit("seeds", spec.seeds, "number of draws that make the distribution", between(1, 100000));
+}
+
+Draws draws(const EcmpSpec& spec) { return {static_cast<std::uint64_t>(spec.seed), spec.seeds}; }
+
+namespace {
+
+class EcmpChooser {
+ public:
+  using Key = std::uint32_t;
+
+  EcmpChooser(const EcmpSpec& spec, const Fabric& fabric, std::uint64_t seed)
+      : width_(hash_bits(spec.hash)),
+        per_tier_(spec.bits == HashBits::per_tier),
+        salted_(spec.salt == HashSalt::per_switch),
+        seed_(mix64(seed ^ 0x65636d70)),
+        tables_(spec.hash) {
+    std::array<bool, 5> hashed{};
+    for (const HashField field : spec.fields) hashed[static_cast<std::size_t>(field)] = true;
+    // A field that is not hashed contributes nothing: zero its tables.
+    constexpr std::array<std::size_t, 6> first = {0, 4, 8, 10, 12, 13};
+    for (std::size_t f = 0; f < 5; ++f)
+      for (std::size_t i = first[f]; i < first[f + 1] && !hashed[f]; ++i) tables_.at[i].fill(0);
+    constexpr std::uint16_t roce_port = 4791;
+    constant_ =
+        tables_.constant ^ tables_.at[10][roce_port >> 8] ^ tables_.at[11][roce_port & 0xFF] ^ tables_.at[12][17];
+    // One table entry per endpoint as source and as destination: 10.a.b.c by endpoint number.
+    by_endpoint_.resize(fabric.endpoints());
+    for (std::uint32_t e = 0; e < fabric.endpoints(); ++e) {
+      const std::uint32_t ip = 0x0A000000U + e;
+      for (std::size_t i = 0; i < 4; ++i) {
+        const std::uint32_t byte = (ip >> (24 - 8 * i)) & 0xFF;
+        by_endpoint_[e].source ^= tables_.at[i][byte];
+        by_endpoint_[e].destination ^= tables_.at[4 + i][byte];
+      }
+    }
+  }
+
+  Key key(const Flow& flow) const {
+    // QP numbers are given out in order from a start that differs per NIC and run.
+    const std::uint32_t local = (qp_base(flow.from) + flow.from_qp) & 0xFFFFFF,
+                        remote = (qp_base(flow.to) + flow.to_qp) & 0xFFFFFF;
+    const std::uint16_t port = roce_source_port(local, remote);
+    return constant_ ^ by_endpoint_[flow.from].source ^ by_endpoint_[flow.to].destination ^ tables_.at[8][port >> 8] ^
+           tables_.at[9][port & 0xFF];
+  }
+
+  std::uint32_t pick(Key key, std::uint32_t vertex, int tier, std::uint32_t choices) const {
+    if (salted_) key ^= static_cast<std::uint32_t>(mix64(seed_ ^ vertex)) & (width_ == 32 ? 0xFFFFFFFFU : 0xFFFFU);
+    if (per_tier_) {
+      // Rotate by about a third of the width per tier.
+      const int turn = tier * (width_ == 32 ? 11 : 5);
+      key = width_ == 32 ? std::rotr(key, turn)
+                         : static_cast<std::uint32_t>(std::rotr(static_cast<std::uint16_t>(key), turn));
+    }
+    return (choices & (choices - 1)) == 0 ? key & (choices - 1) : key % choices;
+  }
+
+ private:
+  std::uint32_t qp_base(std::uint32_t endpoint) const {
+    return static_cast<std::uint32_t>(mix64(seed_ + endpoint) >> 40);
+  }
+
+  struct Contribution {
+    std::uint32_t source = 0, destination = 0;
+  };
+  int width_;
+  bool per_tier_, salted_;
+  std::uint64_t seed_;
+  HashTables tables_;
+  std::uint32_t constant_ = 0;
+  std::vector<Contribution> by_endpoint_;
+};
+
+}  // namespace
+
+std::unique_ptr<Router> make_router(const EcmpSpec& spec, const Fabric& fabric, const LinkState& state,
+                                    std::uint64_t seed) {
+  return make_choosing_router(fabric, state, EcmpChooser(spec, fabric, seed));
+}
+
+RoutingPolicy ecmp_routing() {
+  return make_routing_policy<EcmpSpec>("ecmp", "hash of the packet headers at each switch; one path per queue pair",
+                                       "[RFC2992]");
+}
+
+}  // namespace fabricast

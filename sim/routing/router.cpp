@@ -1,0 +1,206 @@
+#include "router.hpp"
+
+#include <fmt/format.h>
+
+#include <limits>
+
+namespace fabricast {
+
+void LinkState::set(LinkId link, double factor) {
+  const auto it = std::lower_bound(factors_.begin(), factors_.end(), link.value,
+                                   [](const auto& entry, std::uint32_t id) { return entry.first < id; });
+  const bool there = it != factors_.end() && it->first == link.value;
+  if (factor == 1) {
+    if (there) factors_.erase(it);
+  } else if (there) {
+    it->second = factor;
+  } else {
+    factors_.insert(it, {link.value, factor});
+  }
+}
+
+double LinkState::factor(std::uint32_t link) const {
+  const auto it = std::lower_bound(factors_.begin(), factors_.end(), link,
+                                   [](const auto& entry, std::uint32_t id) { return entry.first < id; });
+  return it != factors_.end() && it->first == link ? it->second : 1.0;
+}
+
+bool LinkState::any_down() const {
+  return std::any_of(factors_.begin(), factors_.end(), [](const auto& entry) { return entry.second == 0; });
+}
+
+ClosLatency::ClosLatency(const Fabric& fabric) {
+  const Clos& clos = *fabric.clos();
+  const auto pair = [&](std::uint32_t up_link) {
+    return fabric.link_class(LinkId(up_link)).latency + fabric.link_class(LinkId(up_link + 1)).latency;
+  };
+  of_[0] = pair(0);
+  of_[1] = of_[2] = of_[0];
+  if (clos.leaf_up > 0) of_[1] = of_[2] = of_[0] + pair(clos.leaf_to_spine(0, 0));
+  if (clos.spine_up > 0) of_[2] = of_[1] + pair(clos.spine_to_core(0, 0));
+}
+
+const std::vector<std::uint16_t>& GraphWays::distances(std::uint32_t to) const {
+  const std::scoped_lock lock(mutex_);
+  auto [it, fresh] = distance_.try_emplace(to);
+  if (!fresh) return it->second;
+  constexpr auto far = std::numeric_limits<std::uint16_t>::max();
+  std::vector<std::uint16_t>& distance = it->second;
+  distance.assign(fabric_.vertices(), far);
+  distance[to] = 0;
+  std::deque<VertexId> queue{VertexId(to)};
+  while (!queue.empty()) {
+    const VertexId here = queue.front();
+    queue.pop_front();
+    if (here.value != to && fabric_.is_endpoint(here)) continue;  // NICs do not forward
+    for (const LinkId out : out_.out(here)) {
+      const VertexId there = fabric_.link(out).to;
+      if (state_.down(Fabric::reverse(out).value) || distance[there.value] != far) continue;
+      distance[there.value] = static_cast<std::uint16_t>(distance[here.value] + 1);
+      queue.push_back(there);
+    }
+  }
+  return distance;
+}
+
+void GraphWays::next_hops(VertexId here, std::uint32_t to, std::vector<LinkId>& links) const {
+  links.clear();
+  const std::vector<std::uint16_t>& distance = distances(to);
+  if (distance[here.value] == std::numeric_limits<std::uint16_t>::max()) return;
+  for (const LinkId out : out_.out(here))
+    if (!state_.down(out.value) && distance[fabric_.link(out).to.value] + 1 == distance[here.value])
+      links.push_back(out);
+}
+
+namespace {
+
+/// All flows between two leaves share the leaf's bundle of up links, the group's bundle to the cores, and so down.
+class ClosSpreader final : public Router {
+ public:
+  ClosSpreader(const Fabric& fabric, const LinkState& state, bool even)
+      : fabric_(fabric), clos_(*fabric.clos()), state_(state), latency_(fabric), even_(even) {}
+
+  bool route(const Flow& flow, Path& path) const override {
+    path.clear();
+    const std::uint32_t leaf_a = clos_.leaf_of(flow.from), leaf_b = clos_.leaf_of(flow.to);
+    const std::uint32_t group_a = clos_.group_of(leaf_a), group_b = clos_.group_of(leaf_b);
+    const std::uint32_t first = fabric_.links();
+    auto& out = path.resources;
+    out.push_back(Clos::endpoint_up(flow.from));
+    path.latency = latency_.of(leaf_a == leaf_b ? 0 : group_a == group_b ? 1 : 2);
+    if (leaf_a != leaf_b) {
+      if (clos_.spines_per_group == 0) return false;
+      out.push_back(first + 2 * leaf_a);
+      if (group_a != group_b) {
+        if (clos_.cores_per_plane == 0 || clos_.island_of(group_a) != clos_.island_of(group_b)) return false;
+        out.push_back(first + 2 * (clos_.leaves + group_a));
+        out.push_back(first + 2 * (clos_.leaves + group_b) + 1);
+      }
+      out.push_back(first + 2 * leaf_b + 1);
+    }
+    out.push_back(Clos::endpoint_down(flow.to));
+    if (state_.any_down())
+      for (const std::uint32_t r : out)
+        if (capacity(fabric_, *this, state_, r).value == 0) return false;
+    return true;
+  }
+  std::uint32_t bundles() const override { return 2 * (clos_.leaves + clos_.groups); }
+  Bundle bundle(std::uint32_t i) const override {
+    const std::uint32_t owner = i / 2, down = i % 2;
+    if (owner < clos_.leaves) return {clos_.leaf_to_spine(owner, 0) + down, clos_.leaf_up};
+    const std::uint32_t spine = (owner - clos_.leaves) * clos_.spines_per_group;
+    return {clos_.spine_to_core(spine, 0) + down, clos_.spines_per_group * clos_.spine_up};
+  }
+  bool even() const override { return even_; }
+
+ private:
+  const Fabric& fabric_;
+  const Clos clos_;
+  const LinkState& state_;
+  ClosLatency latency_;
+  bool even_;
+};
+
+/// Over any graph: at each vertex in equal parts over the next hops.
+class GraphSpreader final : public Router {
+ public:
+  GraphSpreader(const Fabric& fabric, const LinkState& state) : ways_(fabric, state) {}
+
+  bool route(const Flow& flow, Path& path) const override {
+    path.clear();
+    std::vector<std::pair<VertexId, double>> front{{VertexId(flow.from), 1.0}};
+    std::vector<LinkId> choices;
+    while (front.size() != 1 || front[0].first.value != flow.to) {
+      std::vector<std::pair<VertexId, double>> next;
+      double slowest = 0;
+      for (const auto& [here, share] : front) {
+        ways_.next_hops(here, flow.to, choices);
+        if (choices.empty()) return false;
+        for (const LinkId link : choices) {
+          const double part = share / static_cast<double>(choices.size());
+          path.resources.push_back(link.value);
+          path.weights.push_back(part);
+          slowest = std::max(slowest, ways_.fabric().link_class(link).latency.value);
+          const VertexId there = ways_.fabric().link(link).to;
+          const auto it = std::find_if(next.begin(), next.end(), [&](const auto& n) { return n.first == there; });
+          if (it != next.end())
+            it->second += part;
+          else
+            next.emplace_back(there, part);
+        }
+      }
+      path.latency += Seconds{slowest};
+      front = std::move(next);
+    }
+    return true;
+  }
+  bool even() const override { return true; }
+
+ private:
+  GraphWays ways_;
+};
+
+}  // namespace
+
+std::unique_ptr<Router> make_spreading_router(const Fabric& fabric, const LinkState& state, bool even) {
+  if (fabric.clos()) return std::make_unique<ClosSpreader>(fabric, state, even);
+  return std::make_unique<GraphSpreader>(fabric, state);
+}
+
+BytesPerSecond capacity(const Fabric& fabric, const Router& router, const LinkState& state, std::uint32_t resource) {
+  const auto of_link = [&](std::uint32_t l) { return fabric.link_class(LinkId(l)).rate.value * state.factor(l); };
+  if (resource < fabric.links()) return {of_link(resource)};
+  const Router::Bundle bundle = router.bundle(resource - fabric.links());
+  if (state.all_nominal()) return {of_link(bundle.first) * bundle.count};
+  double sum = 0, slowest = std::numeric_limits<double>::infinity();
+  std::uint32_t alive = 0;
+  for (std::uint32_t i = 0; i < bundle.count; ++i) {
+    const double rate = of_link(bundle.first + 2 * i);
+    if (rate == 0) continue;
+    sum += rate, slowest = std::min(slowest, rate), ++alive;
+  }
+  if (alive == 0) return {0};
+  return {router.even() ? slowest * alive : sum};
+}
+
+std::string resource_name(const Fabric& fabric, const Router& router, std::uint32_t resource) {
+  if (resource < fabric.links()) return fabric.name(LinkId(resource));
+  const Router::Bundle bundle = router.bundle(resource - fabric.links());
+  const Fabric::Link ends = fabric.link(LinkId(bundle.first));
+  const bool up = bundle.first % 2 == 0;
+  const VertexId lower = up ? ends.from : ends.to, upper = up ? ends.to : ends.from;
+  std::string owner = fabric.name(lower);
+  if (fabric.tier(lower) == Tier::spine)
+    owner = fmt::format("group{}", fabric.clos()->leaf_up ? (lower.value - fabric.endpoints() - fabric.clos()->leaves) /
+                                                                fabric.clos()->spines_per_group
+                                                          : 0);
+  const std::string_view uppers = name_of(fabric.tier(upper));
+  return up ? fmt::format("{}-{}s", owner, uppers) : fmt::format("{}s-{}", uppers, owner);
+}
+
+LinkKind resource_kind(const Fabric& fabric, const Router& router, std::uint32_t resource) {
+  const std::uint32_t link = resource < fabric.links() ? resource : router.bundle(resource - fabric.links()).first;
+  return fabric.link_class(LinkId(link)).kind;
+}
+
+}  // namespace fabricast

@@ -1,0 +1,205 @@
+// Routers over a Clos network and over any graph, for a policy that picks among equal-cost links.
+//
+// A Chooser is copyable and has
+//   Key key(const Flow&)                                         once per flow
+//   std::uint32_t pick(Key, std::uint32_t vertex, int tier, std::uint32_t choices)   at each switch with a choice
+// `tier` counts the switches with a choice along the way: 0 leaf up, 1 spine up, 2 core down, 3 spine down.
+#pragma once
+
+#include <algorithm>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+
+#include "fabricast/core/error.hpp"
+#include "fabricast/routing/routing.hpp"
+
+namespace fabricast {
+
+/// Latency and fan-out arithmetic of a Clos, common to both kinds of Clos routers.
+class ClosLatency {
+ public:
+  explicit ClosLatency(const Fabric& fabric);
+  /// One way between two NIC ports that part at tier 0 (same leaf), 1 (same group) or 2 (by a core).
+  Seconds of(int top) const { return of_[static_cast<std::size_t>(top)]; }
+
+ private:
+  std::array<Seconds, 3> of_{};
+};
+
+template <class Chooser>
+class ClosRouter final : public Router {
+ public:
+  ClosRouter(const Fabric& fabric, const LinkState& state, Chooser chooser)
+      : fabric_(fabric),
+        clos_(*fabric.clos()),
+        state_(state),
+        latency_(fabric),
+        chooser_(std::move(chooser)),
+        some_down_(state.any_down()) {}
+
+  bool route(const Flow& flow, Path& path) const override {
+    path.clear();
+    const std::uint32_t leaf_a = clos_.leaf_of(flow.from), leaf_b = clos_.leaf_of(flow.to);
+    auto& out = path.resources;
+    out.push_back(Clos::endpoint_up(flow.from));
+    if (leaf_a != leaf_b && !between_leaves(flow, leaf_a, leaf_b, path)) return false;
+    out.push_back(Clos::endpoint_down(flow.to));
+    if (leaf_a == leaf_b) path.latency = latency_.of(0);
+    return !some_down_ || (!state_.down(out.front()) && !state_.down(out.back()));
+  }
+
+ private:
+  bool between_leaves(const Flow& flow, std::uint32_t leaf_a, std::uint32_t leaf_b, Path& path) const {
+    const std::uint32_t group_a = clos_.group_of(leaf_a), group_b = clos_.group_of(leaf_b);
+    const bool by_core = group_a != group_b;
+    if (clos_.spines_per_group == 0) return false;
+    if (by_core && (clos_.cores_per_plane == 0 || clos_.island_of(group_a) != clos_.island_of(group_b))) return false;
+    if (some_down_) return around_the_dead(flow, leaf_a, leaf_b, path);
+
+    const auto key = chooser_.key(flow);
+    const std::uint32_t vertex0 = clos_.endpoints;
+    const std::uint32_t j = chooser_.pick(key, vertex0 + leaf_a, 0, clos_.leaf_up);
+    auto& out = path.resources;
+    out.push_back(clos_.leaf_to_spine(leaf_a, j));
+    const std::uint32_t index = j / clos_.leaf_spine_cables;
+    std::uint32_t spine = group_a * clos_.spines_per_group + index;
+    path.latency = latency_.of(by_core ? 2 : 1);
+    if (by_core) {
+      const std::uint32_t v = chooser_.pick(key, vertex0 + clos_.leaves + spine, 1, clos_.spine_up);
+      out.push_back(clos_.spine_to_core(spine, v));
+      const std::uint32_t core = clos_.core_of(spine, v);
+      spine = group_b * clos_.spines_per_group + index;
+      const std::uint32_t back =
+          clos_.spine_core_cables == 1
+              ? 0
+              : chooser_.pick(key, vertex0 + clos_.leaves + clos_.spines() + core, 2, clos_.spine_core_cables);
+      out.push_back(clos_.core_to_spine(spine, v / clos_.spine_core_cables, back));
+    }
+    const std::uint32_t back = clos_.leaf_spine_cables == 1
+                                   ? 0
+                                   : chooser_.pick(key, vertex0 + clos_.leaves + spine, 3, clos_.leaf_spine_cables);
+    out.push_back(clos_.spine_to_leaf(leaf_b, index, back));
+    return true;
+  }
+
+  /// The same with dead links: at each switch only ways that still lead to the destination are counted.
+  bool around_the_dead(const Flow& flow, std::uint32_t leaf_a, std::uint32_t leaf_b, Path& path) const {
+    const std::uint32_t group_a = clos_.group_of(leaf_a), group_b = clos_.group_of(leaf_b);
+    const bool by_core = group_a != group_b;
+    const auto key = chooser_.key(flow);
+    const std::uint32_t vertex0 = clos_.endpoints;
+    std::vector<std::uint32_t> ways;
+    const auto alive_down = [&](std::uint32_t index) {  // cables spine `index` of group_b -> leaf_b
+      std::vector<std::uint32_t> alive;
+      for (std::uint32_t c = 0; c < clos_.leaf_spine_cables; ++c)
+        if (!state_.down(clos_.spine_to_leaf(leaf_b, index, c))) alive.push_back(c);
+      return alive;
+    };
+    const auto alive_core = [&](std::uint32_t spine, std::uint32_t core) {  // cables core -> spine of group_b
+      std::vector<std::uint32_t> alive;
+      for (std::uint32_t c = 0; c < clos_.spine_core_cables; ++c)
+        if (!state_.down(clos_.core_to_spine(spine, core, c))) alive.push_back(c);
+      return alive;
+    };
+    const auto core_ways = [&](std::uint32_t index) {  // up cables of the spine that still lead to group_b
+      std::vector<std::uint32_t> alive;
+      const std::uint32_t spine = group_a * clos_.spines_per_group + index,
+                          there = group_b * clos_.spines_per_group + index;
+      for (std::uint32_t v = 0; v < clos_.spine_up; ++v)
+        if (!state_.down(clos_.spine_to_core(spine, v)) && !alive_core(there, v / clos_.spine_core_cables).empty())
+          alive.push_back(v);
+      return alive;
+    };
+    for (std::uint32_t j = 0; j < clos_.leaf_up; ++j) {
+      const std::uint32_t index = j / clos_.leaf_spine_cables;
+      if (state_.down(clos_.leaf_to_spine(leaf_a, j)) || alive_down(index).empty()) continue;
+      if (by_core && core_ways(index).empty()) continue;
+      ways.push_back(j);
+    }
+    if (ways.empty()) return false;
+    const auto pick = [&](const std::vector<std::uint32_t>& from, std::uint32_t vertex, int tier) {
+      return from[chooser_.pick(key, vertex, tier, static_cast<std::uint32_t>(from.size()))];
+    };
+    const std::uint32_t j = pick(ways, vertex0 + leaf_a, 0), index = j / clos_.leaf_spine_cables;
+    path.resources.push_back(clos_.leaf_to_spine(leaf_a, j));
+    path.latency = latency_.of(by_core ? 2 : 1);
+    std::uint32_t spine = group_a * clos_.spines_per_group + index;
+    if (by_core) {
+      const std::uint32_t v = pick(core_ways(index), vertex0 + clos_.leaves + spine, 1);
+      path.resources.push_back(clos_.spine_to_core(spine, v));
+      const std::uint32_t core = clos_.core_of(spine, v), there = group_b * clos_.spines_per_group + index;
+      const std::uint32_t back =
+          pick(alive_core(there, v / clos_.spine_core_cables), vertex0 + clos_.leaves + clos_.spines() + core, 2);
+      path.resources.push_back(clos_.core_to_spine(there, v / clos_.spine_core_cables, back));
+      spine = there;
+    }
+    path.resources.push_back(
+        clos_.spine_to_leaf(leaf_b, index, pick(alive_down(index), vertex0 + clos_.leaves + spine, 3)));
+    return true;
+  }
+
+  const Fabric& fabric_;
+  const Clos clos_;
+  const LinkState& state_;
+  ClosLatency latency_;
+  Chooser chooser_;
+  bool some_down_;
+};
+
+/// Shortest ways over any graph, by hops. Distances to a destination are found once, on demand.
+class GraphWays {
+ public:
+  GraphWays(const Fabric& fabric, const LinkState& state) : fabric_(fabric), state_(state), out_(fabric) {}
+  /// Outgoing links of `here` on a shortest way to endpoint `to`, in id order.
+  void next_hops(VertexId here, std::uint32_t to, std::vector<LinkId>& links) const;
+  const Fabric& fabric() const { return fabric_; }
+
+ private:
+  const std::vector<std::uint16_t>& distances(std::uint32_t to) const;
+  const Fabric& fabric_;
+  const LinkState& state_;
+  Fabric::Adjacency out_;
+  mutable std::mutex mutex_;
+  mutable std::unordered_map<std::uint32_t, std::vector<std::uint16_t>> distance_;
+};
+
+template <class Chooser>
+class GraphRouter final : public Router {
+ public:
+  GraphRouter(const Fabric& fabric, const LinkState& state, Chooser chooser)
+      : ways_(fabric, state), chooser_(std::move(chooser)) {}
+
+  bool route(const Flow& flow, Path& path) const override {
+    path.clear();
+    const auto key = chooser_.key(flow);
+    std::vector<LinkId> choices;
+    int tier = 0;
+    for (VertexId here(flow.from); here.value != flow.to;) {
+      ways_.next_hops(here, flow.to, choices);
+      if (choices.empty()) return false;
+      const auto n = static_cast<std::uint32_t>(choices.size());
+      const LinkId link = choices[n == 1 ? 0 : chooser_.pick(key, here.value, tier++, n)];
+      path.resources.push_back(link.value);
+      path.latency += ways_.fabric().link_class(link).latency;
+      here = ways_.fabric().link(link).to;
+    }
+    return true;
+  }
+
+ private:
+  GraphWays ways_;
+  Chooser chooser_;
+};
+
+template <class Chooser>
+std::unique_ptr<Router> make_choosing_router(const Fabric& fabric, const LinkState& state, Chooser chooser) {
+  if (fabric.clos()) return std::make_unique<ClosRouter<Chooser>>(fabric, state, std::move(chooser));
+  return std::make_unique<GraphRouter<Chooser>>(fabric, state, std::move(chooser));
+}
+
+/// Every flow over all equal-cost links; `even`: in equal parts.
+std::unique_ptr<Router> make_spreading_router(const Fabric& fabric, const LinkState& state, bool even);
+
+}  // namespace fabricast

@@ -1,0 +1,45 @@
+// Static routing by destination, as OpenSM's fat-tree engine fills the forwarding tables of InfiniBand: d-mod-k
+// [Zahavi2010]. The NIC's place under its leaf picks the spine, its leaf picks the core. No two NICs of a leaf share a
+// way down while there are as many up cables as NICs; permutations that follow the order are free of contention.
+#include "router.hpp"
+
+namespace fabricast {
+
+struct StaticSpec {};
+void visit_fields(FieldVisitor&, StaticSpec&) {}
+Draws draws(const StaticSpec&) { return {}; }
+
+namespace {
+class StaticChooser {
+ public:
+  struct Key {
+    std::uint32_t position, leaf;
+  };
+  explicit StaticChooser(const Fabric& fabric)
+      : clos_(fabric.clos() ? *fabric.clos() : Clos{}), has_clos_(fabric.clos()) {}
+  Key key(const Flow& flow) const {
+    if (!has_clos_) return {flow.to, flow.to};
+    const std::uint32_t node = flow.to / clos_.ports_per_node, port = flow.to % clos_.ports_per_node;
+    return {node % clos_.nodes_per_block * (clos_.ports_per_node / clos_.rails) + port / clos_.rails,
+            clos_.leaf_of(flow.to)};
+  }
+  std::uint32_t pick(Key key, std::uint32_t, int tier, std::uint32_t choices) const {
+    return (tier == 1 ? key.leaf : key.position) % choices;
+  }
+
+ private:
+  Clos clos_;
+  bool has_clos_;
+};
+}  // namespace
+
+std::unique_ptr<Router> make_router(const StaticSpec&, const Fabric& fabric, const LinkState& state, std::uint64_t) {
+  return make_choosing_router(fabric, state, StaticChooser(fabric));
+}
+
+RoutingPolicy static_routing() {
+  return make_routing_policy<StaticSpec>("static", "forwarding tables by destination (d-mod-k), as OpenSM fills them",
+                                         "[Zahavi2010]");
+}
+
+}  // namespace fabricast

@@ -1,0 +1,57 @@
+// Fat tree of one, two or three tiers, sized to the cluster: all NICs of a node hang off the same leaf.
+//
+// With radix k and no oversubscription, three full tiers are the k-ary fat tree of [AlFares2008]: k^3/4 NIC ports,
+// k^2/2 leaves, k^2/2 spines, k^2/4 cores. Fewer NICs take fewer leaves; spines and cores are the fewest that the
+// leaves' cables can share evenly. Oversubscription is down : up at the leaf, and at the spine of three tiers.
+#include <fmt/format.h>
+
+#include "fabricast/core/error.hpp"
+#include "sizing.hpp"
+
+namespace fabricast {
+
+struct FatTreeSpec : FabricBasics {
+  double oversubscription = 1;
+  double spine_oversubscription = 1;
+  int tiers = 0;
+};
+
+void visit_fields(FieldVisitor& visit, FatTreeSpec& spec) {
+  visit_basics(visit, spec);
+  visit("oversubscription", spec.oversubscription, "down : up at the leaf", between(1, 64));
+  visit("spine_oversubscription", spec.spine_oversubscription, "down : up at the spine, with three tiers",
+        between(1, 64));
+  visit("tiers", spec.tiers, "1, 2 or 3 tiers of switches; 0: as few as fit", between(0, 3));
+}
+
+Fabric build(const FatTreeSpec& spec, const FabricDemand& demand) {
+  const auto ports = static_cast<std::uint32_t>(spec.switch_box.ports);
+  const PortSplit leaf = split_ports(ports, spec.oversubscription);
+  Clos clos;
+  clos.endpoints = demand.nodes * demand.ports_per_node;
+  clos.ports_per_node = demand.ports_per_node;
+  // A cluster that fits on one switch needs no leaf: then all its ports face down.
+  const bool one_switch = spec.tiers <= 1 && clos.endpoints <= ports;
+  const std::uint32_t down = one_switch ? ports : leaf.down;
+  clos.nodes_per_block = down / demand.ports_per_node;
+  if (clos.nodes_per_block == 0)
+    throw UserError::at(
+        "fabric.switch.ports",
+        fmt::format("a node has {} NIC ports and a leaf only {} for nodes", demand.ports_per_node, down),
+        "use switches with more ports, or rail_optimized");
+  clos.leaves = (demand.nodes + clos.nodes_per_block - 1) / clos.nodes_per_block;
+  if (spec.tiers == 1 && clos.leaves > 1)
+    throw UserError::at("fabric.tiers",
+                        fmt::format("{} NIC ports do not fit in one tier of {}-port switches", clos.endpoints, ports));
+  size_upper_tiers(clos, clos.leaves, ports, spec.oversubscription, spec.spine_oversubscription, spec.tiers);
+  // Groups are built whole, so that pods look alike; the last may be partly filled.
+  if (clos.groups > 1) clos.leaves = clos.groups * clos.leaves_per_group;
+  return build_clos_fabric(clos, spec, demand);
+}
+
+Topology fat_tree() {
+  return make_topology<FatTreeSpec>(
+      "fat_tree", "folded Clos of 1 to 3 tiers sized to the cluster, whole nodes at a leaf", "[AlFares2008]");
+}
+
+}  // namespace fabricast

@@ -1,0 +1,57 @@
+// Two-tier leaf-spine with the counts given by hand: every leaf has `cables` cables to every spine.
+// Non-blocking when spines * cables * rate >= ports in use at a leaf * NIC rate, with ideal load balancing.
+#include <fmt/format.h>
+
+#include "fabricast/core/error.hpp"
+#include "sizing.hpp"
+
+namespace fabricast {
+
+struct LeafSpineSpec : FabricBasics {
+  int leaves = 2;
+  int spines = 2;
+  int cables = 1;
+  int nodes_per_leaf = 0;
+};
+
+void visit_fields(FieldVisitor& visit, LeafSpineSpec& spec) {
+  visit_basics(visit, spec);
+  visit("leaves", spec.leaves, "number of leaf switches", between(1, 1e6));
+  visit("spines", spec.spines, "number of spine switches", between(1, 1e6));
+  visit("cables", spec.cables, "parallel cables of each leaf and spine", between(1, 1024));
+  visit("nodes_per_leaf", spec.nodes_per_leaf, "nodes at a leaf; 0: as many as share the leaves evenly",
+        between(0, 1e6));
+}
+
+Fabric build(const LeafSpineSpec& spec, const FabricDemand& demand) {
+  const auto leaves = static_cast<std::uint32_t>(spec.leaves), spines = static_cast<std::uint32_t>(spec.spines);
+  Clos clos;
+  clos.endpoints = demand.nodes * demand.ports_per_node;
+  clos.ports_per_node = demand.ports_per_node;
+  clos.nodes_per_block =
+      spec.nodes_per_leaf > 0 ? static_cast<std::uint32_t>(spec.nodes_per_leaf) : (demand.nodes + leaves - 1) / leaves;
+  clos.leaves = clos.leaves_per_group = leaves;
+  clos.spines_per_group = spines;
+  clos.leaf_spine_cables = static_cast<std::uint32_t>(spec.cables);
+  clos.leaf_up = spines * clos.leaf_spine_cables;
+
+  const auto refuse = [](std::string_view path, std::string message) {
+    throw UserError::at(std::string(path), std::move(message));
+  };
+  const auto ports = static_cast<std::uint32_t>(spec.switch_box.ports);
+  if (std::uint64_t{clos.nodes_per_block} * leaves < demand.nodes)
+    refuse("fabric.nodes_per_leaf",
+           fmt::format("{} nodes do not fit on {} leaves of {}", demand.nodes, leaves, clos.nodes_per_block));
+  if (const std::uint64_t used = std::uint64_t{clos.nodes_per_block} * demand.ports_per_node + clos.leaf_up;
+      used > ports)
+    refuse("fabric.switch.ports", fmt::format("a leaf needs {} ports and has {}", used, ports));
+  if (const std::uint64_t used = std::uint64_t{leaves} * clos.leaf_spine_cables; used > ports)
+    refuse("fabric.switch.ports", fmt::format("a spine needs {} ports and has {}", used, ports));
+  return build_clos_fabric(clos, spec, demand);
+}
+
+Topology leaf_spine() {
+  return make_topology<LeafSpineSpec>("leaf_spine", "two tiers with counts given by hand", "[Clos1953]");
+}
+
+}  // namespace fabricast

@@ -1,0 +1,49 @@
+// Rail-only fabric [Wang2023]: each rail is a network of its own, and nothing joins the rails but the NVLink inside
+// the nodes. Rings and trees lose nothing; traffic between different rails has to be forwarded inside a node first.
+#include <fmt/format.h>
+
+#include "sizing.hpp"
+
+namespace fabricast {
+
+struct RailOnlySpec : FabricBasics {
+  double oversubscription = 1;
+  double spine_oversubscription = 1;
+  int nodes_per_su = 0;
+  int tiers = 0;
+};
+
+void visit_fields(FieldVisitor& visit, RailOnlySpec& spec) {
+  visit_basics(visit, spec);
+  visit("oversubscription", spec.oversubscription, "down : up at the leaf", between(1, 64));
+  visit("spine_oversubscription", spec.spine_oversubscription, "down : up at the spine, with three tiers",
+        between(1, 64));
+  visit("nodes_per_su", spec.nodes_per_su, "nodes at a leaf; 0: as many as it has ports for", between(0, 1e6));
+  visit("tiers", spec.tiers, "1, 2 or 3 tiers of switches; 0: as few as fit", between(0, 3));
+}
+
+Fabric build(const RailOnlySpec& spec, const FabricDemand& demand) {
+  const auto ports = static_cast<std::uint32_t>(spec.switch_box.ports);
+  const std::uint32_t rails = demand.ports_per_node;
+  Clos clos;
+  clos.endpoints = demand.nodes * rails;
+  clos.ports_per_node = clos.rails = rails;
+  const bool one_tier = spec.tiers <= 1 && demand.nodes <= ports && spec.nodes_per_su == 0;
+  clos.nodes_per_block = spec.nodes_per_su > 0 ? static_cast<std::uint32_t>(spec.nodes_per_su)
+                         : one_tier            ? demand.nodes
+                                               : split_ports(ports, spec.oversubscription).down;
+  const std::uint32_t units = (demand.nodes + clos.nodes_per_block - 1) / clos.nodes_per_block;
+  clos.leaves = units * rails;
+  size_upper_tiers(clos, units, ports, spec.oversubscription, spec.spine_oversubscription, spec.tiers);
+  const std::uint32_t leaves_per_rail = clos.groups / rails * clos.leaves_per_group;
+  clos.leaves = leaves_per_rail * rails;
+  clos.block_stride = 1, clos.rail_stride = leaves_per_rail;
+  return build_clos_fabric(clos, spec, demand);
+}
+
+Topology rail_only() {
+  return make_topology<RailOnlySpec>(
+      "rail_only", "one separate network per rail, joined only by NVLink inside the nodes", "[Wang2023]");
+}
+
+}  // namespace fabricast

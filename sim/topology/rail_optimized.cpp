@@ -1,0 +1,82 @@
+// Rail-optimized fabric: in each scalable unit (SU), NIC k of every node hangs off leaf k, so that equal rails are
+// one switch apart; spines, and cores in large clusters, join the rails and the SUs. The design of the DGX SuperPOD
+// reference architecture [SuperPOD-H100], whose table of switches and cables comes out (tested).
+//
+// With three tiers the spines of a group serve leaves of one rail (`grouping: rail`), so that NCCL's rings and trees,
+// which keep to their rail, stay below the cores; `grouping: pod` groups whole SUs instead.
+#include <fmt/format.h>
+
+#include "fabricast/core/error.hpp"
+#include "sizing.hpp"
+
+namespace fabricast {
+
+enum class RailGrouping { rail, pod };
+template <>
+struct EnumNames<RailGrouping> {
+  static constexpr std::array<std::string_view, 2> names{"rail", "pod"};
+};
+
+struct RailOptimizedSpec : FabricBasics {
+  double oversubscription = 1;
+  double spine_oversubscription = 1;
+  int nodes_per_su = 0;
+  int tiers = 0;
+  RailGrouping grouping = RailGrouping::rail;
+};
+
+void visit_fields(FieldVisitor& visit, RailOptimizedSpec& spec) {
+  visit_basics(visit, spec);
+  visit("oversubscription", spec.oversubscription, "down : up at the leaf", between(1, 64));
+  visit("spine_oversubscription", spec.spine_oversubscription, "down : up at the spine, with three tiers",
+        between(1, 64));
+  visit("nodes_per_su", spec.nodes_per_su, "nodes of a scalable unit; 0: as many as a leaf has ports for",
+        between(0, 1e6));
+  visit("tiers", spec.tiers, "2 or 3 tiers of switches; 0: as few as fit", between(0, 3));
+  visit("grouping", spec.grouping, "what the spines of a group of three tiers serve: leaves of one rail, or whole SUs");
+}
+
+Fabric build(const RailOptimizedSpec& spec, const FabricDemand& demand) {
+  const auto ports = static_cast<std::uint32_t>(spec.switch_box.ports);
+  const PortSplit leaf = split_ports(ports, spec.oversubscription);
+  const std::uint32_t rails = demand.ports_per_node;
+  Clos clos;
+  clos.endpoints = demand.nodes * rails;
+  clos.ports_per_node = clos.rails = rails;
+  clos.nodes_per_block = spec.nodes_per_su > 0 ? static_cast<std::uint32_t>(spec.nodes_per_su) : leaf.down;
+  if (clos.nodes_per_block > leaf.down)
+    throw UserError::at("fabric.nodes_per_su",
+                        fmt::format("{} nodes at a leaf with {} ports for nodes", clos.nodes_per_block, leaf.down));
+  const std::uint32_t units = (demand.nodes + clos.nodes_per_block - 1) / clos.nodes_per_block;
+  clos.leaves = units * rails;
+  size_upper_tiers(clos, clos.leaves, ports, spec.oversubscription, spec.spine_oversubscription, spec.tiers);
+  if (clos.cores_per_plane == 0 || spec.grouping == RailGrouping::pod) {
+    clos.block_stride = rails, clos.rail_stride = 1;
+    if (clos.groups > 1) clos.leaves = clos.groups * clos.leaves_per_group;
+  } else {
+    // Rail by rail: each rail takes whole groups of its own.
+    const PortSplit spine = split_ports(ports, spec.spine_oversubscription);
+    const std::uint32_t groups_per_rail = (units + spine.down - 1) / spine.down;
+    clos.leaves_per_group = (units + groups_per_rail - 1) / groups_per_rail;
+    clos.groups = clos.groups_per_island = groups_per_rail * rails;
+    clos.leaves = clos.groups * clos.leaves_per_group;
+    clos.spines_per_group = fewest_uppers(clos.leaves_per_group, leaf.up, spine.down);
+    clos.cores_per_plane = fewest_uppers(clos.groups, spine.up, ports);
+    if (clos.spines_per_group == 0 || clos.cores_per_plane == 0)
+      throw UserError::at("fabric.switch.ports",
+                          fmt::format("{} units of {} nodes on {} rails do not fit in three tiers of {}-port switches",
+                                      units, clos.nodes_per_block, rails, ports),
+                          "use switches with more ports, or rail_only");
+    clos.leaf_spine_cables = leaf.up / clos.spines_per_group;
+    clos.spine_core_cables = spine.up / clos.cores_per_plane;
+    clos.block_stride = 1, clos.rail_stride = groups_per_rail * clos.leaves_per_group;
+  }
+  return build_clos_fabric(clos, spec, demand);
+}
+
+Topology rail_optimized() {
+  return make_topology<RailOptimizedSpec>(
+      "rail_optimized", "one leaf per rail in each unit of nodes; spines join rails and units", "[SuperPOD-H100]");
+}
+
+}  // namespace fabricast

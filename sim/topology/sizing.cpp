@@ -1,0 +1,89 @@
+#include "sizing.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "fabricast/core/error.hpp"
+
+namespace fabricast {
+
+namespace {
+[[noreturn]] void does_not_fit(const std::string& what, const std::string& hint) {
+  throw UserError::at("fabric.switch.ports", what, hint);
+}
+}  // namespace
+
+void visit_fields(FieldVisitor& visit, SwitchSpec& spec) {
+  visit("ports", spec.ports, "ports of a switch (radix)", between(2, 4096));
+  visit("rate", spec.rate, "line rate of a port, one direction");
+  visit("latency", spec.latency, "port to port, with FEC", between(0, 1));
+}
+
+void visit_basics(FieldVisitor& visit, FabricBasics& basics) {
+  visit("switch", basics.switch_box, "the one kind of switch the fabric is made of");
+  visit("cable", basics.cable, "length of every cable, for its propagation time", between(0, 1e5));
+}
+
+PortSplit split_ports(std::uint32_t ports, double oversubscription) {
+  const auto up = static_cast<std::uint32_t>(std::ceil(ports / (1 + oversubscription) - 1e-9));
+  const auto down = std::min(ports - up, static_cast<std::uint32_t>(std::floor(up * oversubscription + 1e-9)));
+  return {std::max(1U, down), up};
+}
+
+std::uint32_t fewest_uppers(std::uint32_t lowers, std::uint32_t up, std::uint32_t ports) {
+  for (std::uint32_t d = 1; d <= up; ++d)
+    if (up % d == 0 && std::uint64_t{lowers} * (up / d) <= ports) return d;
+  return 0;
+}
+
+void size_upper_tiers(Clos& clos, std::uint32_t leaves_per_island, std::uint32_t ports, double leaf_oversubscription,
+                      double spine_oversubscription, int tiers) {
+  const PortSplit leaf = split_ports(ports, leaf_oversubscription);
+  const std::uint32_t islands = clos.leaves / leaves_per_island;
+  if (leaves_per_island == 1 && tiers <= 1) {  // nothing to join
+    clos.leaf_up = 0, clos.leaves_per_group = 1, clos.groups = clos.leaves, clos.spines_per_group = 0;
+    return;
+  }
+  clos.leaf_up = leaf.up;
+  const std::uint32_t spines = fewest_uppers(leaves_per_island, leaf.up, ports);
+  if (spines > 0 && tiers != 3) {
+    clos.leaves_per_group = leaves_per_island, clos.groups = islands;
+    clos.spines_per_group = spines, clos.leaf_spine_cables = leaf.up / spines;
+    return;
+  }
+  if (tiers == 2)
+    does_not_fit(fmt::format("{} leaves do not fit in two tiers of {}-port switches", leaves_per_island, ports),
+                 "use more ports, or leave `tiers` out for a third tier");
+  const PortSplit spine = split_ports(ports, spine_oversubscription);
+  // As few groups as the spines' ports allow, evenly filled.
+  const std::uint32_t groups = (leaves_per_island + spine.down - 1) / spine.down;
+  clos.leaves_per_group = (leaves_per_island + groups - 1) / groups;
+  const std::uint32_t group_spines = fewest_uppers(clos.leaves_per_group, leaf.up, spine.down);
+  const std::uint32_t cores = fewest_uppers(groups, spine.up, ports);
+  if (group_spines == 0 || cores == 0) {
+    const std::uint64_t most = std::uint64_t{leaf.down} * spine.down * ports;
+    does_not_fit(fmt::format("{} leaves do not fit in three tiers of {}-port switches ({} NIC ports at most)",
+                             leaves_per_island, ports, most),
+                 "use switches with more ports");
+  }
+  clos.groups = islands * groups, clos.groups_per_island = groups;
+  clos.spines_per_group = group_spines, clos.leaf_spine_cables = leaf.up / group_spines;
+  clos.spine_up = spine.up, clos.cores_per_plane = cores, clos.spine_core_cables = spine.up / cores;
+}
+
+Fabric build_clos_fabric(const Clos& clos, const FabricBasics& basics, const FabricDemand& demand) {
+  const Seconds wire = propagation(basics.cable), hop = wire + basics.switch_box.latency;
+  const LinkClass between{demand.kind, basics.switch_box.rate * demand.header_efficiency, hop};
+  const BytesPerSecond port = demand.port_rate * (demand.header_efficiency * demand.nic_efficiency);
+  const std::array tiers = {
+      FabricBuilder::TierClasses{{demand.kind, port, hop}, {demand.kind, port, wire}},
+      FabricBuilder::TierClasses{between, between},
+      FabricBuilder::TierClasses{between, between},
+  };
+  return FabricBuilder::build_clos(clos, demand.nodes, tiers);
+}
+
+}  // namespace fabricast
