@@ -55,6 +55,9 @@ void network_edges(const Communicator& comm, const Plan&, int channel, std::vect
   }
 }
 
+/// With crossNic 2 the rings of a pair swap at odd nodes: the same transfers, on the other channel.
+std::uint64_t node_role(const Communicator&, std::uint32_t) { return 0; }
+
 void node_transfers(const Communicator& comm, const Plan&, int channel, std::uint32_t node,
                     std::vector<NodeTransfer>& out) {
   out.clear();
@@ -199,7 +202,7 @@ std::unique_ptr<ChannelProgram> program(const Communicator& comm, const Plan& pl
 CollectiveAlgorithm ring_algorithm() {
   return {Algorithm::ring,   "ring",         "2(n-1) steps around a ring per channel, least volume",
           "[Patarasuk2009]", supports,       stream,
-          network_edges,     node_transfers, program};
+          network_edges,     node_role, node_transfers, program};
 }
 
 }  // namespace fabricast

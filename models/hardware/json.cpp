@@ -67,14 +67,16 @@ Hardware read_shipped() {
   read_sets(file("networks.json"), h.networks, "networks");
   read_sets(file("pcie_paths.json"), h.pcie_paths, "pcie_paths");
   read_parameters(file("software.json"), parameters(h.software), "software");
-  for (const auto& [name, j] : file("links.json").items())
+  const json links = file("links.json");
+  for (const auto& [name, j] : links.items())
     h.links[name] = {read_link_kind(j.at("kind")),
                      j.at("generation").get<std::string>(),
                      read_rate(j.at("rate")),
                      read_parameter(j.at("efficiency"), name + ".efficiency"),
                      read_parameter(j.at("latency"), name + ".latency"),
                      j.at("source").get<std::string>()};
-  for (const auto& [name, j] : file("gpus.json").items()) {
+  const json gpus = file("gpus.json");
+  for (const auto& [name, j] : gpus.items()) {
     GpuKind& g = h.gpus[name];
     g.name = name;
     g.summary = j.at("summary"), g.architecture = j.at("architecture"), g.source = j.at("source");
@@ -86,7 +88,8 @@ Hardware read_shipped() {
     g.nvlink_domain = j.at("nvlink_domain");
     if (!h.architectures.count(g.architecture)) bad_data(name + ": architecture");
   }
-  for (const auto& [name, j] : file("nodes.json").items()) {
+  const json nodes = file("nodes.json");
+  for (const auto& [name, j] : nodes.items()) {
     NodePreset& n = h.nodes[name];
     n.name = name, n.summary = j.at("summary"), n.gpu = j.at("gpu"), n.intranode = j.at("intranode");
     n.gpus = j.at("gpus"), n.nics = j.at("nics");

@@ -23,9 +23,12 @@ void visit_fields(FieldVisitor& visit, NicSpec& spec) {
         "local: GPUs use NICs of their own socket; remote: a wrong binding makes them cross sockets");
 }
 
-void visit_fields(FieldVisitor& visit, NodeSpec& spec) {
+void visit_kind(FieldVisitor& visit, NodeSpec& spec) {
   visit("profile", spec.profile, "a shipped kind of node (`fabricast list nodes`) or a fitted profile file (JSON)");
   visit("gpu", spec.gpu, "kind of GPU (`fabricast list gpus`)");
+}
+
+void visit_rest(FieldVisitor& visit, NodeSpec& spec) {
   visit("gpus", spec.gpus, "GPUs in a node", between(1, 72));
   visit("intranode", spec.intranode, "what joins the GPUs of a node");
   visit("nics", spec.nics, "the NICs");
@@ -34,6 +37,11 @@ void visit_fields(FieldVisitor& visit, NodeSpec& spec) {
   visit("sockets", spec.sockets, "CPU sockets", between(1, 8));
   visit("pcie_switches", spec.pcie_switches, "PCIe switches shared by GPUs and NICs; 0: root ports only",
         between(0, 64));
+}
+
+void visit_fields(FieldVisitor& visit, NodeSpec& spec) {
+  visit_kind(visit, spec);
+  visit_rest(visit, spec);
 }
 
 namespace {

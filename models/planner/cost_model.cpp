@@ -98,13 +98,13 @@ class CostModel {
     t.nodes = nodes_, t.ranks = ranks_, t.channels = graphs_.channels;
     t.capability = node_.gpu.compute_capability, t.version = settings_.version;
     t.x86 = node_.spec.cpu != CpuVendor::arm;
-    fill(t, true);
-    // NCCL refuses, or ignores, a choice that leaves nothing; either way the default is what a user would then run.
-    for (std::size_t op = 0; op < 5 && !t.fell_back; ++op) {
+    for (std::size_t op = 0; op < 5; ++op) {
+      fill(t, op, true);
       bool usable = false;
       for (const auto& algorithm : t.of[op])
         for (const AlgorithmCost& cost : algorithm) usable |= cost.bandwidth > 0;
-      if (!usable) fill(t, false), t.fell_back = true;
+      // NCCL refuses, or ignores, a choice that leaves nothing; either way the default is what a user would then run.
+      if (!usable) fill(t, op, false), t.fell_back[op] = true;
     }
     return t;
   }
@@ -120,17 +120,16 @@ class CostModel {
     }
   }
 
-  void fill(CostTable& t, bool with_environment) const {
-    for (std::size_t op = 0; op < 5; ++op)
-      for (std::size_t a = 0; a < algorithm_count; ++a)
-        for (std::size_t p = 0; p < 3; ++p) {
-          AlgorithmCost& cost = t.of[op][a][p];
-          cost = {};
-          if (ranks_ < 2 || !exists(static_cast<CollectiveOp>(op), a) || !possible(a, p)) continue;
-          if (!enabled(op, a, p, with_environment)) continue;
-          cost.bandwidth = std::max(0.0, bandwidth(static_cast<CollectiveOp>(op), a, p));
-          cost.latency = latency(static_cast<CollectiveOp>(op), a, p);
-        }
+  void fill(CostTable& t, std::size_t op, bool with_environment) const {
+    for (std::size_t a = 0; a < algorithm_count; ++a)
+      for (std::size_t p = 0; p < 3; ++p) {
+        AlgorithmCost& cost = t.of[op][a][p];
+        cost = {};
+        if (ranks_ < 2 || !exists(static_cast<CollectiveOp>(op), a) || !possible(a, p)) continue;
+        if (!enabled(op, a, p, with_environment)) continue;
+        cost.bandwidth = std::max(0.0, bandwidth(static_cast<CollectiveOp>(op), a, p));
+        cost.latency = latency(static_cast<CollectiveOp>(op), a, p);
+      }
   }
 
   bool possible(std::size_t a, std::size_t p) const {

@@ -140,18 +140,23 @@ void choose_chunk(const Planner& planner, Plan& plan) {
 
 }  // namespace
 
-Planner make_planner(Node node, std::vector<std::uint32_t> placement, NcclSettings settings) {
+Planner make_planner(Node node, std::vector<std::uint32_t> placement, std::uint32_t hosts_per_node, NcclSettings settings) {
   Planner planner;
   planner.settings = std::move(settings);
   Communicator& comm = planner.comm;
   comm.node = std::move(node);
   comm.placement = std::move(placement);
+  comm.hosts_per_node = hosts_per_node;
   if (comm.ranks() < 2)
     throw UserError::at("cluster.nodes", "one GPU has nobody to talk to", "a collective takes two ranks");
   if (comm.nodes() > 1 && comm.node.nics == 0)
     throw UserError::at("node.nics.count", fmt::format("{} nodes and no NIC to join them", comm.nodes()));
   planner.graphs = search_graphs(comm.node, comm.nodes(), planner.settings);
   planner.costs = nccl_cost_model(comm.node, comm.nodes(), planner.graphs, planner.settings);
+  NcclSettings unforced = planner.settings;
+  unforced.algorithms.of.fill({true, true, true, true, true, true, true});
+  unforced.protocols.of.fill({ProtocolSwitch::on, ProtocolSwitch::automatic, ProtocolSwitch::on});
+  planner.default_costs = nccl_cost_model(comm.node, comm.nodes(), planner.graphs, unforced);
   comm.rings = planner.graphs.ring.shapes, comm.trees = planner.graphs.tree.shapes;
   comm.cross_nic = planner.graphs.ring.cross_nic, comm.tree_pattern = planner.graphs.tree.pattern;
   comm.channels = planner.graphs.channels;
@@ -177,23 +182,38 @@ Plan plan_collective(const Planner& planner, CollectiveOp op, std::int64_t bytes
   return plan;
 }
 
-Plan plan_collective(const Planner& planner, CollectiveOp op, std::int64_t bytes) {
-  std::vector<Candidate> candidates;
+namespace {
+
+/// All usable algorithms and protocols by NCCL's estimate; ties keep NCCL's order.
+std::vector<Candidate> rank_candidates(const CostTable& costs, CollectiveOp op, std::int64_t bytes) {
+  std::vector<Candidate> list;
   for (std::size_t a = 0; a < algorithm_count; ++a)
     for (std::size_t p = 0; p < 3; ++p) {
-      const double t = planner.costs.time(op, static_cast<Algorithm>(a), static_cast<Protocol>(p), bytes);
-      if (t >= 0) candidates.push_back({static_cast<Algorithm>(a), static_cast<Protocol>(p), t});
+      const double t = costs.time(op, static_cast<Algorithm>(a), static_cast<Protocol>(p), bytes);
+      if (t >= 0) list.push_back({static_cast<Algorithm>(a), static_cast<Protocol>(p), t});
     }
-  // Ties keep NCCL's order.
-  std::stable_sort(candidates.begin(), candidates.end(),
-                   [](const Candidate& a, const Candidate& b) { return a.estimate_us < b.estimate_us; });
-  const auto served = std::find_if(candidates.begin(), candidates.end(),
-                                   [&](const Candidate& c) { return is_simulated(c.algorithm, op); });
-  if (served == candidates.end())
+  std::stable_sort(list.begin(), list.end(), [](const Candidate& a, const Candidate& b) { return a.estimate_us < b.estimate_us; });
+  return list;
+}
+
+const Candidate* first_simulated(const std::vector<Candidate>& list, CollectiveOp op) {
+  const auto it = std::find_if(list.begin(), list.end(), [&](const Candidate& c) { return is_simulated(c.algorithm, op); });
+  return it == list.end() ? nullptr : &*it;
+}
+
+}  // namespace
+
+Plan plan_collective(const Planner& planner, CollectiveOp op, std::int64_t bytes) {
+  std::vector<Candidate> candidates = rank_candidates(planner.costs, op, bytes);
+  const Candidate* served = first_simulated(candidates, op);
+  // The environment may force an algorithm that has no schedule yet.
+  const std::vector<Candidate> unforced = served ? std::vector<Candidate>() : rank_candidates(planner.default_costs, op, bytes);
+  if (!served) served = first_simulated(unforced, op);
+  if (!served)
     throw UserError::at("workload.collective", fmt::format("there is no schedule for {} yet", name_of(op)),
                         "all_reduce, all_gather, reduce_scatter, broadcast and reduce are simulated");
   Plan plan = plan_collective(planner, op, bytes, served->algorithm, served->protocol);
-  plan.stands_in = served != candidates.begin();
+  plan.stands_in = served != candidates.data();
   plan.candidates = std::move(candidates);
   return plan;
 }

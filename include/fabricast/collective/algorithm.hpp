@@ -18,6 +18,8 @@ struct CollectiveAlgorithm {
   Stream (*stream)(const Communicator&, const Plan&, int channel) = nullptr;
   /// Connections over the network, a tree's upward edges first, then the downward ones.
   void (*network_edges)(const Communicator&, const Plan&, int channel, std::vector<NetworkEdge>& edges) = nullptr;
+  /// Nodes of the same role do the same inside, on every channel.
+  std::uint64_t (*node_role)(const Communicator&, std::uint32_t node) = nullptr;
   /// What node `node` of the job does inside on this channel.
   void (*node_transfers)(const Communicator&, const Plan&, int channel, std::uint32_t node,
                          std::vector<NodeTransfer>& transfers) = nullptr;

@@ -1,7 +1,8 @@
 // The ranks of a job as NCCL sees them, and the plan of one call: what a schedule is made from.
 //
-// A NCCL node is what shares NVLink: a host, or a whole NVLink domain. Rank r is GPU r % gpus of NCCL node r / gpus;
-// node i of the job sits on node `placement[i]` of the fabric. Both structs are plain values; the planner fills them.
+// A NCCL node is what shares NVLink: a host, or the hosts of an NVLink domain. Rank r is GPU r % gpus of NCCL node
+// r / gpus; host h of the job sits at place `placement[h]` of the fabric. Both structs are plain values; the planner
+// fills them.
 #pragma once
 
 #include <compare>
@@ -29,7 +30,8 @@ struct ChannelShape {
 
 struct Communicator {
   Node node;
-  std::vector<std::uint32_t> placement;
+  std::vector<std::uint32_t> placement;    ///< by host
+  std::uint32_t hosts_per_node = 1;
   std::vector<ChannelShape> rings, trees;  ///< what the search found; channels repeat them in turn
   int cross_nic = 0;                       ///< 2: rings come in pairs that swap at every second node [NCCL-search]
   TreePattern tree_pattern = TreePattern::balanced;
@@ -39,7 +41,11 @@ struct Communicator {
   bool split_data_on_qps = false;
   NcclVersion version;
 
-  std::int64_t nodes() const { return static_cast<std::int64_t>(placement.size()); }
+  std::int64_t nodes() const { return static_cast<std::int64_t>(placement.size()) / hosts_per_node; }
+  /// The fabric's endpoint of a NIC of a NCCL node, where hosts have `ports` NICs each.
+  std::uint32_t endpoint(std::uint32_t nccl_node, std::uint32_t nic, std::uint32_t ports) const {
+    return placement[nccl_node * hosts_per_node + nic / ports] * ports + nic % ports;
+  }
   int gpus() const { return node.spec.gpus; }
   std::int64_t ranks() const { return nodes() * gpus(); }
   const ChannelShape& ring_shape(int channel) const { return rings[static_cast<std::size_t>(channel) % rings.size()]; }

@@ -48,6 +48,9 @@ struct NodeSpec {
 };
 void visit_fields(FieldVisitor& visit, NicSpec& spec);
 void visit_fields(FieldVisitor& visit, NodeSpec& spec);
+/// The two halves of it: what decides the defaults, and the rest.
+void visit_kind(FieldVisitor& visit, NodeSpec& spec);
+void visit_rest(FieldVisitor& visit, NodeSpec& spec);
 
 /// Defaults of every field given the GPU kind and, if not empty, a preset.
 /// \throws UserError (path node.gpu or node.profile) if the name is unknown.

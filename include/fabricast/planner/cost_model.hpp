@@ -21,7 +21,8 @@ struct AlgorithmCost {
 
 struct CostTable {
   std::array<std::array<std::array<AlgorithmCost, 3>, algorithm_count>, 5> of{};  ///< [operation][algorithm][protocol]
-  bool fell_back = false;  ///< NCCL_ALGO or NCCL_PROTO left nothing usable, so NCCL's default stands
+  /// By operation: NCCL_ALGO or NCCL_PROTO left nothing usable, so NCCL's default stands.
+  std::array<bool, 5> fell_back{};
   // What time() needs besides.
   std::int64_t nodes = 1, ranks = 1;
   int channels = 1, capability = 90;

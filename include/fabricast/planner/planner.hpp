@@ -11,11 +11,12 @@ struct Planner {
   NcclSettings settings;
   SearchGraphs graphs;
   CostTable costs;
+  CostTable default_costs;  ///< without NCCL_ALGO and NCCL_PROTO
 };
 
-/// \param placement fabric node of each NCCL node of the job
+/// \param placement place on the fabric of each host of the job; `hosts_per_node` of them make a NCCL node
 /// \throws UserError if the cluster has fewer than two ranks, or several nodes and no NIC.
-Planner make_planner(Node node, std::vector<std::uint32_t> placement, NcclSettings settings);
+Planner make_planner(Node node, std::vector<std::uint32_t> placement, std::uint32_t hosts_per_node, NcclSettings settings);
 
 /// Whether there is a schedule.
 bool is_simulated(Algorithm algorithm, CollectiveOp op);

@@ -1,0 +1,125 @@
+#include "fabricast/calibrate/cases.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "fabricast/core/error.hpp"
+
+namespace fabricast {
+
+namespace {
+
+using nlohmann::json;
+
+std::string text_of(const json& j) {
+  if (j.is_string()) return j.get<std::string>();
+  return j.is_null() ? std::string() : j.dump();
+}
+
+MeasuredCase read_case(const json& j) {
+  MeasuredCase c;
+  c.id = j.at("id"), c.system = j.at("system"), c.collective = j.at("collective");
+  c.gpu = j.at("gpu"), c.intranode = j.at("intranode");
+  c.link = text_of(j.at("link")), c.nccl_version = text_of(j.at("nccl_version"));
+  c.nodes = j.at("nodes"), c.gpus_per_node = j.at("gpus_per_node");
+  if (!j.at("nics").is_null() && j.at("nics") != 0) c.nics = j.at("nics").get<int>();
+  if (!j.at("nic_gbps").is_null() && j.at("nic_gbps") != 0) c.nic_gbps = j.at("nic_gbps").get<double>();
+  if (j.contains("gdr") && !j.at("gdr").is_null()) c.gdr = j.at("gdr").get<bool>();
+  for (const auto& [key, value] : j.at("env").items()) c.env[key] = text_of(value);
+  for (const auto& [key, value] : j.at("harness").items()) c.harness[key] = text_of(value);
+  for (const json& row : j.at("rows")) c.rows.push_back({row.at("bytes").get<std::int64_t>(), row.at("time_us").get<double>()});
+  return c;
+}
+
+/// The first two or three numbers of a version text, as far as they go.
+std::string version_digits(const std::string& text) {
+  std::string digits;
+  for (const char ch : text.substr(0, text.find_first_of("+-")))
+    if ((ch >= '0' && ch <= '9') || ch == '.') digits += ch;
+  std::size_t dots = 0, end = 0;
+  while (end < digits.size() && (digits[end] != '.' || ++dots < 3)) ++end;
+  digits.resize(end);
+  return std::count(digits.begin(), digits.end(), '.') >= 1 ? digits : std::string();
+}
+
+}  // namespace
+
+std::vector<MeasuredCase> read_cases(const std::string& path) {
+  const std::string text = read_file(path);
+  std::vector<MeasuredCase> cases;
+  try {
+    for (const json& j : json::parse(text)) cases.push_back(read_case(j));
+  } catch (const json::exception& e) {
+    throw UserError(fmt::format("'{}' is no list of measured cases: {}", path, e.what()));
+  }
+  return cases;
+}
+
+std::string shipped_cases_path() {
+  const std::filesystem::path source(FABRICAST_SOURCE_DIR "/calibrate/data/cases.json");
+  return source.string();
+}
+
+std::size_t band_of(std::int64_t bytes) {
+  std::size_t b = 0;
+  while (bytes >= bands[b].high) ++b;
+  return b;
+}
+
+std::string scenario_of(const MeasuredCase& c) {
+  const bool network = c.nodes > 1 && !c.link.empty();
+  std::string y = fmt::format("fabricast: 1\nname: {}\nnode:\n  gpu: {}\n  gpus: {}\n  intranode: {}\n", c.id, c.gpu, c.gpus_per_node, c.intranode);
+  if (network) y += fmt::format("  nics: {{count: {}, rate: {}Gbps, link: {}}}\n", c.nics.value_or(c.gpus_per_node), c.nic_gbps.value_or(400), c.link);
+  if (c.gdr) y += fmt::format("  gdr: {}\n", *c.gdr);
+  y += fmt::format("cluster: {{nodes: {}}}\n", c.nodes);
+  if ((c.gpu == "gb200" || c.gpu == "gb300") && c.nodes > 1) y += "nvlink_domain: {nodes: 18}\n";
+  if (network) {
+    const bool rails = c.nics && *c.nics >= c.gpus_per_node && c.gpus_per_node > 1;
+    y += fmt::format("fabric: {{kind: {}}}\nrouting: {{kind: adaptive}}\n", rails ? "rail_optimized" : "fat_tree");
+  }
+  std::string env;
+  for (const auto& [key, value] : c.env)
+    if (key.starts_with("NCCL_")) env += fmt::format("{}{}: \"{}\"", env.empty() ? "" : ", ", key, value);
+  const std::string version = version_digits(c.nccl_version);
+  if (!env.empty() || !version.empty()) y += "nccl:\n";
+  if (!version.empty()) y += fmt::format("  version: \"{}\"\n", version);
+  if (!env.empty()) y += fmt::format("  env: {{{}}}\n", env);
+  std::string harness, sizes;
+  for (const auto& [key, value] : c.harness) harness += fmt::format("{}{}: {}", harness.empty() ? "" : ", ", key, value);
+  for (const MeasuredRow& row : c.rows) sizes += fmt::format("{}{}B", sizes.empty() ? "" : ", ", row.bytes);
+  return y + fmt::format("workload:\n  kind: collective\n  collective: {}\n  harness: {{{}}}\n  sizes: [{}]\n", c.collective, harness, sizes);
+}
+
+CaseRunner::CaseRunner(const MeasuredCase& c) : case_(&c), scenario_(parse_scenario(scenario_of(c), c.id + ".yaml").scenario) {
+  const GpuKind& gpu = scenario_.hardware.gpus.find(scenario_.node.spec.gpu)->second;
+  prefixes_ = {"software.", "architectures." + gpu.architecture + ".", "links." + gpu.nvlink + "."};
+  if (!c.link.empty() && c.nodes > 1) prefixes_.push_back("networks." + c.link + ".");
+  if (c.intranode == "pcie") {
+    prefixes_.push_back("links." + gpu.pcie + ".");
+    prefixes_.push_back("pcie_paths.");
+  }
+}
+
+bool CaseRunner::uses(const std::string& parameter) const {
+  return std::any_of(prefixes_.begin(), prefixes_.end(), [&](const std::string& p) { return parameter.starts_with(p); });
+}
+
+ForecastOfCase CaseRunner::run(const Hardware& hardware) const {
+  Scenario scenario = scenario_;
+  scenario.hardware = hardware;
+  const auto world = build_world(std::move(scenario));
+  RunOptions options;
+  options.threads = 1;
+  const Forecast forecast = run_forecast(*world, options);
+  ForecastOfCase out;
+  for (std::size_t i = 0; i < forecast.rows.size(); ++i) {
+    const ForecastRow& row = forecast.rows[i];
+    out.rows.push_back({row.bytes, case_->rows[i].time_us * 1e-6, row.time, row.algorithm, row.protocol, !row.plan.stands_in});
+  }
+  return out;
+}
+
+}  // namespace fabricast

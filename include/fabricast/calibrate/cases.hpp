@@ -1,0 +1,78 @@
+// Measured cases: runs of nccl-tests and the like from public logs, with what their sources tell of the systems.
+//
+// The shipped copy (calibrate/data/cases.json) holds them with their sources; a file of the same form can be given.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "fabricast/report/forecast.hpp"
+
+namespace fabricast {
+
+struct MeasuredRow {
+  std::int64_t bytes = 0;
+  double time_us = 0;
+};
+
+/// One system, collective, number of nodes and set of NCCL variables.
+struct MeasuredCase {
+  std::string id, system, collective, gpu, intranode, link, nccl_version;
+  int nodes = 1, gpus_per_node = 1;
+  std::optional<int> nics;
+  std::optional<double> nic_gbps;
+  std::optional<bool> gdr;
+  std::map<std::string, std::string> env;
+  std::map<std::string, std::string> harness;
+  std::vector<MeasuredRow> rows;
+};
+
+/// \throws UserError if the file can not be read or a case is not of the form.
+std::vector<MeasuredCase> read_cases(const std::string& path);
+/// Where the shipped cases are: beside the binary's data, or in the source tree.
+std::string shipped_cases_path();
+
+/// The scenario of a case: only what its source tells. A fabric it does not describe is taken as non-blocking and well
+/// balanced, as the rows hold the best of repeats.
+std::string scenario_of(const MeasuredCase& c);
+
+/// A case against its forecast.
+struct ForecastOfCase {
+  struct Row {
+    std::int64_t bytes = 0;
+    double measured = 0, forecast = 0;  ///< s
+    Algorithm algorithm = Algorithm::ring;
+    Protocol protocol = Protocol::simple;
+    bool served = true;  ///< NCCL's choice has a schedule; else a stand-in was timed
+  };
+  std::vector<Row> rows;
+};
+
+/// Size bands in which errors are counted.
+struct Band {
+  std::string_view name;
+  std::int64_t low, high;
+};
+inline constexpr std::array bands = {Band{"<64KiB", 0, 1 << 16}, Band{"64KiB-1MiB", 1 << 16, 1 << 20},
+                                     Band{"1-64MiB", 1 << 20, 1 << 26}, Band{">=64MiB", 1 << 26, std::int64_t{1} << 62}};
+std::size_t band_of(std::int64_t bytes);
+
+/// A case whose scenario is read once and can be run with other hardware parameters.
+class CaseRunner {
+ public:
+  /// \throws UserError if the scenario does not run
+  explicit CaseRunner(const MeasuredCase& c);
+  ForecastOfCase run(const Hardware& hardware) const;
+  const MeasuredCase& measured() const { return *case_; }
+  /// Whether the parameter with this path (as in Hardware::find) can matter to the case.
+  bool uses(const std::string& parameter) const;
+
+ private:
+  const MeasuredCase* case_;
+  Scenario scenario_;
+  std::vector<std::string> prefixes_;
+};
+
+}  // namespace fabricast

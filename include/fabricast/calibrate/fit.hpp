@@ -1,0 +1,46 @@
+// Fits hardware parameters to measured cases.
+//
+// Robust nonlinear least squares on ln(forecast / measured), in the logarithms of the parameters:
+//
+//   minimize  sum_i w_i rho(r_i)  +  sum_j ((ln p_j - ln prior_j) / sigma_j)^2 * prior_weight
+//
+// Each system counts once in each size band, however many rows it has; Huber's rho keeps outliers from leading
+// [Huber1964]; the prior is the shipped value with the width of its interval. Solved by Levenberg-Marquardt with
+// differences for derivatives [Marquardt1963]. Deterministic.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "fabricast/calibrate/cases.hpp"
+
+namespace fabricast {
+
+struct FitOptions {
+  std::vector<std::string> parameters;  ///< prefixes of paths; empty: all that some case uses
+  std::vector<std::string> left_out;    ///< systems not to look at
+  int iterations = 12;
+  double prior_weight = 0.02;
+  std::function<void(int iteration, double loss)> progress;
+};
+
+struct FittedParameter {
+  std::string path;
+  Parameter before, after;  ///< after.low and high: +- 1.64 standard errors
+  double error = 0;         ///< standard error of the logarithm, data and prior
+  double error_by_data = 0; ///< by the data alone; infinite if they say nothing
+};
+
+struct Fit {
+  Hardware hardware;
+  std::vector<FittedParameter> parameters;
+  double loss_before = 0, loss_after = 0;
+};
+
+Fit fit_parameters(const std::vector<MeasuredCase>& cases, const Hardware& start, const FitOptions& options);
+
+/// The fitted parameters as a profile (JSON) that `node.profile` takes.
+std::string profile_json(const Fit& fit, const std::string& source);
+
+}  // namespace fabricast

@@ -1,0 +1,37 @@
+// Forecasts against measurements: errors by system and size band.
+//
+// Error of a row: |ln(forecast / measured)|. Of a system in a band: exp(median over its rows) - 1, so 10 % means that
+// half of its rows are within a factor 1.10 either way. Each system counts once, however many cases it has.
+#pragma once
+
+#include <map>
+
+#include "fabricast/calibrate/cases.hpp"
+
+namespace fabricast {
+
+struct Validation {
+  struct CaseResult {
+    std::string id, system;
+    ForecastOfCase forecast;
+  };
+  std::vector<CaseResult> cases;
+  std::vector<std::pair<std::string, std::string>> failed;  ///< id and reason
+  std::vector<std::string> unserved;                        ///< ids of cases no schedule serves yet
+
+  struct Cell {
+    double error = 0;   ///< exp(median |ln ratio|) - 1
+    double bias = 0;    ///< exp(median ln ratio) - 1
+    int rows = 0;
+  };
+  /// [system][band], rows that ring or tree serve
+  std::map<std::string, std::array<Cell, bands.size()>> systems;
+  std::array<double, bands.size()> median{}, worst_decile{}, mean{};
+  int rows = 0, unserved_rows = 0;
+};
+
+Validation validate_cases(const std::vector<MeasuredCase>& cases, const Hardware& hardware, const std::string& only = {});
+std::string validation_text(const Validation& v, bool rows);
+std::string validation_markdown(const Validation& v, const Hardware& hardware);
+
+}  // namespace fabricast

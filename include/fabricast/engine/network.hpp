@@ -1,0 +1,60 @@
+// The network that engines run on: a fabric with a routing policy, over time.
+//
+// A draw is one seed of a policy whose choice is random. Faults cut time into segments in which links keep their rates.
+#pragma once
+
+#include <any>
+#include <limits>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "fabricast/collective/communicator.hpp"
+#include "fabricast/routing/routing.hpp"
+
+namespace fabricast {
+
+/// Links degraded or down for a while. Time counts from the start of each collective.
+struct Fault {
+  std::string target;  ///< as the user wrote it
+  double rate = 0;     ///< relative to nominal; 0: down
+  double begin = 0;    ///< s
+  double end = std::numeric_limits<double>::infinity();
+  std::vector<LinkId> links;  ///< of the fabric
+  struct Inside {
+    std::uint32_t node;  ///< of the fabric
+    std::uint16_t link;  ///< of the node graph
+  };
+  std::vector<Inside> inside;
+};
+
+/// Finds what a fault names: a cable, a switch or a NIC of the fabric, or a link inside a node (`node3.gpu2-pcie1`).
+/// \throws UserError (path faults[index].link) if nothing has that name.
+void resolve_fault(Fault& fault, std::size_t index, const Fabric& fabric, const NodeGraph& node);
+
+/// The state of all links from `begin` on.
+struct NetworkSegment {
+  double begin = 0;
+  LinkState links;
+  struct InsideFactor {
+    std::uint32_t node;
+    std::uint16_t link;
+    double factor;
+  };
+  std::vector<InsideFactor> inside;
+  std::vector<std::string> faults;  ///< in force
+};
+
+/// Cuts time at the begin and end of every fault.
+std::vector<NetworkSegment> segments(const std::vector<Fault>& faults);
+
+/// What the engines of all draws share; what it points to outlives them.
+struct NetworkSetup {
+  const Communicator* comm = nullptr;
+  const Fabric* fabric = nullptr;  ///< null on a single node
+  const RoutingPolicy* policy = nullptr;
+  const std::any* policy_spec = nullptr;
+  std::vector<NetworkSegment> segments;
+};
+
+}  // namespace fabricast

@@ -1,0 +1,54 @@
+// What the protocols cost: the numbers between a schedule and its time.
+//
+// A slice on its way from rank to rank passes *stations*, each a server that handles one slice after the other:
+//
+//   GPU       its threads wait for the slice, reduce or copy it, and store it to the next GPU or to the NIC's buffer
+//   network   the proxy thread posts it, the NIC sends it
+//
+// A station keeps a slice of b bytes for `overhead + b / rate`, where rate is the least of its own rate and its share of
+// the links on the way, never less than `floor`; then the slice takes `latency` to the next station. Both engines time
+// the same stations; they differ in how links are shared and in what is folded.
+#pragma once
+
+#include "fabricast/collective/schedule.hpp"
+
+namespace fabricast {
+
+struct ProtocolCosts {
+  double wire = 1;            ///< bytes on a link per payload byte: 2 for LL, 16/15 for LL128
+  double slice = 0;           ///< s; overhead of a slice at a GPU
+  double burst = 0;           ///< s; LL only: added as a step grows to `burst_bytes`
+  double copy_rate = 0;       ///< B/s of payload that one channel's threads handle
+  double last_receive = 1;    ///< cost of a receive-only step relative to one that sends too
+  double hop_inside = 0;      ///< s; latency between GPUs of a node
+  double hop_network = 0;     ///< s; latency over the network, fabric excluded
+  double message = 0;         ///< s; proxy thread's visit of one message
+  double visits = 0;          ///< visits of the busiest proxy thread per slice of each of its channels
+  double proxy_seconds_per_byte = 0;  ///< LL: flags the busiest proxy thread checks, per byte of each slice
+  double rendezvous = 0;      ///< s; added to hop_network for messages above `rendezvous_bytes`
+  double rendezvous_bytes = 0;
+  double launch = 0;          ///< s; fixed, once per call
+  double issue_gap = 0;       ///< s; least time between overlapping calls
+  double issue_per_gpu = 0;   ///< s
+
+  static constexpr double burst_bytes = 512;
+
+  /// Overhead of a slice of `bytes` at a GPU.
+  double gpu_overhead(double bytes) const { return slice + burst * (bytes < burst_bytes ? bytes / burst_bytes : 1.0); }
+  /// Least time of a slice of `bytes` at the network station: the proxy thread serves all its channels in turn.
+  double network_floor(double bytes) const { return visits * message + proxy_seconds_per_byte * bytes; }
+  double network_latency(double bytes) const {
+    return hop_network + (rendezvous_bytes > 0 && bytes * wire > rendezvous_bytes ? rendezvous : 0);
+  }
+};
+
+ProtocolCosts protocol_costs(const Communicator& comm, const Plan& plan);
+
+/// Nodes that stand for all: one per role, with how many there are.
+struct NodeClass {
+  std::uint32_t node = 0;
+  std::uint32_t count = 1;
+};
+std::vector<NodeClass> node_classes(const Communicator& comm, Algorithm algorithm);
+
+}  // namespace fabricast

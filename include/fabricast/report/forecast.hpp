@@ -1,0 +1,45 @@
+// The forecast: one record per size, from which all writers print. And the run that makes it.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "fabricast/scenario/world.hpp"
+
+namespace fabricast {
+
+/// Times in s, rates in B/s.
+struct ForecastRow {
+  std::int64_t bytes = 0;
+  double time = 0;  ///< median over draws
+  double time_p5 = 0, time_p95 = 0, time_worst = 0;
+  Algorithm algorithm = Algorithm::ring;
+  Protocol protocol = Protocol::simple;
+  int channels = 1;
+  CollectiveResult result;  ///< of the median draw
+  Plan plan;
+  double algorithm_bandwidth() const { return static_cast<double>(bytes) / time; }
+};
+
+struct Forecast {
+  std::vector<ForecastRow> rows;
+  std::int64_t ranks = 0;
+  CollectiveOp op = CollectiveOp::all_reduce;
+  int draws = 1;
+  std::uint64_t fingerprint = 0;
+  double bus_bandwidth(const ForecastRow& row) const { return row.algorithm_bandwidth() * bus_factor(op, ranks); }
+};
+
+struct RunOptions {
+  int threads = 0;  ///< 0: as many as the machine has
+  std::function<void(double)> progress;  ///< called now and then with the part done, from one thread at a time
+};
+
+/// Runs every size and draw of the scenario. The same input gives the same bytes whatever the number of threads.
+Forecast run_forecast(const World& world, const RunOptions& options = {});
+
+/// What the tool that times the call prints for a call that takes `result`.
+double harness_time(const HarnessSpec& harness, const Communicator& comm, const Plan& plan, const CollectiveResult& result);
+
+}  // namespace fabricast

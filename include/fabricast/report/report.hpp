@@ -1,0 +1,28 @@
+// Writers of a forecast: text in the look of nccl-tests, JSON and CSV by contract. All print from one record.
+#pragma once
+
+#include <string>
+
+#include "fabricast/report/forecast.hpp"
+
+namespace fabricast {
+
+std::string version_text();
+
+std::string forecast_text(const World& world, const Forecast& forecast);
+std::string forecast_json(const World& world, const Forecast& forecast);
+std::string forecast_csv(const World& world, const Forecast& forecast);
+
+/// Where the time of one size goes, what binds it, what NCCL rejected, and what would help.
+std::string explain_text(const World& world, const ForecastRow& row, const Forecast& forecast);
+std::string explain_json(const World& world, const ForecastRow& row, const Forecast& forecast);
+
+std::string inspect_fabric_text(const World& world);
+std::string inspect_plan_text(const World& world, std::int64_t bytes);
+std::string inspect_schedule_text(const World& world, std::int64_t bytes, int channel, int rank);
+
+/// Writes a file whole or not at all; `-` is standard output, which the caller handles.
+/// \throws UserError if it can not be written.
+void write_file(const std::string& path, const std::string& content);
+
+}  // namespace fabricast

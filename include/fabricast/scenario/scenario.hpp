@@ -1,0 +1,138 @@
+// The scenario: the user's file with every unit parsed and every default filled in.
+//
+// One visit_fields serves the reader, `--dump-effective` and `describe`. Sections whose fields depend on a kind
+// (fabric, routing) hold the spec of the registered kind.
+#pragma once
+
+#include <any>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "fabricast/collective/collective.hpp"
+#include "fabricast/core/error.hpp"
+#include "fabricast/engine/engine.hpp"
+#include "fabricast/hardware/node.hpp"
+#include "fabricast/topology/topology.hpp"
+
+namespace fabricast {
+
+struct NodeSection {
+  NodeSpec spec;
+  const Hardware* hardware = nullptr;  ///< where defaults come from
+};
+
+struct NvlinkDomainSpec {
+  int nodes = 1;
+};
+
+enum class Placement { in_order, random, list };
+template <>
+struct EnumNames<Placement> {
+  static constexpr std::array<std::string_view, 3> names{"in_order", "random", "list"};
+};
+
+struct ClusterSpec {
+  int nodes = 1;
+  int size = 0;  ///< nodes on the fabric; 0: as many as the job takes
+  Placement placement = Placement::in_order;
+  std::int64_t seed = 1;
+  std::vector<int> order;  ///< of placement `list`
+};
+
+struct FabricSection {
+  std::size_t kind = 0;  ///< index into topologies()
+  std::any spec;
+  FabricBasics basics;  ///< defaults from the hardware
+};
+
+struct RoutingSection {
+  std::size_t kind = 0;  ///< index into routing_policies()
+  std::any spec;
+};
+
+struct NcclSection {
+  std::string version = "2.28";
+  std::map<std::string, std::string> env;
+};
+
+enum class WorkloadKind { collective };
+template <>
+struct EnumNames<WorkloadKind> {
+  static constexpr std::array<std::string_view, 1> names{"collective"};
+};
+
+/// What times the collective: it decides what a small message's time means.
+enum class Tool { nccl_tests, pytorch, host_timed, isolated };
+template <>
+struct EnumNames<Tool> {
+  static constexpr std::array<std::string_view, 4> names{"nccl_tests", "pytorch", "host_timed", "isolated"};
+};
+
+struct HarnessSpec {
+  Tool tool = Tool::nccl_tests;
+  int ranks_per_process = 1;
+  int threads = 1;
+  int iterations = 20;
+};
+
+struct WorkloadSection {
+  WorkloadKind kind = WorkloadKind::collective;
+  CollectiveOp collective = CollectiveOp::all_reduce;
+  Bytes from{8}, to{std::int64_t{1} << 33};
+  double factor = 2;
+  std::vector<Bytes> sizes;  ///< if not empty, instead of from, to, factor
+  HarnessSpec harness;
+};
+
+struct FaultSpec {
+  std::string link;
+  Ratio rate{0};
+  Seconds at{0};
+  Seconds until{0};  ///< 0: for ever
+};
+
+struct NetworkSection {
+  EngineKind engine = EngineKind::flow;
+};
+
+struct Scenario {
+  int version = 1;
+  std::string name;
+  std::string file;  ///< where it was read from; relative paths in it start there
+  NodeSection node;
+  NvlinkDomainSpec nvlink_domain;
+  ClusterSpec cluster;
+  FabricSection fabric;
+  RoutingSection routing;
+  NcclSection nccl;
+  WorkloadSection workload;
+  std::vector<FaultSpec> faults;
+  NetworkSection network;
+  Hardware hardware;  ///< shipped, with the profile laid over it
+
+  std::vector<std::int64_t> sizes() const;
+};
+
+void visit_fields(FieldVisitor& visit, NodeSection& section);
+void visit_fields(FieldVisitor& visit, Scenario& scenario);
+
+/// What was read, besides the scenario itself.
+struct ReadResult {
+  Scenario scenario;
+  std::vector<Diagnostic> warnings;
+};
+
+/// Reads a scenario file. `overrides` are `path=value` words that win over the file.
+/// \throws UserError with every fault of the file at once.
+ReadResult read_scenario(const std::string& path, const std::vector<std::string>& overrides = {});
+/// The same from a text; `path` is for messages and for relative paths.
+ReadResult parse_scenario(const std::string& text, const std::string& path, const std::vector<std::string>& overrides = {});
+
+/// The effective scenario as YAML, which reads back to the same scenario.
+std::string to_yaml(const Scenario& scenario);
+
+/// Reads a whole file. \throws UserError if it can not be read.
+std::string read_file(const std::string& path);
+
+}  // namespace fabricast

@@ -1,0 +1,84 @@
+#include "fabricast/protocol/costs.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "fabricast/collective/algorithm.hpp"
+
+namespace fabricast {
+
+std::vector<NodeClass> node_classes(const Communicator& comm, Algorithm algorithm) {
+  const CollectiveAlgorithm& a = *find_by_algorithm(algorithm);
+  std::vector<NodeClass> classes;
+  std::map<std::uint64_t, std::size_t> index_of;
+  for (std::uint32_t node = 0; node < static_cast<std::uint32_t>(comm.nodes()); ++node) {
+    const auto [it, fresh] = index_of.try_emplace(a.node_role(comm, node), classes.size());
+    if (fresh) classes.push_back({node, 1});
+    else ++classes[it->second].count;
+  }
+  return classes;
+}
+
+namespace {
+
+/// Messages per slice of each channel that the busiest proxy thread sends and receives: a thread serves the connections
+/// of one GPU.
+struct ProxyLoad {
+  double visits = 0;   ///< sends and receives
+  double sends = 0;
+};
+
+ProxyLoad busiest_proxy(const Communicator& comm, const Plan& plan) {
+  ProxyLoad most;
+  const CollectiveAlgorithm& algorithm = *find_by_algorithm(plan.algorithm);
+  std::vector<NodeTransfer> transfers;
+  for (const NodeClass& c : node_classes(comm, plan.algorithm)) {
+    std::vector<ProxyLoad> load(static_cast<std::size_t>(comm.gpus()));
+    for (int channel = 0; channel < plan.channels; ++channel) {
+      algorithm.node_transfers(comm, plan, channel, c.node, transfers);
+      for (const NodeTransfer& t : transfers) {
+        if (t.kind == NodeTransfer::Kind::gpu_to_nic) load[static_cast<std::size_t>(t.from)].visits += 1, load[static_cast<std::size_t>(t.from)].sends += 1;
+        if (t.kind == NodeTransfer::Kind::nic_to_gpu) load[static_cast<std::size_t>(t.to)].visits += 1;
+      }
+    }
+    for (const ProxyLoad& l : load) most.visits = std::max(most.visits, l.visits), most.sends = std::max(most.sends, l.sends);
+  }
+  return most;
+}
+
+}  // namespace
+
+ProtocolCosts protocol_costs(const Communicator& comm, const Plan& plan) {
+  const Node& node = comm.node;
+  const auto p = static_cast<std::size_t>(plan.protocol);
+  const bool ll = plan.protocol == Protocol::ll;
+  ProtocolCosts c;
+  c.wire = ll ? 2.0 : plan.protocol == Protocol::ll128 ? 16.0 / 15 : 1.0;  // [NCCL-protocols]
+  // Flags travel with the data in LL and LL128; only Simple has a separate handshake per slice.
+  c.slice = plan.protocol == Protocol::simple ? node.architecture.slice.us().value : 0;
+  c.burst = ll ? node.architecture.ll_burst.us().value : 0;
+  c.copy_rate = node.architecture.rate[p].gbps().value;
+  c.last_receive = node.software.last_receive.value;
+  c.hop_inside = (node.nvlink ? node.architecture.hop : node.pcie_path.hop)[p].us().value;
+  c.launch = node.architecture.launch.us().value;
+  const Parameter& per_channel = comm.version < NcclVersion{2, 9, 0} ? node.software.channel_launch_old : node.software.channel_launch;
+  c.launch += per_channel.us().value * plan.channels;
+  c.issue_gap = node.architecture.issue_gap.us().value;
+  c.issue_per_gpu = node.architecture.issue_per_gpu.us().value;
+  if (comm.nodes() == 1) return c;
+
+  const Network& network = node.network;
+  c.launch += network.start.us().value;
+  c.hop_network = network.hop[p].us().value;
+  if (plan.algorithm == Algorithm::tree) c.hop_network *= network.tree_factor.value;
+  if (!comm.gdr) c.hop_network += network.staged_hop.us().value;
+  c.message = network.message.us().value;
+  const ProxyLoad proxy = busiest_proxy(comm, plan);
+  c.visits = proxy.visits;
+  if (ll) c.proxy_seconds_per_byte = proxy.sends / network.ll_rate.gbps().value;
+  c.rendezvous_bytes = network.message_threshold.value * 1024;
+  c.rendezvous = network.rendezvous.us().value;
+  return c;
+}
+
+}  // namespace fabricast

@@ -1,0 +1,77 @@
+// `calibrate validate` and `calibrate fit`.
+#include <fmt/format.h>
+
+#include <unistd.h>
+
+#include "commands.hpp"
+#include "fabricast/calibrate/fit.hpp"
+#include "fabricast/calibrate/validate.hpp"
+#include "fabricast/core/names.hpp"
+#include "options.hpp"
+
+namespace fabricast {
+
+namespace po = boost::program_options;
+
+namespace {
+
+int validate(const std::vector<std::string>& arguments) {
+  Options options("calibrate validate", "Forecasts measured cases and counts the errors by system and size.", {});
+  options.add()("cases", po::value<std::string>(), "file of measured cases (default: the shipped ones)")
+               ("only", po::value<std::string>(), "only cases whose id contains this")
+               ("profile", po::value<std::string>(), "lay a fitted profile over the shipped parameters")
+               ("markdown", po::value<std::string>(), "write the page for the docs")
+               ("rows", "print every row");
+  if (!options.parse(arguments)) return 0;
+  Hardware hardware = shipped_hardware();
+  if (options.has("profile")) overlay_profile(hardware, read_file(options.text("profile")), options.text("profile"));
+  const std::vector<MeasuredCase> cases = read_cases(options.text("cases", shipped_cases_path()));
+  const Validation v = validate_cases(cases, hardware, options.text("only"));
+  if (options.has("markdown")) emit(options.text("markdown"), validation_markdown(v, hardware));
+  emit("-", validation_text(v, options.has("rows")));
+  return v.failed.empty() ? 0 : 1;
+}
+
+int fit(const std::vector<std::string>& arguments) {
+  Options options("calibrate fit", "Fits hardware parameters to measured cases.", {});
+  options.add()("cases", po::value<std::string>(), "file of measured cases (default: the shipped ones)")
+               ("only", po::value<std::string>(), "only cases whose id contains this")
+               ("profile", po::value<std::string>(), "start from this profile laid over the shipped parameters")
+               ("parameters", po::value<std::vector<std::string>>()->composing(), "prefix of the parameters to fit, e.g. networks.roce (default: all)")
+               ("leave-out", po::value<std::vector<std::string>>()->composing(), "a system not to look at; may be repeated")
+               ("iterations", po::value<std::string>(), "at most so many (default 12)")
+               ("output", po::value<std::string>(), "write the fitted profile (JSON)")
+               ("source", po::value<std::string>(), "source to note with each fitted parameter");
+  if (!options.parse(arguments)) return 0;
+  Hardware hardware = shipped_hardware();
+  if (options.has("profile")) overlay_profile(hardware, read_file(options.text("profile")), options.text("profile"));
+  std::vector<MeasuredCase> cases = read_cases(options.text("cases", shipped_cases_path()));
+  std::erase_if(cases, [&](const MeasuredCase& c) { return c.id.find(options.text("only")) == std::string::npos; });
+  FitOptions fit_options;
+  if (options.has("parameters")) fit_options.parameters = options.get<std::vector<std::string>>("parameters");
+  if (options.has("leave-out")) fit_options.left_out = options.get<std::vector<std::string>>("leave-out");
+  fit_options.iterations = options.integer("iterations", 12, 1, 1000);
+  fit_options.progress = [](int iteration, double loss) {
+    if (isatty(STDERR_FILENO)) fmt::print(stderr, "\riteration {}: mean loss {:.5f} ", iteration, loss);
+  };
+  const Fit result = fit_parameters(cases, hardware, fit_options);
+  std::string out = fmt::format("mean loss {:.5f} -> {:.5f}\n", result.loss_before, result.loss_after);
+  for (const FittedParameter& p : result.parameters)
+    out += fmt::format("  {:<44} {:>9.4g} -> {:>9.4g}  x/: {:.2f}  by data {:.2f}\n", p.path, p.before.value, p.after.value, std::exp(1.64 * p.error), std::exp(std::min(9.0, 1.64 * p.error_by_data)));
+  if (options.has("output")) emit(options.text("output"), profile_json(result, options.text("source", "fit")));
+  emit("-", out);
+  return 0;
+}
+
+}  // namespace
+
+int calibrate_verb(const std::vector<std::string>& arguments) {
+  constexpr std::array<std::string_view, 2> known = {"validate", "fit"};
+  if (arguments.empty() || (arguments[0] != "validate" && arguments[0] != "fit"))
+    throw UserError(arguments.empty() ? "fabricast calibrate: validate or fit?" : fmt::format("fabricast calibrate: unknown word '{}'", arguments[0]),
+                    arguments.empty() ? "`fabricast calibrate validate --help` shows the options" : suggestion(arguments[0], known));
+  const std::vector<std::string> rest(arguments.begin() + 1, arguments.end());
+  return arguments[0] == "validate" ? validate(rest) : fit(rest);
+}
+
+}  // namespace fabricast

@@ -1,0 +1,75 @@
+#include "commands.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <csignal>
+#include <cstdio>
+#include <new>
+
+#include "fabricast/core/names.hpp"
+#include "fabricast/core/stop.hpp"
+#include "options.hpp"
+
+namespace fabricast {
+
+namespace {
+
+constexpr std::array verbs = {
+    Verb{"run", "SCENARIO.yaml", "forecast a scenario: a table, JSON or CSV", run_verb},
+    Verb{"explain", "SCENARIO.yaml", "where the time of one size goes, and what binds it", explain_verb},
+    Verb{"inspect", "fabric|plan|schedule SCENARIO.yaml", "show a stage between scenario and result", inspect_verb},
+    Verb{"list", "[WHAT]", "what is built in: gpus, nodes, links, networks, topologies, routing, collectives, parameters", list_verb},
+    Verb{"describe", "NAME", "everything known of one of them, with sources and intervals", describe_verb},
+    Verb{"calibrate", "validate|fit", "compare with measured cases; fit parameters to them", calibrate_verb},
+};
+
+std::string usage() {
+  std::string text = "usage: fabricast VERB ...\n\nForecasts how long collective communication takes on a GPU cluster.\n\n";
+  for (const Verb& v : verbs) text += fmt::format("  {:<10} {:<38} {}\n", v.name, v.arguments, v.summary);
+  text += "\n`fabricast VERB --help` shows the options of a verb; `fabricast --version` the version.\n";
+  return text;
+}
+
+int dispatch(const std::vector<std::string>& arguments) {
+  if (arguments.empty()) {
+    std::fputs(usage().c_str(), stderr);
+    return 2;
+  }
+  const std::string& word = arguments.front();
+  if (word == "--help" || word == "-h" || word == "help") return std::fputs(usage().c_str(), stdout), 0;
+  if (word == "--version" || word == "version") return fmt::print("fabricast {}\n", version_text()), 0;
+  const Verb* verb = find_by_name(verbs, word);
+  if (!verb) throw UserError(fmt::format("fabricast: unknown verb '{}'", word), suggestion(word, names_of(verbs)));
+  return verb->run({arguments.begin() + 1, arguments.end()});
+}
+
+}  // namespace
+
+int run_command_line(const std::vector<std::string>& arguments) {
+  std::signal(SIGINT, [](int) { stop_requested = true; });
+  std::signal(SIGTERM, [](int) { stop_requested = true; });
+  std::signal(SIGPIPE, SIG_IGN);
+  try {
+    const int code = dispatch(arguments);
+    if (std::fflush(stdout) != 0) throw UserError("can not write to standard output");
+    return code;
+  } catch (const UserError& e) {
+    for (const Diagnostic& d : e.diagnostics()) print_diagnostic(d);
+    return 2;
+  } catch (const Unavailable& e) {
+    fmt::print(stderr, "unavailable: {}\n", e.what());
+    return 3;
+  } catch (const Interrupted&) {
+    fmt::print(stderr, "interrupted\n");
+    return 130;
+  } catch (const std::bad_alloc&) {
+    fmt::print(stderr, "error: out of memory\n");
+    return 4;
+  } catch (const std::exception& e) {
+    fmt::print(stderr, "internal error: {}\nThis is a bug of fabricast; please report it with the scenario.\n", e.what());
+    return 4;
+  }
+}
+
+}  // namespace fabricast

@@ -1,0 +1,28 @@
+// The command line: a table of verbs.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fabricast {
+
+/// Exit codes: 0 done; 1 ran and a check failed; 2 bad command or scenario; 3 hardware or backend unavailable;
+/// 4 internal error; 130 interrupted.
+int run_command_line(const std::vector<std::string>& arguments);
+
+struct Verb {
+  std::string_view name;
+  std::string_view arguments;
+  std::string_view summary;
+  int (*run)(const std::vector<std::string>& arguments);
+};
+
+int run_verb(const std::vector<std::string>& arguments);
+int explain_verb(const std::vector<std::string>& arguments);
+int inspect_verb(const std::vector<std::string>& arguments);
+int list_verb(const std::vector<std::string>& arguments);
+int describe_verb(const std::vector<std::string>& arguments);
+int calibrate_verb(const std::vector<std::string>& arguments);
+
+}  // namespace fabricast

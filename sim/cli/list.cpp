@@ -1,0 +1,251 @@
+// `list` and `describe`: what is built in, from the registries and the hardware data.
+#include <fmt/format.h>
+
+#include <array>
+#include <functional>
+
+#include "commands.hpp"
+#include "fabricast/collective/algorithm.hpp"
+#include "fabricast/core/names.hpp"
+#include "fabricast/core/quantity.hpp"
+#include "options.hpp"
+
+namespace fabricast {
+
+namespace {
+
+std::string line(std::string_view name, std::string_view summary) { return fmt::format("  {:<20} {}\n", name, summary); }
+
+std::string parameter_line(const ParameterRef& p) {
+  return fmt::format("  {:<28} {:>10} {:<5} {:>9} .. {:<9} {}\n{:34}{}\n", p.name, fmt::format("{:g}", p.parameter->value), p.unit,
+                     fmt::format("{:g}", p.parameter->low), fmt::format("{:g}", p.parameter->high), p.parameter->source, "", p.doc);
+}
+
+/// Prints fields as a table: key, default, meaning.
+class FieldTable final : public FieldVisitor {
+ public:
+  void scalar(const FieldInfo& info, ScalarRef value) override {
+    std::string text = std::visit(
+        [](auto ref) -> std::string {
+          using T = decltype(ref);
+          if constexpr (std::is_same_v<T, WordRef>) return std::string(ref.words[ref.get(ref.target)]);
+          else if constexpr (std::is_same_v<T, Ratio*>) return fmt::format("{}", ref->value);
+          else if constexpr (std::is_same_v<T, bool*>) return *ref ? "true" : "false";
+          else if constexpr (std::is_same_v<T, std::string*>) return *ref;
+          else if constexpr (std::is_arithmetic_v<std::remove_pointer_t<T>>) return fmt::format("{}", *ref);
+          else return to_text(*ref);
+        },
+        value);
+    out_ += fmt::format("  {:<26} {:<14} {}", prefix_ + std::string(info.name), text, info.doc);
+    if (const auto* words = std::get_if<WordRef>(&value)) out_ += fmt::format(" ({})", join(words->words, " | "));
+    out_ += "\n";
+  }
+  bool enter(const FieldInfo& info) override {
+    lengths_.push_back(prefix_.size());
+    prefix_ += std::string(info.name) + ".";
+    return true;
+  }
+  void leave() override {
+    prefix_.resize(lengths_.back());
+    lengths_.pop_back();
+  }
+  std::size_t enter_list(const FieldInfo& info, std::size_t size) override {
+    out_ += fmt::format("  {:<26} {:<14} {}\n", prefix_ + std::string(info.name), "[...]", info.doc);
+    lengths_.push_back(prefix_.size());
+    (void)size;
+    return 0;
+  }
+  void string_map(const FieldInfo& info, std::map<std::string, std::string>&) override {
+    out_ += fmt::format("  {:<26} {:<14} {}\n", prefix_ + std::string(info.name), "{...}", info.doc);
+  }
+  std::string take() { return std::move(out_); }
+
+ private:
+  std::string out_, prefix_;
+  std::vector<std::size_t> lengths_;
+};
+
+std::string fields_of(void (*visit)(FieldVisitor&, std::any&), std::any spec) {
+  FieldTable table;
+  visit(table, spec);
+  return table.take();
+}
+
+std::string describe_gpu(Hardware& h, const GpuKind& g) {
+  std::string out = fmt::format("{}: {}\n  compute capability {}, usually {} CPUs, {} GPUs per node by {}\n", g.name, g.summary, g.compute_capability, g.cpu, g.gpus, g.intranode);
+  if (g.nvlinks > 0) {
+    const LinkType& t = h.links.find(g.nvlink)->second;
+    out += fmt::format("  {} x {} of {:g} GB/s = {:.0f} GB/s of payload each way ({}..{})\n", g.nvlinks, g.nvlink, t.rate.value * 1e-9,
+                       g.nvlinks * t.rate.value * t.efficiency.value * 1e-9, t.efficiency.low, t.efficiency.high);
+  }
+  out += fmt::format("  {} to the host{}, NICs of {}\n  source {}\nits architecture {}: {}\n", g.pcie, g.c2c.empty() ? "" : " and NVLink-C2C", to_text(g.nic_rate), g.source,
+                     g.architecture, h.architectures[g.architecture].summary);
+  for (const ParameterRef& p : parameters(h.architectures[g.architecture])) out += parameter_line(p);
+  return out;
+}
+
+struct Catalogue {
+  std::string_view name;
+  std::string_view what;
+  std::string (*list)();
+  /// Empty if it does not know the name.
+  std::string (*describe)(const std::string& name);
+};
+
+template <class Table>
+std::string list_table(const Table& table) {
+  std::string out;
+  for (const auto& item : table) out += line(item.name, item.summary);
+  return out;
+}
+
+constexpr std::array catalogues = {
+    Catalogue{"gpus", "kinds of GPUs for node.gpu",
+              [] {
+                std::string out;
+                for (const auto& [name, g] : shipped_hardware().gpus) out += line(name, g.summary);
+                return out;
+              },
+              [](const std::string& name) -> std::string {
+                Hardware h = shipped_hardware();
+                const auto it = h.gpus.find(name);
+                return it == h.gpus.end() ? std::string() : describe_gpu(h, it->second);
+              }},
+    Catalogue{"nodes", "kinds of nodes for node.profile",
+              [] {
+                std::string out;
+                for (const auto& [name, n] : shipped_hardware().nodes) out += line(name, n.summary);
+                return out;
+              },
+              [](const std::string& name) -> std::string {
+                const auto it = shipped_hardware().nodes.find(name);
+                if (it == shipped_hardware().nodes.end()) return {};
+                NodeSpec spec = default_node(shipped_hardware(), "", name);
+                FieldTable table;
+                visit_fields(table, spec);
+                return fmt::format("{}: {}\n{}", name, it->second.summary, table.take());
+              }},
+    Catalogue{"links", "types of links",
+              [] {
+                std::string out;
+                for (const auto& [name, t] : shipped_hardware().links)
+                  out += line(name, fmt::format("{:g} GB/s, {:.4g} of it payload, {:g} us", t.rate.value * 1e-9, t.efficiency.value, t.latency.value));
+                return out;
+              },
+              [](const std::string& name) -> std::string {
+                Hardware h = shipped_hardware();
+                const auto it = h.links.find(name);
+                if (it == h.links.end()) return {};
+                LinkType& t = it->second;
+                std::string out = fmt::format("{}: {}, {:g} GB/s one direction, source {}\n", name, name_of(t.kind), t.rate.value * 1e-9, t.source);
+                out += parameter_line({"efficiency", "", "payload share of the line rate", &t.efficiency});
+                return out + parameter_line({"latency", "us", "of the device entered", &t.latency});
+              }},
+    Catalogue{"networks", "kinds of networks for node.nics.link",
+              [] {
+                std::string out;
+                for (const auto& [name, n] : shipped_hardware().networks) out += line(name, n.summary);
+                return out;
+              },
+              [](const std::string& name) -> std::string {
+                Hardware h = shipped_hardware();
+                const auto it = h.networks.find(name);
+                if (it == h.networks.end()) return {};
+                std::string out = fmt::format("{}: {}\n", name, it->second.summary);
+                for (const ParameterRef& p : parameters(it->second)) out += parameter_line(p);
+                return out;
+              }},
+    Catalogue{"topologies", "fabrics for fabric.kind", [] { return list_table(topologies()); },
+              [](const std::string& name) -> std::string {
+                const Topology* t = find_by_name(topologies(), name);
+                if (!t) return {};
+                return fmt::format("{}: {} {}\n{}", t->name, t->summary, t->source, fields_of(t->visit, t->defaults(FabricBasics{})));
+              }},
+    Catalogue{"routing", "policies for routing.kind", [] { return list_table(routing_policies()); },
+              [](const std::string& name) -> std::string {
+                const RoutingPolicy* p = find_by_name(routing_policies(), name);
+                return p ? fmt::format("{}: {} {}\n{}", p->name, p->summary, p->source, fields_of(p->visit, p->defaults())) : std::string();
+              }},
+    Catalogue{"collectives", "algorithms that are simulated", [] { return list_table(collective_algorithms()); },
+              [](const std::string& name) -> std::string {
+                const CollectiveAlgorithm* a = find_by_name(collective_algorithms(), name);
+                if (!a) return {};
+                std::string out = fmt::format("{}: {} {}\n  for", a->name, a->summary, a->source);
+                for (std::size_t op = 0; op < EnumNames<CollectiveOp>::names.size(); ++op)
+                  if (a->supports(static_cast<CollectiveOp>(op))) out += fmt::format(" {}", name_of(static_cast<CollectiveOp>(op)));
+                return out + "\n";
+              }},
+    Catalogue{"parameters", "all fitted or published numbers",
+              [] {
+                Hardware h = shipped_hardware();
+                std::string out;
+                for (const auto& [path, p] : h.all_parameters())
+                  out += fmt::format("  {:<44} {:>9} {:<5} {:>8} .. {:<8} {}\n", path, fmt::format("{:g}", p.parameter->value), p.unit,
+                                     fmt::format("{:g}", p.parameter->low), fmt::format("{:g}", p.parameter->high), p.parameter->source);
+                return out;
+              },
+              [](const std::string& name) -> std::string {
+                Hardware h = shipped_hardware();
+                for (const auto& [path, p] : h.all_parameters())
+                  if (path == name) return fmt::format("{}\n{}", path, parameter_line(p));
+                return {};
+              }},
+    Catalogue{"scenario", "keys of a scenario",
+              [] {
+                Scenario s;
+                s.node.spec = default_node(shipped_hardware(), "", "");
+                FieldTable table;
+                visit_fields(table, s);
+                return table.take();
+              },
+              [](const std::string& name) -> std::string {
+                if (name != "scenario") return {};
+                Scenario s;
+                s.node.spec = default_node(shipped_hardware(), "", "");
+                FieldTable table;
+                visit_fields(table, s);
+                return "keys of a scenario, their defaults (with an H100 node) and meaning\n" + table.take();
+              }},
+};
+
+}  // namespace
+
+int list_verb(const std::vector<std::string>& arguments) {
+  Options options("list", "Lists what is built in.", {"[WHAT]"});
+  if (!options.parse(arguments)) return 0;
+  const std::string what = options.text("WHAT");
+  if (!what.empty() && !find_by_name(catalogues, what))
+    throw UserError(fmt::format("fabricast list: there is no list of '{}'", what), suggestion(what, names_of(catalogues)));
+  std::string out;
+  for (const Catalogue& c : catalogues) {
+    if (what.empty() && (c.name == "parameters" || c.name == "scenario")) out += fmt::format("{}: {} (`fabricast list {}`)\n", c.name, c.what, c.name);
+    else if (what.empty() || c.name == what) out += fmt::format("{}: {}\n{}", c.name, c.what, c.list());
+  }
+  emit("-", out);
+  return 0;
+}
+
+int describe_verb(const std::vector<std::string>& arguments) {
+  Options options("describe", "Describes one thing that `list` shows, with its sources.", {"NAME"});
+  if (!options.parse(arguments)) return 0;
+  const std::string name = options.get<std::string>("NAME");
+  std::string out;
+  for (const Catalogue& c : catalogues) out += c.describe(name);
+  if (out.empty()) {
+    const Hardware& h = shipped_hardware();
+    std::vector<std::string_view> known;
+    for (const auto& [key, value] : h.gpus) known.push_back(key);
+    for (const auto& [key, value] : h.nodes) known.push_back(key);
+    for (const auto& [key, value] : h.links) known.push_back(key);
+    for (const auto& [key, value] : h.networks) known.push_back(key);
+    for (const std::string_view key : names_of(topologies())) known.push_back(key);
+    for (const std::string_view key : names_of(routing_policies())) known.push_back(key);
+    for (const std::string_view key : names_of(collective_algorithms())) known.push_back(key);
+    const auto near = nearest(name, known);
+    throw UserError(fmt::format("fabricast describe: nothing is called '{}'", name), near ? fmt::format("did you mean '{}'?", *near) : "`fabricast list` shows the names");
+  }
+  emit("-", out);
+  return 0;
+}
+
+}  // namespace fabricast

@@ -1,0 +1,131 @@
+#include "options.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <fstream>
+
+#include "fabricast/core/names.hpp"
+#include "fabricast/core/quantity.hpp"
+
+namespace fabricast {
+
+namespace po = boost::program_options;
+
+Options::Options(std::string_view verb, std::string_view summary, std::vector<std::string> positional)
+    : verb_(verb), summary_(summary), positional_(std::move(positional)) {
+  add()("help,h", "this text");
+}
+
+std::string Options::usage() const {
+  std::string text = fmt::format("usage: fabricast {}", verb_);
+  for (const std::string& p : positional_) text += " " + p;
+  text += " [options]\n\n" + summary_ + "\n\n";
+  std::ostringstream list;
+  list << described_;
+  return text + list.str();
+}
+
+bool Options::parse(const std::vector<std::string>& arguments) {
+  po::options_description all;
+  all.add(described_);
+  po::positional_options_description order;
+  std::size_t needed = 0;
+  for (const std::string& p : positional_) {
+    const bool optional = p.front() == '[';
+    const std::string name = optional ? p.substr(1, p.size() - 2) : p;
+    all.add_options()(name.c_str(), po::value<std::string>());
+    order.add(name.c_str(), 1);
+    if (!optional) ++needed;
+  }
+  try {
+    po::store(po::command_line_parser(arguments).options(all).positional(order)
+                  .style(po::command_line_style::unix_style & ~po::command_line_style::allow_guessing).run(), values_);
+    po::notify(values_);
+  } catch (const po::unknown_option& e) {
+    std::vector<std::string> long_names;
+    for (const auto& option : described_.options()) long_names.push_back("--" + option->long_name());
+    const std::vector<std::string_view> known(long_names.begin(), long_names.end());
+    throw UserError(fmt::format("fabricast {}: unknown option '{}'", verb_, e.get_option_name()), suggestion(e.get_option_name(), known));
+  } catch (const po::error& e) {
+    throw UserError(fmt::format("fabricast {}: {}", verb_, e.what()), fmt::format("`fabricast {} --help` shows the options", verb_));
+  }
+  if (has("help")) {
+    std::fputs(usage().c_str(), stdout);
+    return false;
+  }
+  for (std::size_t i = 0; i < needed; ++i)
+    if (!has(positional_[i])) throw UserError(fmt::format("fabricast {}: {} is missing", verb_, positional_[i]), fmt::format("`fabricast {} --help` shows how", verb_));
+  return true;
+}
+
+int Options::integer(const std::string& name, int otherwise, int low, int high) const {
+  if (!has(name)) return otherwise;
+  const auto value = parse_integer(get<std::string>(name));
+  if (!value || value.value < low || value.value > high)
+    throw UserError(fmt::format("--{} '{}' is not a whole number between {} and {}", name, get<std::string>(name), low, high));
+  return static_cast<int>(value.value);
+}
+
+namespace {
+
+std::string line_of(const std::string& file, int line) {
+  std::ifstream in(file);
+  std::string text;
+  for (int i = 0; i < line && std::getline(in, text); ++i) {}
+  return in || !text.empty() ? text : std::string();
+}
+
+}  // namespace
+
+void print_diagnostic(const Diagnostic& d) {
+  std::fputs(render(d, d.where.line > 0 ? line_of(d.where.file, d.where.line) : std::string()).c_str(), stderr);
+}
+
+std::unique_ptr<World> load_world(const Options& options) {
+  const std::vector<std::string> overrides = options.has("set") ? options.get<std::vector<std::string>>("set") : std::vector<std::string>();
+  ReadResult read = read_scenario(options.get<std::string>("SCENARIO"), overrides);
+  for (const Diagnostic& w : read.warnings) print_diagnostic(w);
+  auto world = build_world(std::move(read.scenario));
+  for (const Diagnostic& w : world->warnings)
+    if (w.path == "nccl.env") print_diagnostic(w);
+  return world;
+}
+
+std::int64_t chosen_size(const Options& options, const World& world) {
+  if (options.has("size")) {
+    const auto size = parse_bytes(options.get<std::string>("size"));
+    if (!size) throw UserError(fmt::format("--size {}", size.error), size.hint);
+    if (size.value.value < 1) throw UserError("--size must be at least 1B");
+    return size.value.value;
+  }
+  const auto sizes = world.scenario.sizes();
+  return sizes[sizes.size() / 2];
+}
+
+void emit(const std::string& path, const std::string& content) {
+  if (path != "-") return write_file(path, content);
+  std::fwrite(content.data(), 1, content.size(), stdout);
+  std::fflush(stdout);
+}
+
+std::function<void(double)> progress_bar() {
+  if (!isatty(STDERR_FILENO)) return {};
+  using Clock = std::chrono::steady_clock;
+  const auto begin = Clock::now();
+  auto last = std::make_shared<Clock::time_point>(begin);
+  return [begin, last](double part) {
+    const auto now = Clock::now();
+    if (now - begin < std::chrono::seconds(1) || (part < 1 && now - *last < std::chrono::milliseconds(100))) return;
+    *last = now;
+    const double seconds = std::chrono::duration<double>(now - begin).count();
+    const int filled = static_cast<int>(part * 40);
+    fmt::print(stderr, "\r[{:=<{}}{: <{}}] {:3.0f} %, {:.0f} s left ", "", filled, "", 40 - filled, part * 100, seconds / part * (1 - part));
+    if (part >= 1) fmt::print(stderr, "\r{:70}\r", "");
+    std::fflush(stderr);
+  };
+}
+
+}  // namespace fabricast

@@ -1,0 +1,51 @@
+// Options of the verbs, on Boost.Program_options.
+#pragma once
+
+#include <boost/program_options.hpp>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "fabricast/report/report.hpp"
+
+namespace fabricast {
+
+/// Parsed words of one verb.
+class Options {
+ public:
+  /// `positional` names the words without a dash, in order; those in [brackets] may be left out.
+  Options(std::string_view verb, std::string_view summary, std::vector<std::string> positional);
+  boost::program_options::options_description_easy_init add() { return described_.add_options(); }
+  /// \returns false if help was asked for, and printed.  \throws UserError
+  bool parse(const std::vector<std::string>& arguments);
+  bool has(const std::string& name) const { return values_.count(name) > 0; }
+  template <class T>
+  T get(const std::string& name) const {
+    return values_[name].as<T>();
+  }
+  std::string text(const std::string& name, std::string otherwise = {}) const { return has(name) ? get<std::string>(name) : otherwise; }
+  int integer(const std::string& name, int otherwise, int low, int high) const;
+
+ private:
+  std::string usage() const;
+  std::string verb_, summary_;
+  std::vector<std::string> positional_;
+  boost::program_options::options_description described_{"options"};
+  boost::program_options::variables_map values_;
+};
+
+/// Reads the scenario, prints its warnings, and builds its world.
+std::unique_ptr<World> load_world(const Options& options);
+/// `--size`, or the middle one of the scenario's.
+std::int64_t chosen_size(const Options& options, const World& world);
+
+/// Prints a diagnostic with the line of the file it is about.
+void print_diagnostic(const Diagnostic& diagnostic);
+
+/// Sends text to a file, or to standard output for `-`.
+void emit(const std::string& path, const std::string& content);
+
+/// A bar on stderr, if that is a terminal and the work takes over a second.
+std::function<void(double)> progress_bar();
+
+}  // namespace fabricast

@@ -1,0 +1,80 @@
+// `run`, `explain`, `inspect`: the verbs that take a scenario.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "commands.hpp"
+#include "options.hpp"
+
+namespace fabricast {
+
+namespace po = boost::program_options;
+
+namespace {
+
+void add_scenario_options(Options& options) {
+  options.add()("set", po::value<std::vector<std::string>>()->composing(), "path=value: wins over the file; may be repeated");
+}
+
+RunOptions run_options(const Options& options) {
+  RunOptions run;
+  run.threads = options.integer("threads", 0, 1, 4096);
+  run.progress = progress_bar();
+  return run;
+}
+
+}  // namespace
+
+int run_verb(const std::vector<std::string>& arguments) {
+  Options options("run", "Forecasts a scenario and prints a row per size.", {"SCENARIO"});
+  add_scenario_options(options);
+  options.add()("json", po::value<std::string>(), "write JSON to a file, or `-` for standard output alone")
+               ("csv", po::value<std::string>(), "write CSV likewise")
+               ("threads", po::value<std::string>(), "number of threads (default: all cores); results do not depend on it")
+               ("dump-effective", "print the scenario with every default filled in, and stop");
+  if (!options.parse(arguments)) return 0;
+  const auto world = load_world(options);
+  if (options.has("dump-effective")) return emit("-", to_yaml(world->scenario)), 0;
+  const Forecast forecast = run_forecast(*world, run_options(options));
+  const std::string json = options.text("json"), csv = options.text("csv");
+  if (json == "-" && csv == "-") throw UserError("--json - and --csv - both want standard output");
+  if (!json.empty()) emit(json, forecast_json(*world, forecast));
+  if (!csv.empty()) emit(csv, forecast_csv(*world, forecast));
+  if (json != "-" && csv != "-") emit("-", forecast_text(*world, forecast));
+  return 0;
+}
+
+int explain_verb(const std::vector<std::string>& arguments) {
+  Options options("explain", "Says where the time of one size goes, what binds it, and what NCCL rejected.", {"SCENARIO"});
+  add_scenario_options(options);
+  options.add()("size", po::value<std::string>(), "the size, e.g. 64MiB (default: the middle one of the scenario)")
+               ("json", po::value<std::string>(), "write JSON to a file, or `-` for standard output alone")
+               ("threads", po::value<std::string>(), "number of threads (default: all cores)");
+  if (!options.parse(arguments)) return 0;
+  auto world = load_world(options);
+  world->scenario.workload.sizes = {Bytes{chosen_size(options, *world)}};
+  const Forecast forecast = run_forecast(*world, run_options(options));
+  if (const std::string json = options.text("json"); !json.empty()) emit(json, explain_json(*world, forecast.rows.front(), forecast));
+  if (options.text("json") != "-") emit("-", explain_text(*world, forecast.rows.front(), forecast));
+  return 0;
+}
+
+int inspect_verb(const std::vector<std::string>& arguments) {
+  Options options("inspect", "Shows the fabric, NCCL's plan for a size, or the schedule of a rank.", {"STAGE", "SCENARIO"});
+  add_scenario_options(options);
+  options.add()("size", po::value<std::string>(), "the size, for plan and schedule")
+               ("channel", po::value<std::string>(), "the channel, for schedule (default 0)")
+               ("rank", po::value<std::string>(), "the rank, for schedule (default 0)");
+  if (!options.parse(arguments)) return 0;
+  const std::string stage = options.get<std::string>("STAGE");
+  if (stage != "fabric" && stage != "plan" && stage != "schedule")
+    throw UserError(fmt::format("fabricast inspect: unknown stage '{}'", stage), "fabric, plan or schedule");
+  const auto world = load_world(options);
+  if (stage == "fabric") emit("-", inspect_fabric_text(*world));
+  if (stage == "plan") emit("-", inspect_plan_text(*world, chosen_size(options, *world)));
+  if (stage == "schedule")
+    emit("-", inspect_schedule_text(*world, chosen_size(options, *world), options.integer("channel", 0, 0, 63), options.integer("rank", 0, 0, 1 << 30)));
+  return 0;
+}
+
+}  // namespace fabricast

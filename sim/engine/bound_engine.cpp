@@ -1,0 +1,56 @@
+// The bound: every transfer alone on its path, every proxy thread idle. No schedule of these transfers can be faster, so
+// it tells how far from ideal a forecast is, and both other engines must stay above it.
+#include <algorithm>
+
+#include "fabricast/engine/engine.hpp"
+#include "flow/stations.hpp"
+
+namespace fabricast {
+
+namespace {
+
+class BoundEngine final : public NetworkEngine {
+ public:
+  BoundEngine(const NetworkSetup& setup, std::uint64_t seed) : setup_(setup) {
+    if (setup.comm->nodes() > 1)
+      router_ = setup.policy->make(*setup.policy_spec, *setup.fabric, setup.segments.front().links, seed);
+  }
+
+  CollectiveResult run(const Plan& plan) override {
+    const Communicator& comm = *setup_.comm;
+    ProtocolCosts costs = protocol_costs(comm, plan);
+    costs.visits = 1, costs.proxy_seconds_per_byte = 0;
+    Loads loads = count_loads(comm, plan, setup_.fabric, router_.get(), setup_.segments.front());
+    for (LinkGroup& g : loads.groups)
+      for (double& n : g.connections) n = std::min(n, 1.0);
+    CollectiveResult result;
+    result.launch = costs.launch;
+    result.bottleneck.name = "bound";
+    for (int c = 0; c < plan.channels; ++c) {
+      std::vector<bool> alone(static_cast<std::size_t>(plan.channels), false);
+      alone[static_cast<std::size_t>(c)] = true;
+      double rate = costs.copy_rate;
+      for (const LinkGroup& g : loads.groups)
+        if (g.connections[static_cast<std::size_t>(c)] > 0) rate = std::min(rate, g.capacity / costs.wire);
+      const ChannelTime t = time_channel({comm, plan, costs, loads, alone, c, rate, rate < costs.copy_rate});
+      result.channel_rates.push_back(rate), result.channel_ends.push_back(t.makespan);
+      if (t.makespan <= result.makespan) continue;
+      result.makespan = t.makespan, result.work = t.work;
+      result.latency = t.latency, result.transfer = t.transfer;
+      result.fill = t.makespan - t.latency - t.transfer;
+    }
+    return result;
+  }
+
+ private:
+  const NetworkSetup& setup_;
+  std::unique_ptr<Router> router_;
+};
+
+}  // namespace
+
+std::unique_ptr<NetworkEngine> make_bound_engine(const NetworkSetup& setup, std::uint64_t seed) {
+  return std::make_unique<BoundEngine>(setup, seed);
+}
+
+}  // namespace fabricast

@@ -1,0 +1,57 @@
+// Loads: how often each channel crosses each link, folded.
+//
+// Millions of links have few distinct loads. Links with the same capacity and the same connections of every channel are
+// one *group*; sharing is solved over groups. Paths are not stored: connections are hashed once to count and once more
+// to time their hops [solver-study-3].
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "fabricast/collective/algorithm.hpp"
+#include "fabricast/engine/network.hpp"
+
+namespace fabricast {
+
+/// Links that look alike to every channel.
+struct LinkGroup {
+  double capacity = 0;                ///< B/s
+  std::vector<double> connections;    ///< by channel, with multiplicity
+  std::uint32_t members = 0;
+  std::uint32_t resource = 0;         ///< one of them: of the router, or of the node graph if `inside`
+  std::uint32_t node = 0;             ///< if inside: which node of the job
+  bool inside = false;
+};
+
+/// The network connections of one channel as its stations see them, by edge.
+struct EdgeGroups {
+  std::vector<std::uint32_t> group;  ///< where each edge's path is most crowded: the group with most connections per B/s
+  std::vector<double> latency;       ///< s, of the fabric
+  bool uniform = true;               ///< all edges alike
+};
+
+/// What a channel does inside the nodes: for every transfer, in the algorithm's order, its most crowded group.
+/// Classes of nodes are worst-cased.
+struct InsideGroups {
+  std::vector<NodeTransfer> transfers;
+  std::vector<std::uint32_t> group;  ///< no_group if it crosses no link
+};
+
+inline constexpr std::uint32_t no_group = 0xFFFFFFFF;
+
+struct Loads {
+  std::vector<LinkGroup> groups;
+  std::vector<EdgeGroups> edges;    ///< by channel
+  std::vector<InsideGroups> inside; ///< by channel
+};
+
+/// \throws UserError if a connection has no path.
+Loads count_loads(const Communicator& comm, const Plan& plan, const Fabric* fabric, const Router* router,
+                  const NetworkSegment& segment);
+
+/// `leaf3-spine1` or `node0.gpu0-nvswitch`.
+std::string group_name(const LinkGroup& group, const Communicator& comm, const Fabric* fabric, const Router* router);
+
+}  // namespace fabricast

@@ -1,0 +1,108 @@
+// JSON and CSV by contract (docs/formats.md). The adapter to nlohmann-json on the side of the reports.
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "../scenario/effective.hpp"
+#include "fabricast/report/report.hpp"
+
+namespace fabricast {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// Rounded to ten digits: what a forecast can mean, and the same text on every machine.
+double rounded(double value) { return std::stod(fmt::format("{:.10g}", value)); }
+
+Json row_json(const Forecast& forecast, const ForecastRow& row) {
+  Json j;
+  j["bytes"] = row.bytes;
+  j["time_us"] = rounded(row.time * 1e6);
+  j["algbw_gbps"] = rounded(row.algorithm_bandwidth() * 1e-9);
+  j["busbw_gbps"] = rounded(forecast.bus_bandwidth(row) * 1e-9);
+  j["algorithm"] = name_of(row.algorithm);
+  j["protocol"] = name_of(row.protocol);
+  j["channels"] = row.channels;
+  j["bottleneck"] = row.result.bottleneck.name;
+  j["time_us_p5"] = rounded(row.time_p5 * 1e6);
+  j["time_us_p95"] = rounded(row.time_p95 * 1e6);
+  j["time_us_worst"] = rounded(row.time_worst * 1e6);
+  j["draws"] = forecast.draws;
+  if (row.plan.stands_in) j["nccl_choice"] = fmt::format("{}/{}", name_of(row.plan.candidates.front().algorithm), name_of(row.plan.candidates.front().protocol));
+  if (!row.result.felt.empty()) j["faults"] = row.result.felt;
+  return j;
+}
+
+Json head_json(const World& world, const Forecast& forecast) {
+  Json j;
+  j["fabricast"] = version_text();
+  j["scenario"] = effective_json(world.scenario);
+  j["fingerprint"] = fmt::format("{:016x}", forecast.fingerprint);
+  return j;
+}
+
+}  // namespace
+
+std::string forecast_json(const World& world, const Forecast& forecast) {
+  Json j = head_json(world, forecast);
+  j["ranks"] = forecast.ranks;
+  Json rows = Json::array();
+  for (const ForecastRow& row : forecast.rows) rows.push_back(row_json(forecast, row));
+  j["rows"] = std::move(rows);
+  return j.dump(1) + "\n";
+}
+
+std::string explain_json(const World& world, const ForecastRow& row, const Forecast& forecast) {
+  Json j = head_json(world, forecast);
+  Json r = row_json(forecast, row);
+  const CollectiveResult& result = row.result;
+  r["breakdown_us"] = {{"launch", rounded(result.launch * 1e6)}, {"latency", rounded(result.latency * 1e6)},
+                       {"fill", rounded(result.fill * 1e6)}, {"transfer", rounded(result.transfer * 1e6)}};
+  Json sharers = Json::array();
+  for (const Bottleneck::Sharer& s : result.bottleneck.sharers) sharers.push_back({{"channel", s.channel}, {"connections", rounded(s.connections)}});
+  r["bottleneck"] = {{"name", result.bottleneck.name}, {"capacity_gbps", rounded(result.bottleneck.capacity * 1e-9)},
+                     {"payload_per_connection_gbps", rounded(result.bottleneck.rate * 1e-9)}, {"alike", result.bottleneck.alike}, {"sharers", sharers}};
+  Json candidates = Json::array();
+  for (const Candidate& c : row.plan.candidates)
+    candidates.push_back({{"algorithm", name_of(c.algorithm)}, {"protocol", name_of(c.protocol)}, {"nccl_estimate_us", rounded(c.estimate_us)}});
+  r["candidates"] = std::move(candidates);
+  j["row"] = std::move(r);
+  return j.dump(1) + "\n";
+}
+
+std::string forecast_csv(const World&, const Forecast& forecast) {
+  std::string out = "bytes,time_us,algbw_gbps,busbw_gbps,algorithm,protocol,channels,bottleneck,time_us_p5,time_us_p95,time_us_worst\n";
+  for (const ForecastRow& row : forecast.rows)
+    out += fmt::format("{},{},{},{},{},{},{},{},{},{},{}\n", row.bytes, rounded(row.time * 1e6), rounded(row.algorithm_bandwidth() * 1e-9),
+                       rounded(forecast.bus_bandwidth(row) * 1e-9), name_of(row.algorithm), name_of(row.protocol), row.channels, row.result.bottleneck.name,
+                       rounded(row.time_p5 * 1e6), rounded(row.time_p95 * 1e6), rounded(row.time_worst * 1e6));
+  return out;
+}
+
+void write_file(const std::string& path, const std::string& content) {
+  // Written beside and moved into place, so that a reader never sees half a file.
+  const std::string part = path + ".part";
+  {
+    std::ofstream out(part, std::ios::binary | std::ios::trunc);
+    if (!out) throw UserError(fmt::format("can not write '{}'", path), "no such folder, or no permission");
+    out << content;
+    out.flush();
+    if (!out) {
+      std::error_code ignored;
+      std::filesystem::remove(part, ignored);
+      throw UserError(fmt::format("can not write '{}'", path), "is the disk full?");
+    }
+  }
+  std::error_code error;
+  std::filesystem::rename(part, path, error);
+  if (error) {
+    std::error_code ignored;
+    std::filesystem::remove(part, ignored);
+    throw UserError(fmt::format("can not write '{}': {}", path, error.message()));
+  }
+}
+
+}  // namespace fabricast

@@ -1,0 +1,242 @@
+// From a file to a Scenario: defaults that depend on the hardware, files the scenario names, checks across sections.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+
+#include "fabricast/core/names.hpp"
+#include "fabricast/core/quantity.hpp"
+#include "fabricast/planner/nccl.hpp"
+#include "fabricast/routing/routing.hpp"
+#include "fabricast/scenario/scenario.hpp"
+#include "fabricast/topology/file.hpp"
+#include "yaml_reader.hpp"
+
+namespace fabricast {
+
+std::string read_file(const std::string& path) {
+  std::error_code error;
+  if (std::filesystem::is_directory(path, error)) throw UserError(fmt::format("'{}' is a directory", path));
+  std::ifstream in(path, std::ios::binary);
+  if (!in) throw UserError(fmt::format("can not read '{}'", path), "no such file, or no permission");
+  std::ostringstream text;
+  text << in.rdbuf();
+  if (!in.good() && !in.eof()) throw UserError(fmt::format("can not read '{}'", path));
+  return text.str();
+}
+
+namespace {
+
+std::size_t index_of(std::span<const std::string_view> names, std::string_view name) {
+  return static_cast<std::size_t>(std::find(names.begin(), names.end(), name) - names.begin());
+}
+
+/// What a network of that kind usually does.
+std::string_view usual_routing(LinkKind kind) {
+  switch (kind) {
+    case LinkKind::infiniband:
+    case LinkKind::slingshot: return "adaptive";
+    case LinkKind::efa: return "spray";
+    default: return "ecmp";
+  }
+}
+
+/// `path=value`.
+std::vector<Override> split_overrides(const std::vector<std::string>& words, std::vector<Diagnostic>& faults) {
+  std::vector<Override> overrides;
+  for (const std::string& word : words) {
+    const auto equals = word.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      Diagnostic d;
+      d.message = fmt::format("'--set {}' has no value", word), d.hint = "write --set path=value, e.g. --set fabric.switch.rate=800Gbps";
+      faults.push_back(std::move(d));
+      continue;
+    }
+    overrides.push_back({word.substr(0, equals), word.substr(equals + 1)});
+  }
+  return overrides;
+}
+
+std::string beside(const std::string& scenario, const std::string& path) {
+  const std::filesystem::path p(path);
+  return p.is_absolute() ? path : (std::filesystem::path(scenario).parent_path() / p).string();
+}
+
+class Reading {
+ public:
+  Reading(const std::string& text, std::string path, const std::vector<std::string>& overrides) : path_(std::move(path)) {
+    std::vector<Diagnostic> faults;
+    std::vector<Override> list = split_overrides(overrides, faults);
+    if (!faults.empty()) throw UserError(std::move(faults));
+    root_ = parse_yaml(text, path_);
+    move_placement_list();
+    overrides_ = list;
+    reader_.emplace(root_, path_, std::move(list));
+  }
+
+  ReadResult read() {
+    Scenario& s = result_.scenario;
+    s.file = path_;
+    s.hardware = shipped_hardware();
+    guarded([&] { lay_profile_over(s.hardware); });
+    guarded([&] {
+      s.node.hardware = &s.hardware;
+      s.node.spec = default_node(s.hardware, "", "");
+      // Defaults below depend on the node, so it is read ahead of the others.
+      YamlReader ahead(root_, path_, overrides_);
+      int version = 1;
+      ahead("fabricast", version, "");
+      ahead("node", s.node, "");
+      set_defaults(s);
+    });
+    guarded([&] { visit_fields(*reader_, s); });
+    reader_->finish();
+    if (!reader_->given("fabricast")) reader_->add(at("fabricast", "the version of the format is missing", "start with `fabricast: 1`"));
+    if (!reader_->given("node")) reader_->add(at("node", "the section is missing", "e.g. node: {gpu: h100-sxm}"));
+    if (!reader_->given("cluster")) reader_->add(at("cluster", "the section is missing", "e.g. cluster: {nodes: 16}"));
+    if (!reader_->given("workload")) reader_->add(at("workload", "the section is missing", "e.g. workload: {collective: all_reduce}"));
+    if (reader_->diagnostics().empty()) guarded([&] { check(s); });
+    if (!reader_->diagnostics().empty()) throw UserError(std::move(reader_->diagnostics()));
+    s.node.hardware = nullptr;  // the scenario is a value; it is not to point into itself
+    return std::move(result_);
+  }
+
+ private:
+  static Diagnostic at(std::string path, std::string message, std::string hint) {
+    Diagnostic d;
+    d.path = std::move(path), d.message = std::move(message), d.hint = std::move(hint);
+    return d;
+  }
+
+  /// Faults thrown deeper down get their place in the file.
+  template <class F>
+  void guarded(F f) {
+    try {
+      f();
+    } catch (const UserError& e) {
+      for (Diagnostic d : e.diagnostics()) reader_->add(std::move(d));
+    }
+  }
+
+  /// `placement: [3, 1, 2]` is short for `placement: list` and `order: [3, 1, 2]`.
+  void move_placement_list() {
+    YAML::Node cluster = root_["cluster"];
+    if (!cluster.IsMap()) return;
+    const YAML::Node placement = std::as_const(cluster)["placement"];
+    if (!placement.IsDefined() || !placement.IsSequence()) return;
+    cluster["order"] = placement;
+    cluster["placement"] = YAML::Node("list");
+  }
+
+  void lay_profile_over(Hardware& hardware) {
+    const YAML::Node node = std::as_const(root_)["node"];
+    std::string profile;
+    if (node.IsDefined() && node.IsMap() && node["profile"].IsDefined() && node["profile"].IsScalar()) profile = node["profile"].Scalar();
+    for (const Override& o : overrides_)
+      if (o.path == "node.profile") profile = o.value;
+    if (!profile.ends_with(".json")) return;
+    const std::string file = beside(path_, profile);
+    overlay_profile(hardware, read_file(file), file);
+  }
+
+  void set_defaults(Scenario& s) {
+    const NodeSpec& node = s.node.spec;
+    const auto link = s.hardware.link_type(node.nics.link, node.nics.rate);
+    s.fabric.basics.switch_box.rate = node.nics.rate;
+    s.fabric.basics.switch_box.latency = link.latency.us();
+    const bool rails = node.nics.count >= node.gpus && node.gpus > 1;
+    s.fabric.kind = index_of(names_of(topologies()), rails ? "rail_optimized" : "fat_tree");
+    s.routing.kind = index_of(names_of(routing_policies()), usual_routing(node.nics.link));
+  }
+
+  void check(Scenario& s) {
+    const auto refuse = [&](std::string path, std::string message, std::string hint = {}) { reader_->add(at(std::move(path), std::move(message), std::move(hint))); };
+    if (!parse_nccl_version(s.nccl.version)) {
+      result_.warnings.push_back(at("nccl.version", fmt::format("'{}' is no NCCL version; taken for {}", s.nccl.version, to_text(NcclVersion{})), "write e.g. \"2.28\" or \"2.21.5\""));
+      result_.warnings.back().severity = Diagnostic::Severity::warning;
+    }
+    if (reader_->given("workload.sizes") && s.workload.sizes.empty()) refuse("workload.sizes", "the list is empty");
+    if (s.workload.sizes.empty() && s.workload.from > s.workload.to)
+      refuse("workload.from", fmt::format("{} is more than `to`, {}", to_text(s.workload.from), to_text(s.workload.to)));
+    if (s.workload.sizes.empty() && s.sizes().size() > 10000) refuse("workload.factor", "makes more than 10000 sizes", "use a larger factor");
+    if (reader_->given("workload.sizes") && (reader_->given("workload.from") || reader_->given("workload.to") || reader_->given("workload.factor")))
+      refuse("workload.sizes", "given beside from, to or factor", "give the one or the others");
+    if (s.nvlink_domain.nodes > 1 && s.cluster.nodes % std::min(s.nvlink_domain.nodes, s.cluster.nodes) != 0)
+      refuse("cluster.nodes", fmt::format("{} hosts do not fill NVLink domains of {}", s.cluster.nodes, s.nvlink_domain.nodes));
+    if (s.nvlink_domain.nodes > 1 && s.node.spec.intranode != Intranode::nvswitch)
+      refuse("nvlink_domain.nodes", "an NVLink domain of several hosts needs `intranode: nvswitch`");
+    check_placement(s, refuse);
+    for (std::size_t i = 0; i < s.faults.size(); ++i) {
+      const FaultSpec& f = s.faults[i];
+      if (f.link.empty()) refuse(fmt::format("faults[{}].link", i), "no link is named");
+      if (f.until.value > 0 && f.until <= f.at) refuse(fmt::format("faults[{}].until", i), "is not after `at`");
+      if (!reader_->given(fmt::format("faults[{}].rate", i))) refuse(fmt::format("faults[{}]", i), "`rate` is missing", "e.g. rate: 10%, or rate: 0 for down");
+    }
+    if (auto* file = std::any_cast<FileFabricSpec>(&s.fabric.spec)) read_fabric_file(*file);
+    NcclSettings unused = parse_nccl_environment(parse_nccl_version(s.nccl.version).value_or(NcclVersion{}), s.nccl.env, result_.warnings);
+    (void)unused;
+    for (Diagnostic& w : result_.warnings) w.where = reader_->place(w.path);
+  }
+
+  template <class Refuse>
+  void check_placement(Scenario& s, Refuse refuse) {
+    ClusterSpec& c = s.cluster;
+    if (c.placement != Placement::list && !c.order.empty()) refuse("cluster.order", "is for placement: list");
+    int size = std::max(c.size, c.nodes);
+    if (c.placement == Placement::list) {
+      if (static_cast<int>(c.order.size()) != c.nodes) refuse("cluster.order", fmt::format("lists {} hosts for {} nodes", c.order.size(), c.nodes));
+      std::vector<int> sorted = c.order;
+      std::sort(sorted.begin(), sorted.end());
+      if (const auto twice = std::adjacent_find(sorted.begin(), sorted.end()); twice != sorted.end()) refuse("cluster.order", fmt::format("host {} is there twice", *twice));
+      if (!sorted.empty()) size = std::max(size, sorted.back() + 1);
+    }
+    if (c.size > 0 && c.size < size) refuse("cluster.size", fmt::format("{} hosts on the fabric are fewer than the job takes ({})", c.size, size));
+    c.size = size;
+  }
+
+  void read_fabric_file(FileFabricSpec& spec) {
+    if (spec.path.empty()) return reader_->add(at("fabric.path", "names no file", "fabric: {kind: file, path: fabric.yaml}"));
+    const std::string file = beside(path_, spec.path);
+    const YAML::Node root = parse_yaml(read_file(file), file);
+    YamlReader reader(plain_switches(root), file, {});
+    reader("switches", spec.switches, "");
+    reader("links", spec.links, "");
+    reader.finish();
+    spec.path = file;
+    if (!reader.diagnostics().empty()) throw UserError(std::move(reader.diagnostics()));
+  }
+
+  /// `switches: [a, b]` is short for `[{name: a}, {name: b}]`.
+  static YAML::Node plain_switches(YAML::Node root) {
+    YAML::Node switches = root["switches"];
+    if (switches.IsSequence())
+      for (std::size_t i = 0; i < switches.size(); ++i)
+        if (switches[i].IsScalar()) {
+          YAML::Node map(YAML::NodeType::Map);
+          map["name"] = switches[i].Scalar();
+          switches[i] = map;
+        }
+    return root;
+  }
+
+  std::string path_;
+  YAML::Node root_;
+  std::vector<Override> overrides_;
+  std::optional<YamlReader> reader_;
+  ReadResult result_;
+};
+
+}  // namespace
+
+ReadResult parse_scenario(const std::string& text, const std::string& path, const std::vector<std::string>& overrides) {
+  return Reading(text, path, overrides).read();
+}
+
+ReadResult read_scenario(const std::string& path, const std::vector<std::string>& overrides) {
+  return parse_scenario(read_file(path), path, overrides);
+}
+
+}  // namespace fabricast

@@ -1,0 +1,131 @@
+// The fields of a scenario: names, meaning, limits. Everything else about keys follows from here.
+#include "fabricast/scenario/scenario.hpp"
+
+#include <cmath>
+#include <limits>
+
+#include "fabricast/core/names.hpp"
+#include "fabricast/routing/routing.hpp"
+
+namespace fabricast {
+
+namespace {
+
+std::span<const std::string_view> topology_names() {
+  static const std::vector<std::string_view> names = names_of(topologies());
+  return names;
+}
+std::span<const std::string_view> routing_names() {
+  static const std::vector<std::string_view> names = names_of(routing_policies());
+  return names;
+}
+WordRef word(std::span<const std::string_view> words, std::size_t& index) {
+  return {words, &index, [](const void* p) { return *static_cast<const std::size_t*>(p); },
+          [](void* p, std::size_t i) { *static_cast<std::size_t*>(p) = i; }};
+}
+
+}  // namespace
+
+void visit_fields(FieldVisitor& visit, NodeSection& section) {
+  const std::string gpu = section.spec.gpu, profile = section.spec.profile;
+  visit_kind(visit, section.spec);
+  // A preset names a GPU; a given GPU wins. A fitted profile (a file) names none.
+  const bool preset_given = section.spec.profile != profile && !section.spec.profile.ends_with(".json");
+  if (section.hardware && (section.spec.gpu != gpu || preset_given)) {
+    const std::string kept = section.spec.profile;
+    section.spec = default_node(*section.hardware, section.spec.gpu != gpu ? section.spec.gpu : std::string(),
+                                preset_given ? section.spec.profile : std::string());
+    section.spec.profile = kept;
+  }
+  visit_rest(visit, section.spec);
+}
+
+void visit_fields(FieldVisitor& visit, NvlinkDomainSpec& spec) {
+  visit("nodes", spec.nodes, "hosts that share one NVLink domain (NVL72: 18 hosts of 4 GPUs); NCCL takes it for one node",
+        between(1, 144));
+}
+
+void visit_fields(FieldVisitor& visit, ClusterSpec& spec) {
+  visit("nodes", spec.nodes, "hosts of the job", between(1, 4e6));
+  visit("size", spec.size, "hosts on the fabric; 0: as many as the job takes", between(0, 4e6));
+  visit("placement", spec.placement, "in_order, random (by seed), or a list of host numbers in rank order");
+  visit("seed", spec.seed, "seed of a random placement", at_least(0));
+  visit("order", spec.order, "host numbers in rank order, for placement list", between(0, 4e6));
+}
+
+void visit_fields(FieldVisitor& visit, FabricSection& section) {
+  const std::size_t before = section.kind;
+  visit.scalar({"kind", "how the switches are arranged (`fabricast list topologies`)", {}}, word(topology_names(), section.kind));
+  const Topology& topology = topologies()[section.kind];
+  if (section.kind != before || !section.spec.has_value()) section.spec = topology.defaults(section.basics);
+  topology.visit(visit, section.spec);
+}
+
+void visit_fields(FieldVisitor& visit, RoutingSection& section) {
+  const std::size_t before = section.kind;
+  visit.scalar({"kind", "how switches choose among equal ways (`fabricast list routing`)", {}}, word(routing_names(), section.kind));
+  const RoutingPolicy& policy = routing_policies()[section.kind];
+  if (section.kind != before || !section.spec.has_value()) section.spec = policy.defaults();
+  policy.visit(visit, section.spec);
+}
+
+void visit_fields(FieldVisitor& visit, NcclSection& section) {
+  visit("version", section.version, "NCCL's version; its tuning changed in 2.17, 2.20 and 2.28");
+  visit("env", section.env, "NCCL's own variables, verbatim");
+}
+
+void visit_fields(FieldVisitor& visit, HarnessSpec& spec) {
+  visit("tool", spec.tool, "what times the call: nccl_tests back to back, pytorch, host_timed call by call, or isolated (one call, no host)");
+  visit("ranks_per_process", spec.ranks_per_process, "GPUs that one process drives", between(1, 1024));
+  visit("threads", spec.threads, "threads that drive them", between(1, 1024));
+  visit("iterations", spec.iterations, "calls issued back to back", between(1, 1e6));
+}
+
+void visit_fields(FieldVisitor& visit, WorkloadSection& section) {
+  visit("kind", section.kind, "what runs");
+  visit("collective", section.collective, "operation, as nccl-tests counts its bytes");
+  visit("from", section.from, "smallest size", between(1, 0x1p50));
+  visit("to", section.to, "largest size", between(1, 0x1p50));
+  visit("factor", section.factor, "from one size to the next", between(1.0001, 1e6));
+  visit("sizes", section.sizes, "sizes one by one, instead of from, to and factor", between(1, 0x1p50));
+  visit("harness", section.harness, "how it is timed");
+}
+
+void visit_fields(FieldVisitor& visit, FaultSpec& spec) {
+  visit("link", spec.link, "a cable (leaf0-spine1, or leaf0-spine1#0 of parallel ones), a NIC (node3.nic2), a switch, or a link inside a node");
+  visit("rate", spec.rate, "what is left of its rate: 10%, or 0 for down", between(0, 1));
+  visit("at", spec.at, "from when on, after the start of the collective", between(0, 1e9));
+  visit("until", spec.until, "till when; 0s: for ever", between(0, 1e9));
+}
+
+void visit_fields(FieldVisitor& visit, NetworkSection& section) {
+  visit("engine", section.engine, "flow (default), chunk (every slice, small systems), or bound (no sharing)");
+}
+
+void visit_fields(FieldVisitor& visit, Scenario& s) {
+  visit("fabricast", s.version, "version of the format", between(1, 1));
+  visit("name", s.name, "name of the scenario");
+  visit("node", s.node, "one host: GPUs, what joins them, NICs");
+  visit("nvlink_domain", s.nvlink_domain, "hosts that share NVLink");
+  visit("cluster", s.cluster, "the job's hosts and where they are");
+  visit("fabric", s.fabric, "the switches");
+  visit("routing", s.routing, "ways through them");
+  visit("nccl", s.nccl, "NCCL's version and variables");
+  visit("workload", s.workload, "what runs");
+  visit("faults", s.faults, "links degraded or down for a while");
+  visit("network", s.network, "how it is simulated");
+}
+
+std::vector<std::int64_t> Scenario::sizes() const {
+  std::vector<std::int64_t> list;
+  for (const Bytes b : workload.sizes) list.push_back(b.value);
+  if (!list.empty()) return list;
+  for (double size = static_cast<double>(workload.from.value); size <= static_cast<double>(workload.to.value) * (1 + 1e-12); size *= workload.factor) {
+    const auto whole = static_cast<std::int64_t>(std::llround(size));
+    if (list.empty() || whole > list.back()) list.push_back(whole);
+    if (list.size() > 100000) break;
+  }
+  return list;
+}
+
+}  // namespace fabricast

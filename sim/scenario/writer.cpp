@@ -1,0 +1,125 @@
+#include <fmt/format.h>
+
+#include "effective.hpp"
+#include "fabricast/core/quantity.hpp"
+
+namespace fabricast {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+class JsonWriter final : public FieldVisitor {
+ public:
+  JsonWriter() { stack_.push_back(Json::object()); }
+
+  void scalar(const FieldInfo& info, ScalarRef value) override {
+    put(info.name, std::visit(
+                       [](auto ref) -> Json {
+                         using T = decltype(ref);
+                         if constexpr (std::is_same_v<T, WordRef>) {
+                           const std::string_view word = ref.words[ref.get(ref.target)];
+                           if (word == "true" || word == "false") return word == "true";
+                           return std::string(word);
+                         } else if constexpr (std::is_same_v<T, Ratio*>) {
+                           return ref->value;
+                         } else if constexpr (std::is_same_v<T, Bytes*> || std::is_same_v<T, Seconds*> || std::is_same_v<T, BytesPerSecond*> ||
+                                              std::is_same_v<T, Metres*>) {
+                           return to_text(*ref);
+                         } else {
+                           return *ref;
+                         }
+                       },
+                       value));
+  }
+  bool enter(const FieldInfo& info) override {
+    names_.emplace_back(info.name);
+    stack_.push_back(Json::object());
+    return true;
+  }
+  void leave() override {
+    Json done = std::move(stack_.back());
+    stack_.pop_back();
+    const std::string name = std::move(names_.back());
+    names_.pop_back();
+    put(name, std::move(done));
+  }
+  std::size_t enter_list(const FieldInfo& info, std::size_t size) override {
+    names_.emplace_back(info.name);
+    stack_.push_back(Json::array());
+    return size;
+  }
+  void string_map(const FieldInfo& info, std::map<std::string, std::string>& map) override {
+    Json j = Json::object();
+    for (const auto& [key, value] : map) j[key] = value;
+    put(info.name, std::move(j));
+  }
+  Json take() { return std::move(stack_.back()); }
+
+ private:
+  void put(std::string_view name, Json value) {
+    if (stack_.back().is_array()) stack_.back().push_back(std::move(value));
+    else stack_.back()[std::string(name)] = std::move(value);
+  }
+  std::vector<Json> stack_;
+  std::vector<std::string> names_;
+};
+
+void write_yaml(const Json& j, int indent, std::string& out) {
+  const auto scalar = [](const Json& v) -> std::string {
+    if (!v.is_string()) return v.dump();
+    const std::string text = v.get<std::string>();
+    // Quoted where YAML would take it for something else than these words.
+    const bool plain = !text.empty() && text.find_first_of(":#{}[],&*?|-<>=!%@`'\"\\ \n\t") == std::string::npos &&
+                       text.find_first_not_of("0123456789.") != std::string::npos && text != "true" && text != "false" && text != "null";
+    return plain ? text : v.dump();
+  };
+  for (const auto& [key, value] : j.items()) {
+    out += fmt::format("{:{}}{}:", "", indent, key);
+    const bool map_list = value.is_array() && !value.empty() && value.front().is_object();
+    if (value.is_object() && !value.empty()) {
+      out += "\n";
+      write_yaml(value, indent + 2, out);
+    } else if (map_list) {
+      out += "\n";
+      for (const Json& item : value) {
+        std::string body;
+        write_yaml(item, indent + 4, body);
+        body[static_cast<std::size_t>(indent) + 2] = '-';
+        out += body;
+      }
+    } else if (value.is_array()) {
+      out += " [";
+      for (std::size_t i = 0; i < value.size(); ++i) out += (i ? ", " : "") + scalar(value[i]);
+      out += "]\n";
+    } else {
+      out += value.is_object() ? " {}\n" : " " + scalar(value) + "\n";
+    }
+  }
+}
+
+}  // namespace
+
+nlohmann::ordered_json effective_json(const Scenario& scenario) {
+  Scenario copy = scenario;
+  JsonWriter writer;
+  visit_fields(writer, copy);
+  Json j = writer.take();
+  // What does not apply is left out, so that the text reads back.
+  Json& workload = j["workload"];
+  if (!scenario.workload.sizes.empty()) workload.erase("from"), workload.erase("to"), workload.erase("factor");
+  else workload.erase("sizes");
+  if (scenario.cluster.placement != Placement::list) j["cluster"].erase("order");
+  if (scenario.faults.empty()) j.erase("faults");
+  if (scenario.name.empty()) j.erase("name");
+  if (scenario.node.spec.profile.empty()) j["node"].erase("profile");
+  return j;
+}
+
+std::string to_yaml(const Scenario& scenario) {
+  std::string text;
+  write_yaml(effective_json(scenario), 0, text);
+  return text;
+}
+
+}  // namespace fabricast

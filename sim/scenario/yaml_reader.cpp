@@ -1,0 +1,247 @@
+#include "yaml_reader.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "fabricast/core/names.hpp"
+#include "fabricast/core/quantity.hpp"
+
+namespace fabricast {
+
+namespace {
+
+SourceSpan span_of(const YAML::Node& node, const std::string& file) {
+  const YAML::Mark mark = node.Mark();
+  const int width = node.IsScalar() ? static_cast<int>(node.Scalar().size()) : 1;
+  if (mark.is_null()) return {file, 0, 0, 1};
+  return {file, mark.line + 1, mark.column + 1, std::max(1, width)};
+}
+
+std::string child(const std::string& path, std::string_view name) {
+  return path.empty() ? std::string(name) : path + "." + std::string(name);
+}
+
+Parsed<bool> parse_bool(std::string_view text) {
+  if (text == "true") return {true, {}, {}};
+  if (text == "false") return {false, {}, {}};
+  return {false, fmt::format("'{}' is neither true nor false", text), {}};
+}
+
+}  // namespace
+
+YAML::Node parse_yaml(const std::string& text, const std::string& file) {
+  const auto fail = [&](int line, int column, std::string what, std::string hint = {}) {
+    Diagnostic d;
+    d.where = {file, line, column, 1};
+    d.message = std::move(what), d.hint = std::move(hint);
+    throw UserError({std::move(d)});
+  };
+  if (text.find('\0') != std::string::npos) fail(1, 1, "not a text file");
+  YAML::Node root;
+  try {
+    root = YAML::Load(text);
+  } catch (const YAML::Exception& e) {
+    fail(e.mark.is_null() ? 1 : e.mark.line + 1, e.mark.is_null() ? 1 : e.mark.column + 1, fmt::format("not YAML: {}", e.msg));
+  }
+  if (!root.IsMap()) fail(1, 1, "not a map of sections", "start with `fabricast: 1`");
+  return root;
+}
+
+YamlReader::YamlReader(YAML::Node root, std::string file, std::vector<Override> overrides)
+    : file_(std::move(file)), overrides_(std::move(overrides)) {
+  check_keys(root, "");
+  levels_.push_back({std::move(root), "", {}, false, 0});
+}
+
+void YamlReader::check_keys(const YAML::Node& map, const std::string& path) {
+  std::set<std::string> seen;
+  for (const auto& entry : map) {
+    if (!entry.first.IsScalar()) {
+      Diagnostic d;
+      d.where = span_of(entry.first, file_), d.path = path, d.message = "a key must be a word";
+      diagnostics_.push_back(std::move(d));
+      continue;
+    }
+    if (!seen.insert(entry.first.Scalar()).second) {
+      Diagnostic d;
+      d.where = span_of(entry.first, file_), d.path = child(path, entry.first.Scalar()), d.message = "the key is there twice";
+      diagnostics_.push_back(std::move(d));
+    }
+  }
+}
+
+YamlReader::Found YamlReader::find(const FieldInfo& info) {
+  Level& level = levels_.back();
+  Found found;
+  if (level.list) {
+    const std::size_t i = level.next++;
+    found.path = fmt::format("{}[{}]", level.path, i);
+    if (level.node.IsDefined() && i < level.node.size()) found.node = level.node[i], found.there = true;
+  } else {
+    level.known.insert(std::string(info.name));
+    found.path = child(level.path, info.name);
+    if (level.node.IsDefined() && level.node.IsMap()) {
+      const YAML::Node node = std::as_const(level.node)[std::string(info.name)];
+      if (node.IsDefined()) found.node = node, found.there = true;
+    }
+  }
+  if (found.there) places_[found.path] = span_of(found.node, file_);
+  for (const Override& o : overrides_) {
+    if (o.path != found.path) continue;
+    used_overrides_.insert(o.path);
+    // The last override of a path wins, and reads like a piece of the file.
+    try {
+      found.node = YAML::Load(o.value);
+      if (found.node.IsNull()) found.node = YAML::Node(o.value);
+    } catch (const YAML::Exception&) {
+      found.node = YAML::Node(o.value);
+    }
+    found.there = true;
+    places_[found.path] = {fmt::format("--set {}={}", o.path, o.value), 0, 0, 1};
+  }
+  return found;
+}
+
+void YamlReader::fail(const std::string& path, std::string message, std::string hint) {
+  Diagnostic d;
+  d.where = place(path), d.path = path, d.message = std::move(message), d.hint = std::move(hint);
+  diagnostics_.push_back(std::move(d));
+}
+
+SourceSpan YamlReader::place(std::string path) const {
+  // The nearest thing around it that is in the file.
+  while (true) {
+    if (const auto it = places_.find(path); it != places_.end()) return it->second;
+    const auto cut = path.find_last_of(".[");
+    if (cut == std::string::npos) return {file_, 0, 0, 1};
+    path.resize(cut);
+  }
+}
+
+void YamlReader::add(Diagnostic diagnostic) {
+  if (diagnostic.where.file.empty()) diagnostic.where = place(diagnostic.path);
+  diagnostics_.push_back(std::move(diagnostic));
+}
+
+template <class T>
+void YamlReader::store(const Found& found, const FieldInfo& info, T& target) {
+  const std::string& text = found.node.Scalar();
+  const auto take = [&](auto parsed, auto si, auto assign) {
+    if (!parsed) return fail(found.path, parsed.error, parsed.hint);
+    const double value = si(parsed.value);
+    if (value < info.range.low || value > info.range.high) {
+      if (info.range.high == std::numeric_limits<double>::infinity()) return fail(found.path, fmt::format("'{}' is too small: at least {}", text, info.range.low));
+      return fail(found.path, fmt::format("'{}' is out of range: between {} and {}", text, info.range.low, info.range.high));
+    }
+    assign(parsed.value);
+  };
+  const auto number = [](auto v) { return static_cast<double>(v); };
+  const auto quantity = [](auto v) { return static_cast<double>(v.value); };
+  if constexpr (std::is_same_v<T, bool>) take(parse_bool(text), number, [&](bool v) { target = v; });
+  else if constexpr (std::is_same_v<T, std::string>) target = text;
+  else if constexpr (std::is_same_v<T, int>)
+    take(parse_integer(text), number, [&](std::int64_t v) {
+      if (v < std::numeric_limits<int>::min() || v > std::numeric_limits<int>::max()) return fail(found.path, fmt::format("'{}' is too large", text));
+      target = static_cast<int>(v);
+    });
+  else if constexpr (std::is_same_v<T, std::int64_t>) take(parse_integer(text), number, [&](std::int64_t v) { target = v; });
+  else if constexpr (std::is_same_v<T, double>) take(parse_number(text), number, [&](double v) { target = v; });
+  else if constexpr (std::is_same_v<T, Ratio>) take(parse_ratio(text), number, [&](double v) { target.value = v; });
+  else if constexpr (std::is_same_v<T, Bytes>) take(parse_bytes(text), quantity, [&](Bytes v) { target = v; });
+  else if constexpr (std::is_same_v<T, Seconds>) take(parse_seconds(text), quantity, [&](Seconds v) { target = v; });
+  else if constexpr (std::is_same_v<T, BytesPerSecond>) take(parse_rate(text), quantity, [&](BytesPerSecond v) { target = v; });
+  else if constexpr (std::is_same_v<T, Metres>) take(parse_metres(text), quantity, [&](Metres v) { target = v; });
+}
+
+void YamlReader::scalar(const FieldInfo& info, ScalarRef value) {
+  const Found found = find(info);
+  if (!found.there) return;
+  if (!found.node.IsScalar()) return fail(found.path, found.node.IsNull() ? "has no value" : "must be a single value");
+  if (const auto* words = std::get_if<WordRef>(&value)) {
+    const std::string& text = found.node.Scalar();
+    const auto it = std::find(words->words.begin(), words->words.end(), text);
+    if (it == words->words.end()) return fail(found.path, fmt::format("unknown word '{}'", text), suggestion(text, words->words));
+    return words->set(words->target, static_cast<std::size_t>(it - words->words.begin()));
+  }
+  std::visit(
+      [&](auto target) {
+        if constexpr (std::is_pointer_v<decltype(target)>) store(found, info, *target);
+      },
+      value);
+}
+
+bool YamlReader::enter(const FieldInfo& info) {
+  Found found = find(info);
+  if (found.there && !found.node.IsMap()) {
+    fail(found.path, found.node.IsNull() ? "is empty" : "must be a map", "write {key: value, ...}");
+    return false;
+  }
+  if (found.there) check_keys(found.node, found.path);
+  // Without a map of its own the level may still get overrides.
+  levels_.push_back({found.there ? found.node : YAML::Node(YAML::NodeType::Undefined), found.path, {}, false, 0});
+  return true;
+}
+
+void YamlReader::report_unknown(const Level& level) {
+  if (!level.node.IsDefined() || !level.node.IsMap()) return;
+  const std::vector<std::string_view> known(level.known.begin(), level.known.end());
+  for (const auto& entry : level.node) {
+    if (!entry.first.IsScalar() || level.known.count(entry.first.Scalar())) continue;
+    Diagnostic d;
+    d.where = span_of(entry.first, file_);
+    d.path = child(level.path, entry.first.Scalar());
+    d.message = "unknown key";
+    d.hint = suggestion(entry.first.Scalar(), known);
+    diagnostics_.push_back(std::move(d));
+  }
+}
+
+void YamlReader::leave() {
+  if (!levels_.back().list) report_unknown(levels_.back());
+  levels_.pop_back();
+}
+
+std::size_t YamlReader::enter_list(const FieldInfo& info, std::size_t size) {
+  const Found found = find(info);
+  const bool usable = found.there && found.node.IsSequence();
+  if (found.there && !usable) fail(found.path, "must be a list", "write [a, b, ...]");
+  levels_.push_back({usable ? found.node : YAML::Node(YAML::NodeType::Undefined), found.path, {}, true, 0});
+  return usable ? found.node.size() : size;
+}
+
+void YamlReader::string_map(const FieldInfo& info, std::map<std::string, std::string>& map) {
+  const Found found = find(info);
+  const std::string path = found.path;
+  if (found.there && !found.node.IsMap()) return fail(path, "must be a map", "write {NAME: \"value\", ...}");
+  if (found.there) {
+    check_keys(found.node, path);
+    for (const auto& entry : found.node) {
+      if (!entry.first.IsScalar()) continue;
+      const std::string key = entry.first.Scalar();
+      places_[child(path, key)] = span_of(entry.second, file_);
+      if (!entry.second.IsScalar()) fail(child(path, key), "must be a single value");
+      else map[key] = entry.second.Scalar();
+    }
+  }
+  for (const Override& o : overrides_)
+    if (o.path.starts_with(path + ".")) {
+      used_overrides_.insert(o.path);
+      map[o.path.substr(path.size() + 1)] = o.value;
+      places_[o.path] = {fmt::format("--set {}={}", o.path, o.value), 0, 0, 1};
+    }
+}
+
+void YamlReader::finish() {
+  report_unknown(levels_.front());
+  for (const Override& o : overrides_) {
+    if (used_overrides_.count(o.path)) continue;
+    Diagnostic d;
+    d.where.file = fmt::format("--set {}={}", o.path, o.value);
+    d.path = o.path, d.message = "unknown key";
+    diagnostics_.push_back(std::move(d));
+  }
+}
+
+}  // namespace fabricast
