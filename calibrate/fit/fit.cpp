@@ -15,7 +15,7 @@ namespace fabricast {
 
 namespace {
 
-constexpr double huber_k = 0.15;  // 15 %: beyond the repeatability of idle systems
+constexpr double scale = 0.12;  // 12 %: beyond the repeatability of idle systems
 
 class Fitter {
  public:
@@ -106,8 +106,8 @@ class Fitter {
     for (std::size_t i = 0; i < runners_.size(); ++i)
       for (std::size_t k = 0; k < forecasts_[i].rows.size(); ++k) {
         const auto& r = forecasts_[i].rows[k];
-        // The root lets a system of many rows weigh a little more than one of few.
-        if (counts(r)) rows_.push_back({i, k, 1 / std::sqrt(rows_of[{runners_[i].measured().system, band_of(r.bytes)}]) / 3});
+        // A system of many rows weighs a little more than one of few.
+        if (counts(r)) rows_.push_back({i, k, std::pow(rows_of[{runners_[i].measured().system, band_of(r.bytes)}], -0.75)});
       }
     double sum = 0;
     for (const RowRef& r : rows_) sum += r.weight;
@@ -118,8 +118,9 @@ class Fitter {
     const auto& row = forecasts[r.runner].rows[r.row];
     return std::log(row.forecast / row.measured);
   }
-  static double huber(double r) { return std::abs(r) <= huber_k ? r * r : huber_k * (2 * std::abs(r) - huber_k); }
-  static double huber_weight(double r) { return std::abs(r) <= huber_k ? 1 : huber_k / std::abs(r); }
+  /// Cauchy's loss: a system that is not what its source says can not lead the others astray.
+  static double robust(double r) { return scale * scale * std::log1p(r * r / (scale * scale)); }
+  static double robust_weight(double r) { return 1 / (1 + r * r / (scale * scale)); }
 
   double sigma(std::size_t j) const {
     const Parameter& p = prior_[j];
@@ -129,7 +130,7 @@ class Fitter {
 
   double loss(const Hardware& hardware, const std::vector<ForecastOfCase>& forecasts) const {
     double sum = 0;
-    for (const RowRef& r : rows_) sum += r.weight * huber(residual(r, forecasts));
+    for (const RowRef& r : rows_) sum += r.weight * robust(residual(r, forecasts));
     Hardware copy = hardware;
     for (std::size_t j = 0; j < paths_.size(); ++j) {
       const double d = std::log(copy.find(paths_[j])->value / prior_[j].value);
@@ -160,7 +161,7 @@ class Fitter {
     for (Eigen::Index i = 0; i < m; ++i) {
       const RowRef& r = rows_[static_cast<std::size_t>(i)];
       value[i] = residual(r, forecasts_);
-      weight[i] = r.weight * huber_weight(value[i]);
+      weight[i] = r.weight * robust_weight(value[i]);
     }
     Eigen::MatrixXd normal = jacobian.transpose() * weight.asDiagonal() * jacobian;
     data_normal_ = normal;
@@ -177,7 +178,7 @@ class Fitter {
     const Eigen::MatrixXd normal = normal_equations().first;
     const Eigen::MatrixXd covariance = normal.ldlt().solve(Eigen::MatrixXd::Identity(normal.rows(), normal.cols()));
     double squares = 0;
-    for (const RowRef& r : rows_) squares += r.weight * huber(residual(r, forecasts_));
+    for (const RowRef& r : rows_) squares += r.weight * robust(residual(r, forecasts_));
     // Rows of one system err together: count systems times bands as the number of independent data.
     std::map<std::pair<std::string, std::size_t>, int> groups;
     for (const RowRef& r : rows_) groups[{runners_[r.runner].measured().system, band_of(forecasts_[r.runner].rows[r.row].bytes)}] = 1;

@@ -85,7 +85,7 @@ Hardware read_shipped() {
     g.gpus = j.at("gpus"), g.nvlink = j.at("nvlink"), g.nvlinks = j.at("nvlinks");
     g.pcie = j.at("pcie"), g.c2c = j.at("c2c"), g.peer_to_peer = j.at("peer_to_peer");
     g.pcie_switches = j.at("pcie_switches"), g.nic_rate = read_rate(j.at("nic_rate"));
-    g.nvlink_domain = j.at("nvlink_domain");
+    g.nvlink_domain = j.at("nvlink_domain"), g.nccl_version = j.at("nccl_version");
     if (!h.architectures.count(g.architecture)) bad_data(name + ": architecture");
   }
   const json nodes = file("nodes.json");

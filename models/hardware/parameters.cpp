@@ -41,7 +41,6 @@ std::vector<ParameterRef> parameters(Network& n) {
   list.insert(list.end(),
               {{"tree_factor", "", "hop in a tree relative to a ring", &n.tree_factor},
                {"message", "us", "proxy thread's visit of one message", &n.message},
-               {"ll_rate", "GB/s", "payload of LL lines a proxy thread checks", &n.ll_rate},
                {"start", "us", "once per call that uses the network", &n.start},
                {"staged_hop", "us", "added to a hop without GPUDirect RDMA", &n.staged_hop},
                {"staged_efficiency", "", "NIC efficiency without GPUDirect RDMA, relative", &n.staged_efficiency},
@@ -53,6 +52,8 @@ std::vector<ParameterRef> parameters(Network& n) {
 std::vector<ParameterRef> parameters(Software& s) {
   return {{"channel_launch_before_2.9", "us", "per channel and call, NCCL before 2.9", &s.channel_launch_old},
           {"channel_launch", "us", "per channel and call", &s.channel_launch},
+          {"ll_check_before_2.20", "GB/s", "payload of LL lines whose flags a proxy thread checks, NCCL before 2.20", &s.ll_check_old},
+          {"ll_check", "GB/s", "payload of LL lines whose flags a proxy thread checks", &s.ll_check},
           {"last_receive", "", "cost of a receive-only step relative to one that also sends", &s.last_receive},
           {"pytorch", "us", "least time of a call timed through PyTorch", &s.pytorch},
           {"host_timed", "us", "added when the host times and synchronizes every call", &s.host_timed}};

@@ -17,8 +17,7 @@ bool gdr_of(const Node& node, const NcclSettings& settings) {
   if (node.spec.gdr != Gdr::automatic) return node.spec.gdr == Gdr::on;
   if (node.spec.nics.link == LinkKind::socket || node.nics == 0) return false;
   PathType distance = PathType::LOC;
-  for (int g = 0; g < node.spec.gpus; ++g)
-    distance = std::max(distance, node.graph.gpu_nic_distance(g, node.graph.nics_by_distance(g).front()));
+  for (int g = 0; g < node.spec.gpus; ++g) distance = std::max(distance, node.graph.nearest_nic_distance(g));
   // The OFI and TCPX plugins decide for themselves, and do.
   const bool plugin = node.spec.nics.link == LinkKind::efa || node.spec.nics.link == LinkKind::gpudirect_tcpx;
   const PathType level = settings.gdr_level.value_or(plugin ? PathType::SYS : PathType::P2C);
@@ -140,7 +139,8 @@ void choose_chunk(const Planner& planner, Plan& plan) {
 
 }  // namespace
 
-Planner make_planner(Node node, std::vector<std::uint32_t> placement, std::uint32_t hosts_per_node, NcclSettings settings) {
+Planner make_planner(Node node, std::vector<std::uint32_t> placement, std::uint32_t hosts_per_node,
+                     NcclSettings settings) {
   Planner planner;
   planner.settings = std::move(settings);
   Communicator& comm = planner.comm;
@@ -192,12 +192,14 @@ std::vector<Candidate> rank_candidates(const CostTable& costs, CollectiveOp op, 
       const double t = costs.time(op, static_cast<Algorithm>(a), static_cast<Protocol>(p), bytes);
       if (t >= 0) list.push_back({static_cast<Algorithm>(a), static_cast<Protocol>(p), t});
     }
-  std::stable_sort(list.begin(), list.end(), [](const Candidate& a, const Candidate& b) { return a.estimate_us < b.estimate_us; });
+  std::stable_sort(list.begin(), list.end(),
+                   [](const Candidate& a, const Candidate& b) { return a.estimate_us < b.estimate_us; });
   return list;
 }
 
 const Candidate* first_simulated(const std::vector<Candidate>& list, CollectiveOp op) {
-  const auto it = std::find_if(list.begin(), list.end(), [&](const Candidate& c) { return is_simulated(c.algorithm, op); });
+  const auto it =
+      std::find_if(list.begin(), list.end(), [&](const Candidate& c) { return is_simulated(c.algorithm, op); });
   return it == list.end() ? nullptr : &*it;
 }
 
@@ -207,7 +209,8 @@ Plan plan_collective(const Planner& planner, CollectiveOp op, std::int64_t bytes
   std::vector<Candidate> candidates = rank_candidates(planner.costs, op, bytes);
   const Candidate* served = first_simulated(candidates, op);
   // The environment may force an algorithm that has no schedule yet.
-  const std::vector<Candidate> unforced = served ? std::vector<Candidate>() : rank_candidates(planner.default_costs, op, bytes);
+  const std::vector<Candidate> unforced =
+      served ? std::vector<Candidate>() : rank_candidates(planner.default_costs, op, bytes);
   if (!served) served = first_simulated(unforced, op);
   if (!served)
     throw UserError::at("workload.collective", fmt::format("there is no schedule for {} yet", name_of(op)),

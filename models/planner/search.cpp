@@ -94,21 +94,23 @@ std::vector<int> order_from(int head, int gpus, bool descending) {
   return order;
 }
 
-/// In a mesh each channel takes another cycle through the GPUs, so that all NVLinks are used: steps that have no common
-/// divisor with the number of GPUs, up and down.
-std::vector<int> mesh_order(int channel, int head, int gpus) {
-  std::vector<int> order = order_from(head, gpus, false);
-  // Cycles of 4 GPUs: 0123, 0132, 0213 and their reverses; in general rotate the middle part.
-  if (gpus > 3) std::rotate(order.begin() + 1, order.begin() + 1 + channel / 2 % (gpus - 1), order.end());
-  if (channel % 2) std::reverse(order.begin() + 1, order.end());
+/// In a mesh each channel takes another way from its first GPU to its last, so that all NVLinks are used.
+std::vector<int> mesh_order(int channel, int head, int exit, int gpus) {
+  std::vector<int> order{head};
+  for (int g = 0; g < gpus; ++g)
+    if (g != head && g != exit) order.push_back(g);
+  if (order.size() > 1) std::rotate(order.begin() + 1, order.begin() + 1 + channel % (static_cast<int>(order.size()) - 1), order.end());
+  if (exit != head) order.push_back(exit);
   return order;
 }
 
 void shape_single_node(SearchGraph& graph, const Node& node) {
   for (int c = 0; c < graph.channels; ++c) {
     ChannelShape shape;
-    shape.gpus = node.spec.intranode == Intranode::nvlink_mesh ? mesh_order(c, 0, node.spec.gpus)
-                                                               : order_from(0, node.spec.gpus, false);
+    const int gpus = node.spec.gpus;
+    // All ordered cycles through GPU 0: the last GPU changes with the channel, too.
+    shape.gpus = node.spec.intranode == Intranode::nvlink_mesh && gpus > 1 ? mesh_order(c / (gpus - 1), 0, 1 + c % (gpus - 1), gpus)
+                                                                           : order_from(0, gpus, false);
     graph.shapes.push_back(std::move(shape));
   }
 }
@@ -137,6 +139,9 @@ SearchGraph intra_graph(const Node& node, const NodeSpeeds& speeds) {
   return graph;
 }
 
+/// The GPU beside: of the same PCIe switch or socket where there is one.
+int partner(int gpu, int gpus) { return (gpu ^ 1) < gpus ? gpu ^ 1 : std::max(0, gpu - 1); }
+
 /// Channel c's NIC and the GPUs it enters and leaves by.
 void shape_inter(SearchGraph& graph, const Node& node, bool tree) {
   const int gpus = node.spec.gpus, nics = node.nics;
@@ -155,7 +160,7 @@ void shape_inter(SearchGraph& graph, const Node& node, bool tree) {
       shape.gpus =
           graph.pattern == TreePattern::tree ? order_from(head, gpus, false) : order_from(head, gpus, c % 2 == 1);
     } else if (mesh) {
-      shape.gpus = mesh_order(c, head, gpus);
+      shape.gpus = mesh_order(c, head, partner(head, gpus), gpus);
     } else {
       shape.gpus = order_from(head, gpus, c % 2 == 0);
       // Channels in pairs: 2k enters by NIC a and leaves by b, 2k + 1 the other way.
@@ -167,9 +172,7 @@ void shape_inter(SearchGraph& graph, const Node& node, bool tree) {
 
 PathType worst_nic_distance(const Node& node) {
   PathType worst = PathType::LOC;
-  for (int g = 0; g < node.spec.gpus; ++g)
-    if (!node.graph.nics_by_distance(g).empty())
-      worst = std::max(worst, node.graph.gpu_nic_distance(g, node.graph.nics_by_distance(g).front()));
+  for (int g = 0; g < node.spec.gpus; ++g) worst = std::max(worst, node.graph.nearest_nic_distance(g));
   return worst;
 }
 
@@ -180,11 +183,11 @@ SearchGraph inter_graph(const Node& node, const NodeSpeeds& speeds) {
   const int usable = gpus == 1 ? 1 : node.nics;
   double gpu_total = gpus > 1 ? std::max(speeds.gpu, nic) : nic;
   SearchGraph graph;
-  graph.same_channels = false;
   graph.type_intra = speeds.type;
   graph.type_inter = worst_nic_distance(node);
   const bool pcie_only = !node.nvlink && gpus > 1;
   Found found;
+  const int nics_used = gpus == 1 ? 1 : node.nics;
   if (pcie_only) {
     // Every hop inside the node shares PCIe with the NICs: one channel per two NICs' worth of the slowest hop.
     const double hop = speeds.gpu / (speeds.type >= PathType::PHB ? 2 : 1);
@@ -195,6 +198,8 @@ SearchGraph inter_graph(const Node& node, const NodeSpeeds& speeds) {
                     [&](double speed) { return usable * floor_fit(nic, speed); });
     duplicate(found, capability, 32);
   }
+  // One channel, run twice or not, is the same everywhere.
+  graph.same_channels = nics_used == 1;
   graph.channels = found.channels;
   graph.bw_intra = graph.bw_inter = found.speed;
   // Where each NIC is near one GPU only, a ring comes back by its neighbour's NIC (crossNic 2); with two GPUs near a
@@ -215,11 +220,11 @@ SearchGraph nvls_graph(const Node& node, const NodeSpeeds& speeds, bool multi_no
   const int heads = std::min(gpus, 32);
   // A head sends every segment once and its own again as multicast.
   for (const double speed : ladder(capability, false)) {
-    if (speed * (gpus + 1) > speeds.gpu + 1e-6) continue;
+    if (speed * (heads + 1) > speeds.gpu + 1e-6) continue;
     graph.bw_intra = speed;
     break;
   }
-  if (graph.bw_intra == 0) graph.bw_intra = speeds.gpu / (gpus + 1);
+  if (graph.bw_intra == 0) graph.bw_intra = speeds.gpu / (heads + 1);
   graph.channels = heads;
   graph.bw_inter = ladder(capability, false).front();
   if (multi_node) {

@@ -48,6 +48,11 @@ ProxyLoad busiest_proxy(const Communicator& comm, const Plan& plan) {
 
 }  // namespace
 
+double channel_launch(const Communicator& comm, const Plan& plan) {
+  const Software& s = comm.node.software;
+  return (comm.version < NcclVersion{2, 9, 0} ? s.channel_launch_old : s.channel_launch).us().value * plan.channels;
+}
+
 ProtocolCosts protocol_costs(const Communicator& comm, const Plan& plan) {
   const Node& node = comm.node;
   const auto p = static_cast<std::size_t>(plan.protocol);
@@ -56,13 +61,16 @@ ProtocolCosts protocol_costs(const Communicator& comm, const Plan& plan) {
   c.wire = ll ? 2.0 : plan.protocol == Protocol::ll128 ? 16.0 / 15 : 1.0;  // [NCCL-protocols]
   // Flags travel with the data in LL and LL128; only Simple has a separate handshake per slice.
   c.slice = plan.protocol == Protocol::simple ? node.architecture.slice.us().value : 0;
-  c.burst = ll ? node.architecture.ll_burst.us().value : 0;
+  // A ring's threads meet at a barrier after every step, so a step that fills more warps takes longer at once; in a tree
+  // or chain lines pass each by itself.
+  const bool steps = plan.algorithm == Algorithm::ring && plan.op != CollectiveOp::broadcast && plan.op != CollectiveOp::reduce;
+  c.cut_through = plan.protocol != Protocol::simple && !steps;
+  c.burst = ll && steps ? node.architecture.ll_burst.us().value : 0;
   c.copy_rate = node.architecture.rate[p].gbps().value;
   c.last_receive = node.software.last_receive.value;
   c.hop_inside = (node.nvlink ? node.architecture.hop : node.pcie_path.hop)[p].us().value;
   c.launch = node.architecture.launch.us().value;
-  const Parameter& per_channel = comm.version < NcclVersion{2, 9, 0} ? node.software.channel_launch_old : node.software.channel_launch;
-  c.launch += per_channel.us().value * plan.channels;
+  c.launch += channel_launch(comm, plan);
   c.issue_gap = node.architecture.issue_gap.us().value;
   c.issue_per_gpu = node.architecture.issue_per_gpu.us().value;
   if (comm.nodes() == 1) return c;
@@ -75,7 +83,8 @@ ProtocolCosts protocol_costs(const Communicator& comm, const Plan& plan) {
   c.message = network.message.us().value;
   const ProxyLoad proxy = busiest_proxy(comm, plan);
   c.visits = proxy.visits;
-  if (ll) c.proxy_seconds_per_byte = proxy.sends / network.ll_rate.gbps().value;
+  const Parameter& check = comm.version < NcclVersion{2, 20, 0} ? node.software.ll_check_old : node.software.ll_check;
+  if (ll) c.proxy_seconds_per_byte = proxy.sends / check.gbps().value;
   c.rendezvous_bytes = network.message_threshold.value * 1024;
   c.rendezvous = network.rendezvous.us().value;
   return c;

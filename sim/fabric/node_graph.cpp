@@ -27,38 +27,54 @@ std::uint16_t NodeGraph::find(NodeVertexKind kind, int i) const {
   FABRICAST_CHECK(false, "no such vertex in the node");
 }
 
-std::vector<std::uint16_t> NodeGraph::path(std::uint16_t from, std::uint16_t to, bool nvlink) const {
-  struct Best {
-    int hops = std::numeric_limits<int>::max();
-    double rate = 0;
-    std::uint16_t link = 0;
-  };
+namespace {
+
+constexpr int unreached = std::numeric_limits<int>::max();
+
+struct Reach {
+  int hops = unreached;
+  double rate = 0;
+  std::uint16_t link = 0;  ///< the last of the way
+};
+
+/// Best ways from a vertex to all others: fewest hops, then the highest rate, then the lowest links.
+std::vector<Reach> reach_from(const NodeGraph& graph, std::uint16_t from, bool nvlink) {
   const auto transit = [&](std::uint16_t v) {
-    const NodeVertexKind kind = vertices[v].kind;
+    const NodeVertexKind kind = graph.vertices[v].kind;
     return v == from || (kind != NodeVertexKind::gpu && kind != NodeVertexKind::nic && kind != NodeVertexKind::memory);
   };
-  std::vector<Best> best(vertices.size());
+  std::vector<Reach> best(graph.vertices.size());
   best[from] = {0, std::numeric_limits<double>::infinity(), 0};
-  // Bellman-Ford on (hops, -rate): nodes have a few dozen links.
+  // Bellman-Ford: nodes are a few hops wide.
   for (bool changed = true; changed;) {
     changed = false;
-    for (std::size_t l = 0; l < links.size(); ++l) {
-      const Link& link = links[l];
-      const Best& here = best[link.from];
-      if (here.hops == std::numeric_limits<int>::max() || !transit(link.from)) continue;
+    for (std::size_t l = 0; l < graph.links.size(); ++l) {
+      const NodeGraph::Link& link = graph.links[l];
+      const Reach& here = best[link.from];
+      if (here.hops == unreached || !transit(link.from)) continue;
       if (!nvlink && link.link_class.kind == LinkKind::nvlink) continue;
       const int hops = here.hops + 1;
       const double rate = std::min(here.rate, link.link_class.rate.value);
-      Best& there = best[link.to];
+      Reach& there = best[link.to];
       if (hops < there.hops || (hops == there.hops && rate > there.rate))
         there = {hops, rate, static_cast<std::uint16_t>(l)}, changed = true;
     }
   }
-  std::vector<std::uint16_t> path;
-  if (best[to].hops == std::numeric_limits<int>::max()) return path;
-  for (std::uint16_t v = to; v != from; v = links[best[v].link].from) path.push_back(best[v].link);
-  std::reverse(path.begin(), path.end());
-  return path;
+  return best;
+}
+
+std::vector<std::uint16_t> way_to(const NodeGraph& graph, const std::vector<Reach>& best, std::uint16_t from, std::uint16_t to) {
+  std::vector<std::uint16_t> way;
+  if (best[to].hops == unreached) return way;
+  for (std::uint16_t v = to; v != from; v = graph.links[best[v].link].from) way.push_back(best[v].link);
+  std::reverse(way.begin(), way.end());
+  return way;
+}
+
+}  // namespace
+
+std::vector<std::uint16_t> NodeGraph::path(std::uint16_t from, std::uint16_t to, bool nvlink) const {
+  return way_to(*this, reach_from(*this, from, nvlink), from, to);
 }
 
 std::vector<std::uint16_t> NodeGraph::gpu_to_gpu(int a, int b) const {
@@ -70,13 +86,11 @@ std::vector<std::uint16_t> NodeGraph::gpu_to_gpu(int a, int b) const {
 }
 
 std::uint16_t NodeGraph::memory_of_gpu(int g) const {
+  const std::vector<Reach> best = reach_from(*this, gpu(g), false);
   std::uint16_t nearest = 0;
-  std::size_t hops = std::numeric_limits<std::size_t>::max();
-  for (std::size_t v = 0; v < vertices.size(); ++v) {
-    if (vertices[v].kind != NodeVertexKind::memory) continue;
-    const auto way = path(gpu(g), static_cast<std::uint16_t>(v), false);
-    if (!way.empty() && way.size() < hops) hops = way.size(), nearest = static_cast<std::uint16_t>(v);
-  }
+  int hops = unreached;
+  for (std::size_t v = 0; v < vertices.size(); ++v)
+    if (vertices[v].kind == NodeVertexKind::memory && best[v].hops < hops) hops = best[v].hops, nearest = static_cast<std::uint16_t>(v);
   return nearest;
 }
 
@@ -119,15 +133,24 @@ PathType NodeGraph::path_type(const std::vector<std::uint16_t>& way) const {
 }
 
 std::vector<int> NodeGraph::nics_by_distance(int g) const {
-  std::vector<int> order(static_cast<std::size_t>(nics));
-  for (int n = 0; n < nics; ++n) order[static_cast<std::size_t>(n)] = n;
-  const auto key = [&](int n) {
-    // GPUs at the same distance of several NICs take them in proportion to their own index.
-    const int wanted = nics >= gpus ? g * (nics / gpus) : g * nics / gpus;
-    return std::tuple(gpu_nic_distance(g, n), gpu_to_nic(g, n, true).size(), std::abs(n - wanted), n);
-  };
-  std::sort(order.begin(), order.end(), [&](int a, int b) { return key(a) < key(b); });
+  const std::uint16_t from = gpu(g);
+  const std::vector<Reach> best = reach_from(*this, from, false);
+  // GPUs at the same distance of several NICs take them in proportion to their own index.
+  const int wanted = nics >= gpus ? g * (nics / std::max(1, gpus)) : g * nics / gpus;
+  std::vector<std::tuple<PathType, int, int, int>> keys;
+  for (int n = 0; n < nics; ++n) {
+    const std::uint16_t to = nic(n);
+    keys.emplace_back(path_type(way_to(*this, best, from, to)), best[to].hops, std::abs(n - wanted), n);
+  }
+  std::sort(keys.begin(), keys.end());
+  std::vector<int> order;
+  for (const auto& key : keys) order.push_back(std::get<3>(key));
   return order;
+}
+
+PathType NodeGraph::nearest_nic_distance(int g) const {
+  const std::vector<int> order = nics_by_distance(g);
+  return order.empty() ? PathType::DIS : gpu_nic_distance(g, order.front());
 }
 
 std::string NodeGraph::link_name(std::uint16_t link) const {

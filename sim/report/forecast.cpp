@@ -20,7 +20,7 @@ double harness_time(const HarnessSpec& harness, const Communicator& comm, const 
   // done, so the pace is that of the busiest station, and the way through the chain is paid once per run.
   const bool overlaps = plan.op == CollectiveOp::broadcast || plan.op == CollectiveOp::reduce;
   if (overlaps && harness.tool != Tool::host_timed)
-    time = std::min(call, gpu.issue_gap.us().value + r.work + std::max(0.0, r.makespan - r.work) / harness.iterations);
+    time = std::min(call, gpu.issue_gap.us().value + channel_launch(comm, plan) + r.work + std::max(0.0, r.makespan - r.work) / harness.iterations);
   const int per_thread = harness.ranks_per_process / std::max(1, harness.threads);
   if (per_thread > 1) time = std::max(time, per_thread * gpu.issue_per_gpu.us().value);
   if (harness.tool == Tool::pytorch) time = std::max(time, comm.node.software.pytorch.us().value);

@@ -147,6 +147,7 @@ class Reading {
     const auto link = s.hardware.link_type(node.nics.link, node.nics.rate);
     s.fabric.basics.switch_box.rate = node.nics.rate;
     s.fabric.basics.switch_box.latency = link.latency.us();
+    s.nccl.version = s.hardware.gpus.find(node.gpu)->second.nccl_version;
     const bool rails = node.nics.count >= node.gpus && node.gpus > 1;
     s.fabric.kind = index_of(names_of(topologies()), rails ? "rail_optimized" : "fat_tree");
     s.routing.kind = index_of(names_of(routing_policies()), usual_routing(node.nics.link));

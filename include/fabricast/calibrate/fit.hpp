@@ -4,7 +4,7 @@
 //
 //   minimize  sum_i w_i rho(r_i)  +  sum_j ((ln p_j - ln prior_j) / sigma_j)^2 * prior_weight
 //
-// Each system counts once in each size band, however many rows it has; Huber's rho keeps outliers from leading
+// Each system counts about once in each size band, however many rows it has; Cauchy's rho keeps outliers from leading
 // [Huber1964]; the prior is the shipped value with the width of its interval. Solved by Levenberg-Marquardt with
 // differences for derivatives [Marquardt1963]. Deterministic.
 #pragma once
@@ -21,7 +21,7 @@ struct FitOptions {
   std::vector<std::string> parameters;  ///< prefixes of paths; empty: all that some case uses
   std::vector<std::string> left_out;    ///< systems not to look at
   int iterations = 12;
-  double prior_weight = 0.02;
+  double prior_weight = 0.004;
   std::function<void(int iteration, double loss)> progress;
 };
 

@@ -71,6 +71,7 @@ class NodeGraph {
   PathType gpu_gpu_distance(int a, int b) const { return path_type(gpu_to_gpu(a, b)); }
   /// NICs sorted by distance from the GPU, then by rate, then by |index - proportional index| so that GPUs spread.
   std::vector<int> nics_by_distance(int gpu) const;
+  PathType nearest_nic_distance(int gpu) const;
 
   std::string link_name(std::uint16_t link) const;  ///< `gpu0-pcie0`
 };

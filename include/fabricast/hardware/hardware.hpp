@@ -54,7 +54,6 @@ struct Network {
   PerProtocol<Parameter> hop;   ///< data ready at one GPU's buffer to use by the GPU beyond the wire, fabric excluded
   Parameter tree_factor;        ///< the same hop in a tree, relative to a ring
   Parameter message;            ///< proxy thread's visit of one message
-  Parameter ll_rate;            ///< at which a proxy thread checks the flags of LL lines (payload)
   Parameter start;              ///< added once per call that uses the network
   Parameter staged_hop;         ///< added to a hop without GPUDirect RDMA
   Parameter staged_efficiency;  ///< NIC efficiency without GPUDirect RDMA, relative
@@ -67,6 +66,8 @@ std::vector<ParameterRef> parameters(Network& network);
 struct Software {
   Parameter channel_launch_old;  ///< per channel and call, NCCL before 2.9
   Parameter channel_launch;
+  Parameter ll_check_old;        ///< payload of LL lines whose flags a proxy thread checks, NCCL before 2.20
+  Parameter ll_check;
   Parameter last_receive;  ///< cost of a receive-only step relative to one that also sends
   Parameter pytorch;       ///< least time of a call timed through PyTorch
   Parameter host_timed;    ///< added when every call is timed and synchronized by the host
@@ -94,7 +95,8 @@ struct GpuKind {
   bool peer_to_peer = true;  ///< whether the driver lets GPUs write to each other over PCIe
   int pcie_switches = 0;
   BytesPerSecond nic_rate;
-  int nvlink_domain = 1;  ///< hosts that usually share one NVLink domain
+  int nvlink_domain = 1;     ///< hosts that usually share one NVLink domain
+  std::string nccl_version;  ///< current when these GPUs came into wide use: taken where none is given
 };
 
 /// A node that can be named in `node.profile`.

@@ -17,6 +17,7 @@ namespace fabricast {
 struct ProtocolCosts {
   double wire = 1;            ///< bytes on a link per payload byte: 2 for LL, 16/15 for LL128
   double slice = 0;           ///< s; overhead of a slice at a GPU
+  bool cut_through = false;   ///< inside a node lines are handed on one by one: a chunk's transfer is paid once, not per hop
   double burst = 0;           ///< s; LL only: added as a step grows to `burst_bytes`
   double copy_rate = 0;       ///< B/s of payload that one channel's threads handle
   double last_receive = 1;    ///< cost of a receive-only step relative to one that sends too
@@ -31,7 +32,7 @@ struct ProtocolCosts {
   double issue_gap = 0;       ///< s; least time between overlapping calls
   double issue_per_gpu = 0;   ///< s
 
-  static constexpr double burst_bytes = 512;
+  static constexpr double burst_bytes = 256;
 
   /// Overhead of a slice of `bytes` at a GPU.
   double gpu_overhead(double bytes) const { return slice + burst * (bytes < burst_bytes ? bytes / burst_bytes : 1.0); }
@@ -43,6 +44,9 @@ struct ProtocolCosts {
 };
 
 ProtocolCosts protocol_costs(const Communicator& comm, const Plan& plan);
+
+/// s; what a call pays for the channels it launches.
+double channel_launch(const Communicator& comm, const Plan& plan);
 
 /// Nodes that stand for all: one per role, with how many there are.
 struct NodeClass {

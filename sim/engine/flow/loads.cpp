@@ -169,6 +169,7 @@ class NetworkCounter {
     EdgeGroups& out = loads.edges[channel];
     algorithm_.network_edges(comm_, plan_, static_cast<int>(channel), edges_);
     out.group.resize(edges_.size());
+    out.port.resize(edges_.size());
     out.latency.resize(edges_.size());
     for (std::size_t e = 0; e < edges_.size(); ++e) {
       std::uint32_t worst = no_group;
@@ -179,6 +180,7 @@ class NetworkCounter {
           if (worst == no_group || crowd_[g] > crowd_[worst]) worst = g;
         }
         latency = std::max(latency, path.latency.value);
+        out.port[e] = group_of_[signature_[path.resources.front()]];
       });
       out.group[e] = worst, out.latency[e] = latency;
       out.uniform &= worst == out.group[0] && latency == out.latency[0];
@@ -201,6 +203,20 @@ class NetworkCounter {
   std::vector<NetworkEdge> edges_;
   Path path_;
 };
+
+/// From a GPU to a NIC: where the NIC is far and a peer over NVLink is near it, by that peer (PXN) [NCCL-paths].
+std::vector<std::uint16_t> way_out(const Communicator& comm, int gpu, int nic) {
+  const NodeGraph& graph = comm.node.graph;
+  if (comm.gdr && comm.node.nvlink && graph.gpu_nic_distance(gpu, nic) > PathType::PXB)
+    for (int peer = 0; peer < comm.gpus(); ++peer) {
+      if (graph.gpu_nic_distance(peer, nic) > PathType::PXB) continue;
+      std::vector<std::uint16_t> way = graph.gpu_to_gpu(gpu, peer);
+      const std::vector<std::uint16_t> rest = graph.gpu_to_nic(peer, nic, true);
+      way.insert(way.end(), rest.begin(), rest.end());
+      return way;
+    }
+  return graph.gpu_to_nic(gpu, nic, comm.gdr);
+}
 
 /// Counts what happens inside the nodes, one node per role, and every node with a fault of its own.
 void count_inside(const Communicator& comm, const Plan& plan, const NetworkSegment& segment, Loads& loads) {
@@ -227,7 +243,7 @@ void count_inside(const Communicator& comm, const Plan& plan, const NetworkSegme
             it->second.insert(it->second.end(), out.begin(), out.end());
           }
           break;
-        case NodeTransfer::Kind::gpu_to_nic: it->second = graph.gpu_to_nic(t.from, t.to, comm.gdr); break;
+        case NodeTransfer::Kind::gpu_to_nic: it->second = way_out(comm, t.from, t.to); break;
         case NodeTransfer::Kind::nic_to_gpu: it->second = graph.nic_to_gpu(t.from, t.to, comm.gdr); break;
       }
     return it->second;
@@ -298,8 +314,10 @@ Loads count_loads(const Communicator& comm, const Plan& plan, const Fabric* fabr
     network.edges.resize(loads.edges.size());
     NetworkCounter(comm, plan, *fabric, *router, segment).run(network);
     const auto offset = static_cast<std::uint32_t>(loads.groups.size());
-    for (EdgeGroups& e : network.edges)
+    for (EdgeGroups& e : network.edges) {
       for (std::uint32_t& g : e.group) g += offset;
+      for (std::uint32_t& g : e.port) g += offset;
+    }
     loads.edges = std::move(network.edges);
     std::move(network.groups.begin(), network.groups.end(), std::back_inserter(loads.groups));
   }

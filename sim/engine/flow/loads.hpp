@@ -28,6 +28,7 @@ struct LinkGroup {
 /// The network connections of one channel as its stations see them, by edge.
 struct EdgeGroups {
   std::vector<std::uint32_t> group;  ///< where each edge's path is most crowded: the group with most connections per B/s
+  std::vector<std::uint32_t> port;   ///< the sending NIC's group
   std::vector<double> latency;       ///< s, of the fabric
   bool uniform = true;               ///< all edges alike
 };

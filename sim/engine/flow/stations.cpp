@@ -9,32 +9,35 @@ namespace fabricast {
 
 namespace {
 
-/// Services of one channel's stations for slices of a given size. `scale` = 0 empties the slices but keeps their costs.
+/// Services of one channel's stations for slices of a given size.
 class Services {
  public:
   explicit Services(const ChannelView& view) : v_(view), edges_(view.loads.edges[static_cast<std::size_t>(view.channel)]) {
     const InsideGroups& inside = v_.loads.inside[static_cast<std::size_t>(v_.channel)];
+    double at_nic = 0;
     for (std::size_t i = 0; i < inside.transfers.size(); ++i) {
-      const double t = inside.group[i] == no_group ? 0 : crowded(inside.group[i]);
-      if (inside.transfers[i].kind == NodeTransfer::Kind::gpu_to_gpu) hop_seconds_.push_back(t);
-      else at_nic_ = std::max(at_nic_, t);
+      const std::uint32_t g = inside.group[i];
+      const double t = g == no_group ? 0 : crowded(g);
+      if (inside.transfers[i].kind == NodeTransfer::Kind::gpu_to_gpu) {
+        hop_seconds_.push_back(t);
+      } else if (g != no_group) {
+        at_nic = std::max(at_nic, t);
+        alone_at_nic_ = std::max(alone_at_nic_, v_.costs.wire / v_.loads.groups[g].capacity);
+      }
     }
-    network_seconds_ = 0, latency_ = 0, worst_seconds_ = at_nic_;
+    worst_seconds_ = at_nic;
     for (std::size_t e = 0; e < edges_.group.size(); ++e) {
-      const double t = std::max(at_nic_, crowded(edges_.group[e]));
-      network_seconds_ += t, latency_ += edges_.latency[e];
-      worst_seconds_ = std::max(worst_seconds_, t);
+      mean_alone_ += alone(e), mean_latency_ += edges_.latency[e];
+      worst_seconds_ = std::max(worst_seconds_, crowded(edges_.group[e]));
     }
     if (!edges_.group.empty()) {
-      network_seconds_ /= static_cast<double>(edges_.group.size());
-      latency_ /= static_cast<double>(edges_.group.size());
+      mean_alone_ /= static_cast<double>(edges_.group.size());
+      mean_latency_ /= static_cast<double>(edges_.group.size());
     }
   }
 
-  /// Seconds per byte that a link gives while all its connections are active.
-  double crowded(std::uint32_t group) const { return crowded_seconds(v_.loads.groups[group], v_.open, v_.costs.wire); }
-
   /// A slice at the GPU that sends it over the i-th hop inside the node; i out of range: to the NIC's buffer.
+  /// Channels run in step, so a link inside the node is shared by all of them at once.
   double gpu(std::size_t hop, double bytes, double phase = 1) const {
     const double link = hop < hop_seconds_.size() ? hop_seconds_[hop] * phase : 0;
     return v_.costs.gpu_overhead(bytes) + bytes * std::max(1 / v_.costs.copy_rate, link);
@@ -44,9 +47,26 @@ class Services {
     for (std::size_t h = 0; h < hop_seconds_.size(); ++h) slowest = std::max(slowest, gpu(h, bytes, phase));
     return slowest;
   }
-  /// A slice at a network station whose path takes `seconds` per byte.
-  double network(double bytes, double seconds) const {
-    return std::max(v_.costs.message + bytes * seconds, v_.costs.network_floor(bytes));
+  /// The receive-only step: no link, only a copy.
+  double receive(double bytes) const { return v_.costs.gpu_overhead(bytes) + v_.costs.last_receive * bytes / v_.costs.copy_rate; }
+  /// One hop inside the node while a pipeline fills: with cut-through only the first line counts.
+  double inside_hop(double bytes, double phase) const {
+    return slowest_gpu(v_.costs.cut_through ? 0 : bytes, phase) + v_.costs.hop_inside;
+  }
+
+  /// Seconds per byte of a message on edge e that its NIC sends by itself: a NIC sends one message after the other, so
+  /// only messages of other NICs share the links beyond.
+  double alone(std::size_t e) const {
+    const LinkGroup& port = v_.loads.groups[edges_.port[e]];
+    const double here = std::max(v_.costs.wire / port.capacity, alone_at_nic_);
+    if (edges_.group[e] == edges_.port[e]) return here;
+    double connections = 0;
+    for (std::size_t c = 0; c < v_.open.size(); ++c)
+      if (v_.open[c]) connections += port.connections[c];
+    return std::max(here, crowded(edges_.group[e]) / std::max(1.0, connections));
+  }
+  double network(double bytes, double seconds, double phase = 1) const {
+    return std::max(v_.costs.message + bytes * seconds, v_.costs.network_floor(bytes) * phase);
   }
   /// In the long run the slowest hop moves slices at the channel's own share.
   double network_gap(double bytes) const {
@@ -56,39 +76,45 @@ class Services {
   }
   NetworkHop hop(double bytes) const {
     NetworkHop h;
-    h.pass = network(bytes, network_seconds_);
+    h.pass = network(bytes, mean_alone_);
     h.gap = network_gap(bytes);
-    h.latency = v_.costs.network_latency(bytes) + latency_;
+    h.latency = v_.costs.network_latency(bytes) + mean_latency_;
     return h;
   }
-  double edge_seconds(std::size_t e) const { return std::max(at_nic_, crowded(edges_.group[e])); }
-  std::size_t hops() const { return hop_seconds_.size(); }
   const EdgeGroups& edges() const { return edges_; }
 
  private:
+  double crowded(std::uint32_t group) const { return crowded_seconds(v_.loads.groups[group], v_.open, v_.costs.wire); }
+
   const ChannelView& v_;
   const EdgeGroups& edges_;
   std::vector<double> hop_seconds_;  ///< s/B by hop inside the node, in the algorithm's order
-  double at_nic_ = 0;                ///< s/B between GPU and NIC
-  double network_seconds_ = 0, latency_ = 0, worst_seconds_ = 0;
+  double alone_at_nic_ = 0;          ///< s/B between GPU and NIC
+  double mean_alone_ = 0, mean_latency_ = 0, worst_seconds_ = 0;
 };
 
 double ring(const ChannelView& v, const Services& services, const Stream& stream, double scale) {
   Ring r;
-  r.sends = stream.sends, r.last_receive = stream.last_receive, r.last_factor = v.costs.last_receive;
+  r.sends = stream.sends, r.last_receive = stream.last_receive;
   r.hop_inside = v.costs.hop_inside, r.network = v.comm.nodes() > 1, r.slots = stream.slots, r.loops = stream.loops;
+  double queue = 0;
   const auto loop = [&](int slices, std::int64_t slice) {
     RingLoop l;
     l.slices = slices;
     const double bytes = static_cast<double>(slice) * scale;
     for (int p = 0; p < v.comm.gpus(); ++p) l.op.push_back(services.gpu(static_cast<std::size_t>(p), bytes));
-    if (r.network) l.hop = services.hop(bytes);
+    l.receive = services.receive(bytes);
+    if (r.network) {
+      l.hop = services.hop(bytes);
+      // The last channel of a NIC waits for the others once; then they stay apart.
+      queue = std::max(queue, l.hop.gap - l.hop.pass);
+    }
     return l;
   };
   if (stream.loops > 0) r.loop = loop(stream.slices, stream.slice);
   r.tail.slices = 0;
   if (stream.tail_slices > 0) r.tail = loop(stream.tail_slices, stream.tail_slice);
-  return ring_makespan(r);
+  return ring_makespan(r) + queue;
 }
 
 /// The slowest station of a pipeline, and what a slot's round trip allows.
@@ -98,7 +124,7 @@ double period(const ChannelView& v, const Services& services, int slots, double 
   if (v.comm.nodes() > 1) {
     const NetworkHop hop = services.hop(bytes);
     gap = std::max(gap, hop.gap);
-    trip = std::max(trip, hop.pass * phase + 2 * hop.latency + services.gpu(services.hops(), bytes));
+    trip = std::max(trip, hop.pass + 2 * hop.latency + services.slowest_gpu(bytes, phase));
   }
   if (v.rate > 0 && v.by_network) gap = std::max(gap, bytes / v.rate);
   return std::max(gap, trip / slots);
@@ -117,81 +143,88 @@ double chain(const ChannelView& v, const Services& services, const Stream& strea
   Pipeline p;
   // n - 1 hops, one per node (but one) over the network; the last rank only receives.
   const double by_network = nodes > 1 ? nodes - 1 : 0;
-  double op = 0;
-  for (std::size_t h = 0; h < services.hops(); ++h) op += services.gpu(h, bytes) / static_cast<double>(std::max<std::size_t>(1, services.hops()));
-  if (services.hops() == 0) op = services.gpu(0, bytes);
-  p.fill = (n - 1) * op + v.costs.last_receive * op + (n - 1 - by_network) * v.costs.hop_inside;
+  const double op = services.slowest_gpu(bytes, 1);
+  p.fill = (n - 1 - by_network) * services.inside_hop(bytes, 1) + services.receive(bytes);
+  if (v.costs.cut_through) p.fill += op;
   if (nodes > 1) {
     const NetworkHop hop = services.hop(bytes);
-    p.fill += by_network * (hop.pass + hop.latency);
+    p.fill += by_network * (op + hop.pass + hop.latency) + std::max(0.0, hop.gap - hop.pass);
   }
   p.period = period(v, services, stream.slots, bytes, 1);
   const double tail = static_cast<double>(stream.tail_slice) * scale;
   return pipeline_makespan(with_slices(p, stream, stream.tail_slices > 0 ? period(v, services, stream.slots, tail, 1) : 0));
 }
 
-/// The longest way of a first chunk: from the end of some node's chain up to the root, and down to the end of another.
-/// While the pipe fills, up and down take turns, so a link carries half of its steady load.
-double tree_fill(const ChannelView& v, const Services& services, double bytes) {
-  constexpr double half = 0.5;
-  const double op = services.gpu(services.hops(), bytes), inside = services.slowest_gpu(bytes, half) + v.costs.hop_inside;
-  const double chain_time = (v.comm.gpus() - 1) * inside;
-  const double last = v.costs.last_receive * op;
-  const std::int64_t nodes = v.comm.nodes();
-  if (nodes == 1) return chain_time + op + chain_time + last;
-  const EdgeGroups& edges = services.edges();
-  const double latency = v.costs.network_latency(bytes);
-  // With the balanced pattern first children come in one GPU further.
-  const double detour = v.comm.tree_pattern == TreePattern::balanced && v.comm.gpus() > 1 ? inside : 0;
-  const std::size_t ups = edges.group.size() / 2;
-  const auto edge = [&](std::size_t e) {
-    return services.network(bytes, services.edge_seconds(e) * half) + latency + edges.latency[e];
-  };
-  if (edges.uniform) {
-    const double hop = edge(0) + op + detour;
-    return chain_time + op + tree_depth(nodes) * 2 * hop + chain_time + last;
+/// The longest way of a first chunk through the tree: from the end of some node's chain up to the root, and down to the
+/// end of another. A node with two children receives and sends two messages at each level. While the pipe fills, up and
+/// down take turns, so links inside the node and the proxy thread carry half of their steady load.
+class TreeFill {
+ public:
+  TreeFill(const ChannelView& v, const Services& services, double bytes)
+      : v_(v), s_(services), bytes_(bytes), op_(services.slowest_gpu(bytes, half)), inside_(services.inside_hop(bytes, half)),
+        latency_(v.costs.network_latency(bytes)),
+        // With the balanced pattern first children come in one GPU further.
+        detour_(v.comm.tree_pattern == TreePattern::balanced && v.comm.gpus() > 1 ? inside_ : 0) {}
+
+  double operator()() const {
+    const double chain = (v_.comm.gpus() - 1) * inside_;
+    const double ends = chain + op_ + chain + s_.receive(bytes_);
+    if (v_.comm.nodes() == 1) return ends;
+    return ends + (s_.edges().uniform ? uniform() : longest());
   }
-  // Nodes in edge order are the non-root nodes in turn; walk each up to the root. Depth is logarithmic.
-  const int index = v.comm.tree_index(v.channel);
-  std::vector<std::int64_t> edge_of(static_cast<std::size_t>(nodes), -1);
-  std::int64_t e = 0;
-  for (std::int64_t node = 0; node < nodes; ++node)
-    if (double_tree(nodes, node, index).parent >= 0) edge_of[static_cast<std::size_t>(node)] = e++;
-  double up = 0, down = 0;
-  std::vector<double> above(static_cast<std::size_t>(nodes), -1), below(static_cast<std::size_t>(nodes), -1);
-  std::vector<std::int64_t> way;
-  for (std::int64_t node = 0; node < nodes; ++node) {
-    // Sums from the root to each node are shared between nodes.
-    way.clear();
-    std::int64_t at = node;
-    while (above[static_cast<std::size_t>(at)] < 0) {
-      const TreePlace place = double_tree(nodes, at, index);
-      if (place.parent < 0) {
-        above[static_cast<std::size_t>(at)] = below[static_cast<std::size_t>(at)] = 0;
-        break;
+
+ private:
+  static constexpr double half = 0.5;
+
+  double edge(std::size_t e, int siblings) const {
+    return s_.network(bytes_, s_.alone(e) * siblings, half) + latency_ + s_.edges().latency[e] + op_;
+  }
+  double uniform() const {
+    const int depth = tree_depth(v_.comm.nodes());
+    return 2 * ((depth - 1) * (edge(0, 2) + detour_) + edge(0, 1) + (v_.comm.nodes() > 2 ? 0 : detour_ / 2));
+  }
+  /// Edges are numbered by child node, upward ones first. Sums from the root are shared between nodes.
+  double longest() const {
+    const std::int64_t nodes = v_.comm.nodes();
+    const int index = v_.comm.tree_index(v_.channel);
+    const std::size_t ups = s_.edges().group.size() / 2;
+    std::vector<TreePlace> place(static_cast<std::size_t>(nodes));
+    std::vector<std::size_t> edge_of(place.size(), 0);
+    std::size_t next = 0;
+    for (std::int64_t node = 0; node < nodes; ++node) {
+      place[static_cast<std::size_t>(node)] = double_tree(nodes, node, index);
+      if (place[static_cast<std::size_t>(node)].parent >= 0) edge_of[static_cast<std::size_t>(node)] = next++;
+    }
+    std::vector<double> above(place.size(), -1), below(place.size(), -1);
+    std::vector<std::size_t> way;
+    double up = 0, down = 0;
+    for (std::size_t node = 0; node < place.size(); ++node) {
+      std::size_t at = node;
+      for (; above[at] < 0 && place[at].parent >= 0; at = static_cast<std::size_t>(place[at].parent)) way.push_back(at);
+      if (place[at].parent < 0) above[at] = below[at] = 0;
+      for (; !way.empty(); way.pop_back()) {
+        at = way.back();
+        const TreePlace& here = place[at];
+        const auto parent = static_cast<std::size_t>(here.parent);
+        const int siblings = (place[parent].children[0] >= 0) + (place[parent].children[1] >= 0);
+        const double extra = here.child_type == 0 ? detour_ : 0;
+        above[at] = above[parent] + edge(edge_of[at], siblings) + extra;
+        below[at] = below[parent] + edge(ups + edge_of[at], siblings) + extra;
       }
-      way.push_back(at);
-      at = place.parent;
+      up = std::max(up, above[node]), down = std::max(down, below[node]);
     }
-    while (!way.empty()) {
-      at = way.back();
-      way.pop_back();
-      const TreePlace place = double_tree(nodes, at, index);
-      const auto i = static_cast<std::size_t>(edge_of[static_cast<std::size_t>(at)]);
-      const double extra = op + (place.child_type == 0 ? detour : 0);
-      above[static_cast<std::size_t>(at)] = above[static_cast<std::size_t>(place.parent)] + edge(i) + extra;
-      below[static_cast<std::size_t>(at)] = below[static_cast<std::size_t>(place.parent)] + edge(ups + i) + extra;
-    }
-    up = std::max(up, above[static_cast<std::size_t>(node)]);
-    down = std::max(down, below[static_cast<std::size_t>(node)]);
+    return up + down;
   }
-  return chain_time + op + up + down + chain_time + last;
-}
+
+  const ChannelView& v_;
+  const Services& s_;
+  double bytes_, op_, inside_, latency_, detour_;
+};
 
 double tree(const ChannelView& v, const Services& services, const Stream& stream, double scale) {
   const double bytes = static_cast<double>(stream.loops > 0 ? stream.slice : stream.tail_slice) * scale;
   Pipeline p;
-  p.fill = tree_fill(v, services, bytes);
+  p.fill = TreeFill(v, services, bytes)();
   p.period = period(v, services, stream.slots, bytes, 0.5);
   const double tail = static_cast<double>(stream.tail_slice) * scale;
   return pipeline_makespan(with_slices(p, stream, stream.tail_slices > 0 ? period(v, services, stream.slots, tail, 0.5) : 0));
@@ -228,9 +261,9 @@ ChannelTime time_channel(const ChannelView& v) {
   };
   if (stream.loops > 0) t.work += static_cast<double>(stream.loops) * busy(stream.slices, stream.slice);
   if (stream.tail_slices > 0) t.work += busy(stream.tail_slices, stream.tail_slice);
-  const double payload = static_cast<double>(stream.loops * stream.slices * stream.slice + stream.tail_slices * stream.tail_slice);
-  t.transfer = std::min(t.makespan - t.latency, per_loop * payload / v.rate);
-  t.transfer = std::max(0.0, t.transfer);
+  const double payload =
+      static_cast<double>(stream.loops * stream.slices * stream.slice + stream.tail_slices * stream.tail_slice);
+  t.transfer = std::max(0.0, std::min(t.makespan - t.latency, per_loop * payload / v.rate));
   return t;
 }
 

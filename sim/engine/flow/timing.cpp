@@ -66,7 +66,7 @@ class RingRecurrence {
     std::vector<std::vector<double>> past(static_cast<std::size_t>(window));
     std::int64_t steady = 0;
     for (std::int64_t s = 0; s < ring_.sends; ++s) {
-      step(loop, s, true, 1);
+      step(loop, s, true);
       if (ring_.sends - s - 1 <= window) continue;
       std::vector<double>& then = past[static_cast<std::size_t>(s % window)];
       steady = !then.empty() && advanced_alike(then) ? steady + 1 : 0;
@@ -82,7 +82,7 @@ class RingRecurrence {
       then = clock_;
       then.insert(then.end(), arrived_.begin(), arrived_.end());
     }
-    if (ring_.last_receive) step(loop, ring_.sends, false, ring_.last_factor);
+    if (ring_.last_receive) step(loop, ring_.sends, false);
   }
 
   bool advanced_alike(const std::vector<double>& then) const {
@@ -94,7 +94,7 @@ class RingRecurrence {
     return true;
   }
 
-  void step(const RingLoop& loop, std::int64_t s, bool sends, double factor) {
+  void step(const RingLoop& loop, std::int64_t s, bool sends) {
     const auto slices = static_cast<std::size_t>(loop.slices);
     for (std::size_t k = 0; k < slices; ++k) {
       // Send number of this slice, and of the one that is consumed now: the neighbour's of the step before.
@@ -110,7 +110,7 @@ class RingRecurrence {
           const double freed = by_network ? left_[slot] : consumed_[next * slots_ + slot] + ring_.hop_inside;
           start = std::max(start, freed);
         }
-        clock_[p] = start + factor * loop.op[p];
+        clock_[p] = start + (sends ? loop.op[p] : loop.receive);
         if (s > 0) consumed_[p * slots_ + earlier] = clock_[p];
         if (!sends) continue;
         double& arrival = arriving_[next * slices + k];

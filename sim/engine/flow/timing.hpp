@@ -17,7 +17,7 @@
 //   start(p; s, k) = max( end of p's previous operation,
 //                         arrival of (s-1, k) from p-1            if s > 0,
 //                         consumption of the slice `slots` before  at p+1 )
-//   end(p; s, k)   = start + op_p                                  (f * op_p for the last, receive-only step)
+//   end(p; s, k)   = start + op_p                                  (or a receive for the last step)
 //   arrival at p+1 = end + hop                                     inside the node
 //                  = max(end + pass, previous leave + gap) + latency   over the network                             (2)
 //
@@ -42,13 +42,13 @@ struct NetworkHop {
 struct RingLoop {
   int slices = 1;
   std::vector<double> op;  ///< s, by position in the node
+  double receive = 0;      ///< s, of the last, receive-only step
   NetworkHop hop;
 };
 
 struct Ring {
   std::int64_t sends = 0;
   bool last_receive = true;
-  double last_factor = 1;  ///< f
   double hop_inside = 0;
   bool network = false;
   int slots = 8;
