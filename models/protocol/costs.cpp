@@ -82,9 +82,9 @@ ProtocolCosts protocol_costs(const Communicator& comm, const Plan& plan) {
   if (!comm.gdr) c.hop_network += network.staged_hop.us().value;
   c.message = network.message.us().value;
   const ProxyLoad proxy = busiest_proxy(comm, plan);
-  c.visits = proxy.visits;
+  c.visits = proxy.visits, c.sends = std::max(1.0, proxy.sends);
   const Parameter& check = comm.version < NcclVersion{2, 20, 0} ? node.software.ll_check_old : node.software.ll_check;
-  if (ll) c.proxy_seconds_per_byte = proxy.sends / check.gbps().value;
+  if (ll) c.check = 1 / check.gbps().value;
   c.rendezvous_bytes = network.message_threshold.value * 1024;
   c.rendezvous = network.rendezvous.us().value;
   return c;

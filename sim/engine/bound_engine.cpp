@@ -19,7 +19,7 @@ class BoundEngine final : public NetworkEngine {
   CollectiveResult run(const Plan& plan) override {
     const Communicator& comm = *setup_.comm;
     ProtocolCosts costs = protocol_costs(comm, plan);
-    costs.visits = 1, costs.proxy_seconds_per_byte = 0;
+    costs.visits = costs.sends;
     Loads loads = count_loads(comm, plan, setup_.fabric, router_.get(), setup_.segments.front());
     for (LinkGroup& g : loads.groups)
       for (double& n : g.connections) n = std::min(n, 1.0);

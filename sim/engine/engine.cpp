@@ -7,6 +7,7 @@ namespace fabricast {
 std::unique_ptr<NetworkEngine> make_engine(EngineKind kind, const NetworkSetup& setup, std::uint64_t seed) {
   switch (kind) {
     case EngineKind::flow: return make_flow_engine(setup, seed);
+    case EngineKind::chunk: return make_chunk_engine(setup, seed);
     case EngineKind::bound: return make_bound_engine(setup, seed);
   }
   FABRICAST_CHECK(false, "no such engine");

@@ -89,7 +89,8 @@ Forecast run_forecast(const World& world, const RunOptions& options) {
     }
   };
   const std::size_t wanted = options.threads > 0 ? static_cast<std::size_t>(options.threads) : std::max(1U, std::thread::hardware_concurrency());
-  const std::size_t threads = std::min(wanted, draws * parts);
+  // The chunk engine forks, which goes with one thread only.
+  const std::size_t threads = s.network.engine == EngineKind::chunk ? 1 : std::min(wanted, draws * parts);
   std::vector<std::thread> pool;
   for (std::size_t t = 1; t < threads; ++t) pool.emplace_back(work);
   work();

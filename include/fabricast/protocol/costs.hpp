@@ -5,9 +5,10 @@
 //   GPU       its threads wait for the slice, reduce or copy it, and store it to the next GPU or to the NIC's buffer
 //   network   the proxy thread posts it, the NIC sends it
 //
-// A station keeps a slice of b bytes for `overhead + b / rate`, where rate is the least of its own rate and its share of
-// the links on the way, never less than `floor`; then the slice takes `latency` to the next station. Both engines time
-// the same stations; they differ in how links are shared and in what is folded.
+// A GPU keeps a slice of b bytes for `overhead + b / rate`, where rate is the least of its own and its share of the links
+// inside the node. A proxy thread serves the messages of its GPU one by one; so does a NIC, at the rate that the path
+// has left. Then the slice takes `latency` to the next station. Both engines time the same stations; they differ in how
+// links are shared and in what is folded.
 #pragma once
 
 #include "fabricast/collective/schedule.hpp"
@@ -24,8 +25,9 @@ struct ProtocolCosts {
   double hop_inside = 0;      ///< s; latency between GPUs of a node
   double hop_network = 0;     ///< s; latency over the network, fabric excluded
   double message = 0;         ///< s; proxy thread's visit of one message
-  double visits = 0;          ///< visits of the busiest proxy thread per slice of each of its channels
-  double proxy_seconds_per_byte = 0;  ///< LL: flags the busiest proxy thread checks, per byte of each slice
+  double visits = 0;          ///< visits of the busiest proxy thread while each of its channels moves one slice
+  double sends = 1;           ///< sends among them
+  double check = 0;           ///< s per byte; LL only: flags that a proxy thread checks before it sends
   double rendezvous = 0;      ///< s; added to hop_network for messages above `rendezvous_bytes`
   double rendezvous_bytes = 0;
   double launch = 0;          ///< s; fixed, once per call
@@ -36,8 +38,10 @@ struct ProtocolCosts {
 
   /// Overhead of a slice of `bytes` at a GPU.
   double gpu_overhead(double bytes) const { return slice + burst * (bytes < burst_bytes ? bytes / burst_bytes : 1.0); }
-  /// Least time of a slice of `bytes` at the network station: the proxy thread serves all its channels in turn.
-  double network_floor(double bytes) const { return visits * message + proxy_seconds_per_byte * bytes; }
+  /// A proxy thread's time for one message of `bytes`: its share of the visits, and the flags.
+  double proxy(double bytes) const { return visits / sends * message + check * bytes; }
+  /// The same for all messages it sends while each channel moves one slice.
+  double proxy_round(double bytes) const { return sends * proxy(bytes); }
   double network_latency(double bytes) const {
     return hop_network + (rendezvous_bytes > 0 && bytes * wire > rendezvous_bytes ? rendezvous : 0);
   }

@@ -30,7 +30,8 @@ namespace {
 
 class FlowEngine final : public NetworkEngine {
  public:
-  FlowEngine(const NetworkSetup& setup, std::uint64_t seed) : setup_(setup), seed_(seed), routers_(setup.segments.size()) {}
+  FlowEngine(const NetworkSetup& setup, std::uint64_t seed)
+      : setup_(setup), seed_(seed), routers_(setup.segments.size()) {}
 
   CollectiveResult run(const Plan& plan) override {
     const Communicator& comm = *setup_.comm;
@@ -57,7 +58,8 @@ class FlowEngine final : public NetworkEngine {
       double next = std::numeric_limits<double>::infinity();
       for (std::size_t c = 0; c < channels; ++c)
         if (open[c]) next = std::min(next, now + (1 - progress[c]) * times[c].makespan);
-      const double change = segment + 1 < setup_.segments.size() ? setup_.segments[segment + 1].begin : std::numeric_limits<double>::infinity();
+      const double change = segment + 1 < setup_.segments.size() ? setup_.segments[segment + 1].begin
+                                                                 : std::numeric_limits<double>::infinity();
       if (next == std::numeric_limits<double>::infinity() && change == next) stalled(loads, shares, open, segment);
       const double until = std::min(next, change);
       for (std::size_t c = 0; c < channels; ++c) {
@@ -81,7 +83,8 @@ class FlowEngine final : public NetworkEngine {
   const Router* router(std::size_t segment) {
     if (!setup_.fabric || setup_.comm->nodes() == 1) return nullptr;
     if (!routers_[segment])
-      routers_[segment] = setup_.policy->make(*setup_.policy_spec, *setup_.fabric, setup_.segments[segment].links, seed_);
+      routers_[segment] =
+          setup_.policy->make(*setup_.policy_spec, *setup_.fabric, setup_.segments[segment].links, seed_);
     return routers_[segment].get();
   }
 
@@ -90,7 +93,9 @@ class FlowEngine final : public NetworkEngine {
     const auto key = std::tuple(plan.algorithm, plan.channels, segment);
     const auto it = loads_.find(key);
     if (it != loads_.end()) return it->second;
-    return loads_.emplace(key, count_loads(*setup_.comm, plan, setup_.fabric, router(segment), setup_.segments[segment])).first->second;
+    return loads_
+        .emplace(key, count_loads(*setup_.comm, plan, setup_.fabric, router(segment), setup_.segments[segment]))
+        .first->second;
   }
 
   void time_open(const Plan& plan, const ProtocolCosts& costs, const Loads& loads, const std::vector<bool>& open,
@@ -111,7 +116,8 @@ class FlowEngine final : public NetworkEngine {
         times[c] = times[*twin];
         continue;
       }
-      times[c] = time_channel({*setup_.comm, plan, costs, loads, open, static_cast<int>(c), shares.rate[c], shares.group[c] != no_group});
+      times[c] = time_channel(
+          {*setup_.comm, plan, costs, loads, open, static_cast<int>(c), shares.rate[c], shares.group[c] != no_group});
       done.push_back(c);
     }
   }
@@ -150,7 +156,8 @@ class FlowEngine final : public NetworkEngine {
       b.name = group_name(group, *setup_.comm, setup_.fabric, router(segment));
       b.capacity = group.capacity, b.alike = group.members;
       for (int c = 0; c < plan.channels; ++c)
-        if (group.connections[static_cast<std::size_t>(c)] > 0) b.sharers.push_back({c, group.connections[static_cast<std::size_t>(c)]});
+        if (group.connections[static_cast<std::size_t>(c)] > 0)
+          b.sharers.push_back({c, group.connections[static_cast<std::size_t>(c)]});
     }
     result.work = 0;
     for (const ChannelTime& each : times) result.work = std::max(result.work, each.work);
@@ -164,11 +171,15 @@ class FlowEngine final : public NetworkEngine {
     result.fill = result.makespan - result.latency - result.transfer;
   }
 
-  [[noreturn]] void stalled(const Loads& loads, const ChannelShares& shares, const std::vector<bool>& open, std::size_t segment) {
+  [[noreturn]] void stalled(const Loads& loads, const ChannelShares& shares, const std::vector<bool>& open,
+                            std::size_t segment) {
     for (std::size_t c = 0; c < open.size(); ++c)
       if (open[c] && shares.rate[c] <= 0)
-        throw UserError::at("faults", fmt::format("the collective never ends: {} is down", group_name(loads.groups[shares.group[c]], *setup_.comm, setup_.fabric, router(segment))),
-                            "give the fault an `until`, or a rate above 0");
+        throw UserError::at(
+            "faults",
+            fmt::format("the collective never ends: {} is down",
+                        group_name(loads.groups[shares.group[c]], *setup_.comm, setup_.fabric, router(segment))),
+            "give the fault an `until`, or a rate above 0");
     FABRICAST_CHECK(false, "nothing moves, and no link is down");
   }
 

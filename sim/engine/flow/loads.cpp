@@ -83,8 +83,14 @@ class Signatures {
 /// Counts and times the connections over the fabric.
 class NetworkCounter {
  public:
-  NetworkCounter(const Communicator& comm, const Plan& plan, const Fabric& fabric, const Router& router, const NetworkSegment& segment)
-      : comm_(comm), plan_(plan), algorithm_(*find_by_algorithm(plan.algorithm)), fabric_(fabric), router_(router), segment_(segment),
+  NetworkCounter(const Communicator& comm, const Plan& plan, const Fabric& fabric, const Router& router,
+                 const NetworkSegment& segment)
+      : comm_(comm),
+        plan_(plan),
+        algorithm_(*find_by_algorithm(plan.algorithm)),
+        fabric_(fabric),
+        router_(router),
+        segment_(segment),
         queue_pairs_(static_cast<std::uint32_t>(comm.qps_per_connection)) {
     const std::uint32_t resources = fabric.links() + router.bundles();
     signature_.resize(resources);
@@ -93,7 +99,8 @@ class NetworkCounter {
     std::vector<std::uint32_t> by_class;
     for (const LinkClass& c : fabric.classes()) by_class.push_back(signatures_.root(c.rate.value));
     for (std::uint32_t r = 0; r < fabric.links(); ++r) signature_[r] = by_class[fabric.class_index(LinkId(r))];
-    for (const auto& [link, factor] : segment.links.factors()) signature_[link] = signatures_.root(capacity(fabric, router, segment.links, link).value);
+    for (const auto& [link, factor] : segment.links.factors())
+      signature_[link] = signatures_.root(capacity(fabric, router, segment.links, link).value);
     for (std::uint32_t r = fabric.links(); r < resources; ++r)
       signature_[r] = signatures_.root(capacity(fabric, router, nominal ? LinkState{} : segment.links, r).value);
   }
@@ -113,17 +120,19 @@ class NetworkCounter {
     flow.from = comm_.endpoint(edge.from, edge.from_nic, fabric_.ports_per_node());
     flow.to = comm_.endpoint(edge.to, edge.to_nic, fabric_.ports_per_node());
     for (std::uint32_t q = 0; q < queue_pairs_; ++q) {
-      const std::uint32_t number = (channel * 8 + static_cast<std::uint32_t>(edge_index % 2) * 4) * queue_pairs_ + q;
-      flow.from_qp = number, flow.to_qp = number + 2 * queue_pairs_;
+      flow.from_qp = queue_pair(static_cast<int>(channel), edge_index, q, queue_pairs_);
+      flow.to_qp = flow.from_qp + 2 * queue_pairs_;
       if (!router_.route(flow, path_)) cut(flow);
       use(path_);
     }
   }
 
   [[noreturn]] void cut(const Flow& flow) const {
-    const std::string faults = segment_.faults.empty() ? std::string() : fmt::format(" while {} is down", fmt::join(segment_.faults, ", "));
+    const std::string faults =
+        segment_.faults.empty() ? std::string() : fmt::format(" while {} is down", fmt::join(segment_.faults, ", "));
     throw UserError::at(segment_.faults.empty() ? "fabric" : "faults",
-                        fmt::format("the fabric is cut: no path from {} to {}{}", fabric_.name(VertexId(flow.from)), fabric_.name(VertexId(flow.to)), faults));
+                        fmt::format("the fabric is cut: no path from {} to {}{}", fabric_.name(VertexId(flow.from)),
+                                    fabric_.name(VertexId(flow.to)), faults));
   }
 
   void count_channel(std::uint32_t channel) {
@@ -204,20 +213,6 @@ class NetworkCounter {
   Path path_;
 };
 
-/// From a GPU to a NIC: where the NIC is far and a peer over NVLink is near it, by that peer (PXN) [NCCL-paths].
-std::vector<std::uint16_t> way_out(const Communicator& comm, int gpu, int nic) {
-  const NodeGraph& graph = comm.node.graph;
-  if (comm.gdr && comm.node.nvlink && graph.gpu_nic_distance(gpu, nic) > PathType::PXB)
-    for (int peer = 0; peer < comm.gpus(); ++peer) {
-      if (graph.gpu_nic_distance(peer, nic) > PathType::PXB) continue;
-      std::vector<std::uint16_t> way = graph.gpu_to_gpu(gpu, peer);
-      const std::vector<std::uint16_t> rest = graph.gpu_to_nic(peer, nic, true);
-      way.insert(way.end(), rest.begin(), rest.end());
-      return way;
-    }
-  return graph.gpu_to_nic(gpu, nic, comm.gdr);
-}
-
 /// Counts what happens inside the nodes, one node per role, and every node with a fault of its own.
 void count_inside(const Communicator& comm, const Plan& plan, const NetworkSegment& segment, Loads& loads) {
   const CollectiveAlgorithm& algorithm = *find_by_algorithm(plan.algorithm);
@@ -231,21 +226,8 @@ void count_inside(const Communicator& comm, const Plan& plan, const NetworkSegme
 
   std::map<std::tuple<NodeTransfer::Kind, int, int>, std::vector<std::uint16_t>> paths;
   const auto path_of = [&](const NodeTransfer& t) -> const std::vector<std::uint16_t>& {
-    auto [it, fresh] = paths.try_emplace({t.kind, t.from, t.to});
-    if (fresh) switch (t.kind) {
-        case NodeTransfer::Kind::gpu_to_gpu:
-          it->second = graph.gpu_to_gpu(t.from, t.to);
-          if (!comm.node.nvlink && !comm.node.peer_to_peer) {
-            // Through host memory: stored by one GPU, loaded by the other.
-            const std::uint16_t memory = graph.memory_of_gpu(t.from);
-            it->second = graph.path(graph.gpu(t.from), memory, false);
-            const auto out = graph.path(memory, graph.gpu(t.to), false);
-            it->second.insert(it->second.end(), out.begin(), out.end());
-          }
-          break;
-        case NodeTransfer::Kind::gpu_to_nic: it->second = way_out(comm, t.from, t.to); break;
-        case NodeTransfer::Kind::nic_to_gpu: it->second = graph.nic_to_gpu(t.from, t.to, comm.gdr); break;
-      }
+    const auto [it, fresh] = paths.try_emplace({t.kind, t.from, t.to});
+    if (fresh) it->second = inside_path(comm, t);
     return it->second;
   };
 
@@ -263,9 +245,7 @@ void count_inside(const Communicator& comm, const Plan& plan, const NetworkSegme
           if (group_of[l] == no_group) {
             group_of[l] = static_cast<std::uint32_t>(loads.groups.size());
             LinkGroup g;
-            // What NVLink and PCIe carry of their payload rate depends on who drives them.
-            double rate = graph.links[l].link_class.rate.value;
-            if (t.kind == NodeTransfer::Kind::gpu_to_gpu && graph.links[l].link_class.kind == LinkKind::pcie) rate *= comm.node.pcie_path.efficiency.value;
+            double rate = inside_rate(comm, l, t.kind);
             for (const auto& f : faults[c.node])
               if (f.link == l) rate *= f.factor;
             g.capacity = rate, g.connections.assign(channels, 0), g.resource = l, g.node = c.node, g.inside = true;
@@ -286,7 +266,8 @@ void count_inside(const Communicator& comm, const Plan& plan, const NetworkSegme
         };
         std::size_t at = 0;
         while (at < inside.transfers.size() && !same(at)) ++at;
-        if (at == inside.transfers.size()) inside.transfers.push_back(transfers[i]), inside.group.push_back(no_group), worst[ch].push_back(0);
+        if (at == inside.transfers.size())
+          inside.transfers.push_back(transfers[i]), inside.group.push_back(no_group), worst[ch].push_back(0);
         for (const std::uint16_t l : path_of(transfers[i])) {
           const LinkGroup& g = loads.groups[group_of[l]];
           double connections = 0;
@@ -301,6 +282,47 @@ void count_inside(const Communicator& comm, const Plan& plan, const NetworkSegme
 }
 
 }  // namespace
+
+/// From a GPU to a NIC: where the NIC is far and a peer over NVLink is near it, by that peer (PXN) [NCCL-paths].
+static std::vector<std::uint16_t> way_out(const Communicator& comm, int gpu, int nic) {
+  const NodeGraph& graph = comm.node.graph;
+  if (comm.gdr && comm.node.nvlink && graph.gpu_nic_distance(gpu, nic) > PathType::PXB)
+    for (int peer = 0; peer < comm.gpus(); ++peer) {
+      if (graph.gpu_nic_distance(peer, nic) > PathType::PXB) continue;
+      std::vector<std::uint16_t> way = graph.gpu_to_gpu(gpu, peer);
+      const std::vector<std::uint16_t> rest = graph.gpu_to_nic(peer, nic, true);
+      way.insert(way.end(), rest.begin(), rest.end());
+      return way;
+    }
+  return graph.gpu_to_nic(gpu, nic, comm.gdr);
+}
+
+std::vector<std::uint16_t> inside_path(const Communicator& comm, const NodeTransfer& t) {
+  const NodeGraph& graph = comm.node.graph;
+  switch (t.kind) {
+    case NodeTransfer::Kind::gpu_to_nic: return way_out(comm, t.from, t.to);
+    case NodeTransfer::Kind::nic_to_gpu: return graph.nic_to_gpu(t.from, t.to, comm.gdr);
+    case NodeTransfer::Kind::gpu_to_gpu: break;
+  }
+  if (comm.node.nvlink || comm.node.peer_to_peer) return graph.gpu_to_gpu(t.from, t.to);
+  // Through host memory: stored by one GPU, loaded by the other.
+  const std::uint16_t memory = graph.memory_of_gpu(t.from);
+  std::vector<std::uint16_t> way = graph.path(graph.gpu(t.from), memory, false);
+  const std::vector<std::uint16_t> out = graph.path(memory, graph.gpu(t.to), false);
+  way.insert(way.end(), out.begin(), out.end());
+  return way;
+}
+
+double inside_rate(const Communicator& comm, std::uint16_t link, NodeTransfer::Kind kind) {
+  const LinkClass& c = comm.node.graph.links[link].link_class;
+  // What PCIe carries of its payload rate depends on who drives it: GPUs reach less than DMA engines.
+  const bool by_gpu = kind == NodeTransfer::Kind::gpu_to_gpu && c.kind == LinkKind::pcie;
+  return c.rate.value * (by_gpu ? comm.node.pcie_path.efficiency.value : 1.0);
+}
+
+std::uint32_t queue_pair(int channel, std::size_t edge, std::uint32_t pair, std::uint32_t per_connection) {
+  return (static_cast<std::uint32_t>(channel) * 8 + static_cast<std::uint32_t>(edge % 2) * 4) * per_connection + pair;
+}
 
 Loads count_loads(const Communicator& comm, const Plan& plan, const Fabric* fabric, const Router* router,
                   const NetworkSegment& segment) {
@@ -325,7 +347,9 @@ Loads count_loads(const Communicator& comm, const Plan& plan, const Fabric* fabr
 }
 
 std::string group_name(const LinkGroup& group, const Communicator& comm, const Fabric* fabric, const Router* router) {
-  if (group.inside) return fmt::format("node{}.{}", comm.placement[group.node * comm.hosts_per_node], comm.node.graph.link_name(static_cast<std::uint16_t>(group.resource)));
+  if (group.inside)
+    return fmt::format("node{}.{}", comm.placement[group.node * comm.hosts_per_node],
+                       comm.node.graph.link_name(static_cast<std::uint16_t>(group.resource)));
   return resource_name(*fabric, *router, group.resource);
 }
 

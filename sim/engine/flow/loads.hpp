@@ -17,20 +17,21 @@ namespace fabricast {
 
 /// Links that look alike to every channel.
 struct LinkGroup {
-  double capacity = 0;                ///< B/s
-  std::vector<double> connections;    ///< by channel, with multiplicity
+  double capacity = 0;              ///< B/s
+  std::vector<double> connections;  ///< by channel, with multiplicity
   std::uint32_t members = 0;
-  std::uint32_t resource = 0;         ///< one of them: of the router, or of the node graph if `inside`
-  std::uint32_t node = 0;             ///< if inside: which node of the job
+  std::uint32_t resource = 0;  ///< one of them: of the router, or of the node graph if `inside`
+  std::uint32_t node = 0;      ///< if inside: which node of the job
   bool inside = false;
 };
 
 /// The network connections of one channel as its stations see them, by edge.
 struct EdgeGroups {
-  std::vector<std::uint32_t> group;  ///< where each edge's path is most crowded: the group with most connections per B/s
-  std::vector<std::uint32_t> port;   ///< the sending NIC's group
-  std::vector<double> latency;       ///< s, of the fabric
-  bool uniform = true;               ///< all edges alike
+  std::vector<std::uint32_t>
+      group;                        ///< where each edge's path is most crowded: the group with most connections per B/s
+  std::vector<std::uint32_t> port;  ///< the sending NIC's group
+  std::vector<double> latency;      ///< s, of the fabric
+  bool uniform = true;              ///< all edges alike
 };
 
 /// What a channel does inside the nodes: for every transfer, in the algorithm's order, its most crowded group.
@@ -44,13 +45,20 @@ inline constexpr std::uint32_t no_group = 0xFFFFFFFF;
 
 struct Loads {
   std::vector<LinkGroup> groups;
-  std::vector<EdgeGroups> edges;    ///< by channel
-  std::vector<InsideGroups> inside; ///< by channel
+  std::vector<EdgeGroups> edges;     ///< by channel
+  std::vector<InsideGroups> inside;  ///< by channel
 };
 
 /// \throws UserError if a connection has no path.
 Loads count_loads(const Communicator& comm, const Plan& plan, const Fabric* fabric, const Router* router,
                   const NetworkSegment& segment);
+
+/// Links of the node graph that a transfer inside a node crosses, with NCCL's detours (host memory, PXN).
+std::vector<std::uint16_t> inside_path(const Communicator& comm, const NodeTransfer& transfer);
+/// Rate of a link inside a node for such a transfer, B/s.
+double inside_rate(const Communicator& comm, std::uint16_t link, NodeTransfer::Kind kind);
+/// Number of a queue pair at the sender's NIC; its other end has the number + 2 * per_connection.
+std::uint32_t queue_pair(int channel, std::size_t edge, std::uint32_t pair, std::uint32_t per_connection);
 
 /// `leaf3-spine1` or `node0.gpu0-nvswitch`.
 std::string group_name(const LinkGroup& group, const Communicator& comm, const Fabric* fabric, const Router* router);

@@ -1,6 +1,7 @@
 #include "stations.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "fabricast/collective/double_tree.hpp"
@@ -12,7 +13,8 @@ namespace {
 /// Services of one channel's stations for slices of a given size.
 class Services {
  public:
-  explicit Services(const ChannelView& view) : v_(view), edges_(view.loads.edges[static_cast<std::size_t>(view.channel)]) {
+  explicit Services(const ChannelView& view)
+      : v_(view), edges_(view.loads.edges[static_cast<std::size_t>(view.channel)]) {
     const InsideGroups& inside = v_.loads.inside[static_cast<std::size_t>(v_.channel)];
     double at_nic = 0;
     for (std::size_t i = 0; i < inside.transfers.size(); ++i) {
@@ -48,7 +50,9 @@ class Services {
     return slowest;
   }
   /// The receive-only step: no link, only a copy.
-  double receive(double bytes) const { return v_.costs.gpu_overhead(bytes) + v_.costs.last_receive * bytes / v_.costs.copy_rate; }
+  double receive(double bytes) const {
+    return v_.costs.gpu_overhead(bytes) + v_.costs.last_receive * bytes / v_.costs.copy_rate;
+  }
   /// One hop inside the node while a pipeline fills: with cut-through only the first line counts.
   double inside_hop(double bytes, double phase) const {
     return slowest_gpu(v_.costs.cut_through ? 0 : bytes, phase) + v_.costs.hop_inside;
@@ -65,14 +69,13 @@ class Services {
       if (v_.open[c]) connections += port.connections[c];
     return std::max(here, crowded(edges_.group[e]) / std::max(1.0, connections));
   }
-  double network(double bytes, double seconds, double phase = 1) const {
-    return std::max(v_.costs.message + bytes * seconds, v_.costs.network_floor(bytes) * phase);
-  }
+  /// A message that meets no queue.
+  double network(double bytes, double seconds) const { return v_.costs.proxy(bytes) + bytes * seconds; }
   /// In the long run the slowest hop moves slices at the channel's own share.
   double network_gap(double bytes) const {
     const double share = v_.rate > 0 ? 1 / v_.rate : std::numeric_limits<double>::infinity();
     const double seconds = v_.by_network ? std::min(worst_seconds_, share) : worst_seconds_;
-    return std::max(bytes * seconds, v_.costs.network_floor(bytes));
+    return std::max(bytes * seconds, v_.costs.proxy_round(bytes));
   }
   NetworkHop hop(double bytes) const {
     NetworkHop h;
@@ -117,30 +120,36 @@ double ring(const ChannelView& v, const Services& services, const Stream& stream
   return ring_makespan(r) + queue;
 }
 
-/// The slowest station of a pipeline, and what a slot's round trip allows.
-double period(const ChannelView& v, const Services& services, int slots, double bytes, double phase) {
+/// The slowest station of a pipeline.
+double slowest_gap(const ChannelView& v, const Services& services, double bytes) {
   double gap = services.slowest_gpu(bytes, 1);
-  double trip = services.slowest_gpu(bytes, phase) * 2 + 2 * v.costs.hop_inside;
-  if (v.comm.nodes() > 1) {
-    const NetworkHop hop = services.hop(bytes);
-    gap = std::max(gap, hop.gap);
-    trip = std::max(trip, hop.pass + 2 * hop.latency + services.slowest_gpu(bytes, phase));
-  }
-  if (v.rate > 0 && v.by_network) gap = std::max(gap, bytes / v.rate);
-  return std::max(gap, trip / slots);
+  if (v.comm.nodes() > 1) gap = std::max(gap, services.network_gap(bytes));
+  if (v.by_network) gap = std::max(gap, bytes / v.rate);
+  return gap;
 }
 
-Pipeline with_slices(Pipeline p, const Stream& stream, double tail_period) {
-  p.slices = stream.loops;
-  if (stream.loops == 0) p.slices = 1;
-  else if (stream.tail_slices > 0) p.tail_period = tail_period;
+/// A pipeline with everything but its fill. A slot's round trip: sent, used by the next station, and its credit back.
+Pipeline pipeline(const ChannelView& v, const Services& services, const Stream& stream, double scale, double phase) {
+  const double bytes = static_cast<double>(stream.loops > 0 ? stream.slice : stream.tail_slice) * scale;
+  Pipeline p;
+  p.slots = stream.slots;
+  p.slices = std::max<std::int64_t>(1, stream.loops);
+  p.gap = slowest_gap(v, services, bytes);
+  p.trip = 2 * (services.slowest_gpu(bytes, phase) + v.costs.hop_inside);
+  if (v.comm.nodes() > 1) {
+    const NetworkHop hop = services.hop(bytes);
+    p.trip = std::max(p.trip,
+                      2 * services.slowest_gpu(bytes, phase) + hop.pass + hop.latency + v.costs.network_latency(bytes));
+  }
+  if (stream.loops > 0 && stream.tail_slices > 0)
+    p.tail_gap = slowest_gap(v, services, static_cast<double>(stream.tail_slice) * scale);
   return p;
 }
 
 double chain(const ChannelView& v, const Services& services, const Stream& stream, double scale) {
   const double n = static_cast<double>(v.comm.ranks()), nodes = static_cast<double>(v.comm.nodes());
   const double bytes = static_cast<double>(stream.loops > 0 ? stream.slice : stream.tail_slice) * scale;
-  Pipeline p;
+  Pipeline p = pipeline(v, services, stream, scale, 1);
   // n - 1 hops, one per node (but one) over the network; the last rank only receives.
   const double by_network = nodes > 1 ? nodes - 1 : 0;
   const double op = services.slowest_gpu(bytes, 1);
@@ -150,34 +159,39 @@ double chain(const ChannelView& v, const Services& services, const Stream& strea
     const NetworkHop hop = services.hop(bytes);
     p.fill += by_network * (op + hop.pass + hop.latency) + std::max(0.0, hop.gap - hop.pass);
   }
-  p.period = period(v, services, stream.slots, bytes, 1);
-  const double tail = static_cast<double>(stream.tail_slice) * scale;
-  return pipeline_makespan(with_slices(p, stream, stream.tail_slices > 0 ? period(v, services, stream.slots, tail, 1) : 0));
+  return pipeline_makespan(p);
 }
 
 /// The longest way of a first chunk through the tree: from the end of some node's chain up to the root, and down to the
 /// end of another. A node with two children receives and sends two messages at each level. While the pipe fills, up and
-/// down take turns, so links inside the node and the proxy thread carry half of their steady load.
+/// down take turns, so links inside the node carry half of their steady load.
 class TreeFill {
  public:
   TreeFill(const ChannelView& v, const Services& services, double bytes)
-      : v_(v), s_(services), bytes_(bytes), op_(services.slowest_gpu(bytes, half)), inside_(services.inside_hop(bytes, half)),
+      : v_(v),
+        s_(services),
+        bytes_(bytes),
+        op_(services.slowest_gpu(bytes, half)),
+        inside_(services.inside_hop(bytes, half)),
         latency_(v.costs.network_latency(bytes)),
         // With the balanced pattern first children come in one GPU further.
         detour_(v.comm.tree_pattern == TreePattern::balanced && v.comm.gpus() > 1 ? inside_ : 0) {}
 
   double operator()() const {
-    const double chain = (v_.comm.gpus() - 1) * inside_;
-    const double ends = chain + op_ + chain + s_.receive(bytes_);
-    if (v_.comm.nodes() == 1) return ends;
-    return ends + (s_.edges().uniform ? uniform() : longest());
+    // Up and down the chains of the first and the last node; each network edge brings the operation of one GPU beside
+    // it.
+    const double chains = 2 * (v_.comm.gpus() - 1) * inside_;
+    const bool passes_by = v_.costs.cut_through && v_.comm.gpus() > 1;
+    const double last = passes_by ? std::max(op_, s_.receive(bytes_)) : s_.receive(bytes_);
+    if (v_.comm.nodes() == 1) return chains + last;
+    return chains + last + (s_.edges().uniform ? uniform() : longest());
   }
 
  private:
   static constexpr double half = 0.5;
 
   double edge(std::size_t e, int siblings) const {
-    return s_.network(bytes_, s_.alone(e) * siblings, half) + latency_ + s_.edges().latency[e] + op_;
+    return s_.network(bytes_, s_.alone(e) * siblings) + latency_ + s_.edges().latency[e] + op_;
   }
   double uniform() const {
     const int depth = tree_depth(v_.comm.nodes());
@@ -221,13 +235,17 @@ class TreeFill {
   double bytes_, op_, inside_, latency_, detour_;
 };
 
+/// Until the first chunk reaches the root, links carry only upward chunks, and after the last has reached it only
+/// downward ones: chunks that pass then do so at half the load.
 double tree(const ChannelView& v, const Services& services, const Stream& stream, double scale) {
+  constexpr double half = 0.5;
   const double bytes = static_cast<double>(stream.loops > 0 ? stream.slice : stream.tail_slice) * scale;
-  Pipeline p;
+  Pipeline p = pipeline(v, services, stream, scale, half);
   p.fill = TreeFill(v, services, bytes)();
-  p.period = period(v, services, stream.slots, bytes, 0.5);
-  const double tail = static_cast<double>(stream.tail_slice) * scale;
-  return pipeline_makespan(with_slices(p, stream, stream.tail_slices > 0 ? period(v, services, stream.slots, tail, 0.5) : 0));
+  double gap_alone = services.slowest_gpu(bytes, half);
+  if (v.comm.nodes() > 1) gap_alone = std::max(gap_alone, services.network_gap(bytes) * half);
+  const double early = std::min(static_cast<double>(p.slices - 1), std::floor(p.fill / 2 / gap_alone));
+  return pipeline_makespan(p) - early * std::max(0.0, p.gap - gap_alone);
 }
 
 double makespan(const ChannelView& v, const Services& services, const Stream& stream, double scale) {
@@ -256,7 +274,7 @@ ChannelTime time_channel(const ChannelView& v) {
     const double bytes = static_cast<double>(slice);
     const double gpu = services.slowest_gpu(bytes, 1);
     const double network = v.comm.nodes() > 1 ? services.network_gap(bytes) : 0;
-    t.by_proxy |= v.comm.nodes() > 1 && network > gpu && v.costs.network_floor(bytes) >= network;
+    t.by_proxy |= v.comm.nodes() > 1 && network > gpu && v.costs.proxy_round(bytes) >= network;
     return per_loop * slices * std::max(gpu, network);
   };
   if (stream.loops > 0) t.work += static_cast<double>(stream.loops) * busy(stream.slices, stream.slice);

@@ -11,9 +11,9 @@ namespace fabricast {
 /// A channel's time, and its parts.
 struct ChannelTime {
   double makespan = 0;
-  double work = 0;      ///< of its busiest station
-  double latency = 0;   ///< makespan with empty slices
-  double transfer = 0;  ///< its data through its narrowest place
+  double work = 0;        ///< of its busiest station
+  double latency = 0;     ///< makespan with empty slices
+  double transfer = 0;    ///< its data through its narrowest place
   bool by_proxy = false;  ///< the busiest station is the proxy thread
 };
 
@@ -25,7 +25,7 @@ struct ChannelView {
   const Loads& loads;
   const std::vector<bool>& open;
   int channel = 0;
-  double rate = 0;     ///< its share, B/s of payload
+  double rate = 0;          ///< its share, B/s of payload
   bool by_network = false;  ///< a link binds it, not its own threads
 };
 

@@ -12,9 +12,12 @@ namespace {
 class RingRecurrence {
  public:
   explicit RingRecurrence(const Ring& ring)
-      : ring_(ring), positions_(ring.loop.op.empty() ? ring.tail.op.size() : ring.loop.op.size()),
-        slots_(static_cast<std::size_t>(ring.slots)), clock_(positions_, 0),
-        consumed_(positions_ * slots_, -1e300), left_(slots_, -1e300) {}
+      : ring_(ring),
+        positions_(ring.loop.op.empty() ? ring.tail.op.size() : ring.loop.op.size()),
+        slots_(static_cast<std::size_t>(ring.slots)),
+        clock_(positions_, 0),
+        consumed_(positions_ * slots_, -1e300),
+        left_(slots_, -1e300) {}
 
   double run() {
     std::int64_t left = ring_.loops;
@@ -138,6 +141,13 @@ class RingRecurrence {
 };
 
 }  // namespace
+
+double pipeline_makespan(const Pipeline& p) {
+  const auto whole = p.slices - 1;
+  const double unhindered = static_cast<double>(whole) * p.gap;
+  const double by_slots = static_cast<double>(whole / p.slots) * p.trip + static_cast<double>(whole % p.slots) * p.gap;
+  return p.fill + std::max(unhindered, by_slots) + p.tail_gap;
+}
 
 double ring_makespan(const Ring& ring) { return RingRecurrence(ring).run(); }
 

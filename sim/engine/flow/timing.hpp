@@ -5,14 +5,16 @@
 //   gap     least time between two slices, >= or <= pass (a crowded network can be slower in the long run than once)
 //   latency time from its end to the next station's start
 //
-// A pipeline (chain, tree) of stations j with K slices is done after [max-plus; Baccelli1992]
+// A pipeline (chain, tree) of stations j with K slices and a slot's round trip R is done after [Baccelli1992]
 //
-//   sum_j (pass_j + latency_j) + (K - 1) * period,    period = max(max_j gap_j, round trip of a slot / slots)      (1)
+//   sum_j (pass_j + latency_j) + max( (K - 1) g,  floor((K - 1) / slots) R + ((K - 1) mod slots) g ),  g = max_j gap_j
+//   (1)
 //
-// which is exact for constant services: the slowest station is never idle once the first slice has reached it.
+// which is exact for constant services: the slowest station is never idle once the first slice has reached it, unless
+// it runs out of slots.
 //
-// A ring is a recurrence. All nodes are alike but for the network hop, so it is folded to the positions p = 0..g-1 of one
-// node; the last position's sends come back to the first as the previous node's would. At step s and slice k
+// A ring is a recurrence. All nodes are alike but for the network hop, so it is folded to the positions p = 0..g-1 of
+// one node; the last position's sends come back to the first as the previous node's would. At step s and slice k
 //
 //   start(p; s, k) = max( end of p's previous operation,
 //                         arrival of (s-1, k) from p-1            if s > 0,
@@ -22,8 +24,8 @@
 //                  = max(end + pass, previous leave + gap) + latency   over the network                             (2)
 //
 // Max-plus recurrences become periodic: x(s + W) = x(s) + lambda for all components. Once that is observed over a whole
-// history of the slots, the remaining steps are skipped; likewise for loops. So the cost does not grow with the number of
-// ranks or bytes.
+// history of the slots, the remaining steps are skipped; likewise for loops. So the cost does not grow with the number
+// of ranks or bytes.
 //
 // Where the network hops of a ring differ (ECMP, other distances), `pass` and `latency` are their means, as every datum
 // meets all hops in turn, and `gap` is the worst, as the whole ring moves at the pace of its slowest hop.
@@ -59,15 +61,14 @@ struct Ring {
 /// When the last rank is done, s.
 double ring_makespan(const Ring& ring);
 
-/// (1) with `slices` equal slices, then possibly one with another period.
+/// (1) with `slices` equal slices, then possibly a shorter one with another gap.
 struct Pipeline {
-  double fill = 0;         ///< sum over stations of pass and latency
-  double period = 0;
+  double fill = 0;  ///< sum over stations of pass and latency
+  double gap = 0, trip = 0;
+  int slots = 8;
   std::int64_t slices = 1;
-  double tail_period = 0;  ///< of a last, shorter slice; 0: none
+  double tail_gap = 0;  ///< of a last, shorter slice; 0: there is none
 };
-inline double pipeline_makespan(const Pipeline& p) {
-  return p.fill + static_cast<double>(p.slices - 1) * p.period + p.tail_period;
-}
+double pipeline_makespan(const Pipeline& pipeline);
 
 }  // namespace fabricast

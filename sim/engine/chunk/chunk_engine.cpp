@@ -1,0 +1,431 @@
+// The chunk engine: every slice is a transfer of its own, simulated by SimGrid [SimGrid2014]. For cross-checks on small
+// systems: its cost grows with ranks, channels and slices.
+//
+// Every worker of every channel is an actor that does its steps in order, every proxy thread and every sending NIC is a
+// server that takes messages one by one. What shares the links beyond is left to SimGrid's max-min solver. The services
+// are those of models/protocol, as in the flow engine; nothing is folded and no share is assumed.
+//
+// Facts of SimGrid 3.32 that this file rests on, each with a regression test
+// (tests/unit/engine/simgrid_facts_test.cpp):
+// - routes are shared in inverse proportion to their latency, unless all are equal: links have none here, and latency
+// is
+//   waited for by the receiver;
+// - network/TCP-gamma caps fast links and network/crosstraffic costs 5 %: both are off;
+// - a route per connection needs a NetZoneImpl of one's own; actors that start transfers in the same round may not pass
+//   their routes by a shared variable, so every connection has a sending host of its own;
+// - there is one Engine per process: each run forks, and hands its result back through a pipe.
+#include <fmt/format.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <xbt/log.h>
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <csignal>
+#include <cstring>
+#include <deque>
+#include <map>
+#include <simgrid/kernel/routing/NetPoint.hpp>
+#include <simgrid/kernel/routing/NetZoneImpl.hpp>
+#include <simgrid/s4u.hpp>
+
+#include "../flow/loads.hpp"
+#include "fabricast/core/error.hpp"
+#include "fabricast/core/stop.hpp"
+#include "fabricast/engine/engine.hpp"
+#include "fabricast/protocol/costs.hpp"
+
+namespace fabricast {
+
+namespace {
+
+namespace sg = simgrid::s4u;
+namespace routing = simgrid::kernel::routing;
+
+/// A zone in which every sending host has one route of its own.
+class RouteZone final : public routing::NetZoneImpl {
+ public:
+  explicit RouteZone(const std::string& name) : NetZoneImpl(name) {}
+  void get_local_route(const routing::NetPoint* from, const routing::NetPoint*, routing::Route* into,
+                       double*) override {
+    for (simgrid::kernel::resource::StandardLinkImpl* link : routes[from]) into->link_list_.push_back(link);
+  }
+  std::map<const routing::NetPoint*, std::vector<simgrid::kernel::resource::StandardLinkImpl*>> routes;
+};
+
+/// Links, and routes over any list of them.
+class Platform {
+ public:
+  Platform() {
+    zone_ = new RouteZone("all");  // owned by SimGrid's root zone
+    host_ = zone_->get_iface()->create_host("here", 1e9)->seal();
+  }
+  std::size_t add_link(double rate) {
+    links_.push_back(
+        zone_->get_iface()->create_link(fmt::format("l{}", links_.size()), rate * unit)->set_latency(0)->seal());
+    return links_.size() - 1;
+  }
+  /// A sender whose transfers cross these links.
+  sg::Host* add_route(const std::vector<std::size_t>& way) {
+    sg::Host* from = zone_->get_iface()->create_host(fmt::format("w{}", zone_->routes.size()), 1e9)->seal();
+    auto& route = zone_->routes[from->get_netpoint()];
+    for (const std::size_t l : way) route.push_back(links_[l]->get_impl());
+    return from;
+  }
+  void seal() { zone_->get_iface()->seal(); }
+  sg::Host* host() const { return host_; }
+  /// Starts a transfer over a sender's route. `cap`: highest rate, 0: none.
+  sg::CommPtr start(double bytes, sg::Host* from, double cap) const {
+    sg::CommPtr comm = sg::Comm::sendto_init();
+    comm->set_payload_size(static_cast<std::uint64_t>(std::llround(bytes * unit)));
+    if (cap > 0) comm->set_rate(cap * unit);
+    comm->set_source(from)->set_destination(host_);  // which starts it: another start would start it twice
+    return comm;
+  }
+
+ private:
+  // SimGrid counts whole bytes: a finer unit, so that rounding does not show.
+  static constexpr double unit = 1024;
+  RouteZone* zone_;
+  sg::Host* host_;
+  std::vector<sg::Link*> links_;
+};
+
+/// Moments handed from one actor to another: the receiver gets each at its time, in order.
+class Signals {
+ public:
+  void send(double at) {
+    times_.push_back(at);
+    ready_->release();
+  }
+  /// Waits for the next signal, and until its moment.
+  void take() {
+    ready_->acquire();
+    const double at = times_.front();
+    times_.pop_front();
+    if (at > sg::Engine::get_clock()) sg::this_actor::sleep_until(at);
+  }
+
+ private:
+  std::deque<double> times_;
+  sg::SemaphorePtr ready_ = sg::Semaphore::create(0);
+};
+
+/// A connection between two workers of a channel.
+struct Wire {
+  Signals first, last;        ///< first and last byte of a slice arrive
+  Signals credit;             ///< a slot of the sender's buffer is free again
+  Signals remote;             ///< over the network: a slot of the receiver's buffer is free again
+  std::deque<double> posted;  ///< bytes of messages that wait for such a slot
+  sg::SemaphorePtr post = sg::Semaphore::create(0);
+  bool network = false;
+  sg::Host* from = nullptr;        ///< whose route it takes; null: no link at all
+  double latency = 0;              ///< s
+  std::size_t proxy = 0, nic = 0;  ///< servers, over the network
+};
+
+/// Takes messages one by one.
+struct Server {
+  struct Message {
+    double bytes;
+    Wire* wire;
+  };
+  std::deque<Message> queue;
+  sg::SemaphorePtr ready = sg::Semaphore::create(0);
+  void push(Message m) {
+    queue.push_back(std::move(m));
+    ready->release();
+  }
+  Message pop() {
+    ready->acquire();
+    Message m = std::move(queue.front());
+    queue.pop_front();
+    return m;
+  }
+};
+
+class Simulation {
+ public:
+  Simulation(const NetworkSetup& setup, const Plan& plan, const Router* router)
+      : comm_(*setup.comm),
+        plan_(plan),
+        setup_(setup),
+        router_(router),
+        costs_(protocol_costs(comm_, plan)),
+        algorithm_(*find_by_algorithm(plan.algorithm)) {}
+
+  /// When each channel is done, s.
+  std::vector<double> run() {
+    ends_.assign(static_cast<std::size_t>(plan_.channels), 0);
+    for (int c = 0; c < plan_.channels; ++c) build_channel(c);
+    platform_.seal();
+    for (auto& [key, wire] : wires_)
+      if (wire.network) start_poster(wire);
+    for (auto& [key, server] : proxies_) start_proxy(*server);
+    for (auto& [key, server] : nics_) start_nic(*server);
+    for (std::size_t c = 0; c < programs_.size(); ++c)
+      for (std::int32_t w = 0; w < programs_[c]->workers(); ++w)
+        sg::Actor::create("worker", platform_.host(), [this, c, w] { work(c, w); });
+    sg::Engine::get_instance()->run();
+    for (const double end : ends_) FABRICAST_CHECK(end > 0, "a channel did not end");
+    return ends_;
+  }
+
+ private:
+  struct WireKey {
+    int channel;
+    std::int32_t from, to;
+    auto operator<=>(const WireKey&) const = default;
+  };
+
+  std::size_t link(std::uint64_t key, double rate) {
+    const auto [it, fresh] = links_.try_emplace(key, 0);
+    if (fresh) it->second = platform_.add_link(rate);
+    return it->second;
+  }
+  std::size_t network_link(std::uint32_t resource) {
+    return link(resource, capacity(*setup_.fabric, *router_, setup_.segments.front().links, resource).value);
+  }
+  std::size_t node_link(std::uint32_t node, std::uint16_t l, NodeTransfer::Kind kind) {
+    double rate = inside_rate(comm_, l, kind);
+    for (const auto& f : setup_.segments.front().inside)
+      if (comm_.placement[node * comm_.hosts_per_node] == f.node && f.link == l) rate *= f.factor;
+    return link((std::uint64_t{1} << 40) + node * comm_.node.graph.links.size() + l, rate);
+  }
+
+  /// Rank and NIC of the two ends of every network connection, as the schedule's edges have them.
+  void build_channel(int channel) {
+    programs_.push_back(algorithm_.program(comm_, plan_, channel));
+    const ChannelProgram& program = *programs_.back();
+    std::vector<NetworkEdge> edges;
+    algorithm_.network_edges(comm_, plan_, channel, edges);
+    std::vector<NodeTransfer> transfers;
+    for (std::int32_t w = 0; w < program.workers(); ++w) {
+      if (program.steps(w) == 0) continue;
+      // Neighbours do not change from step to step; the first steps show them all.
+      const std::int64_t shown = std::min<std::int64_t>(program.steps(w), 4);
+      for (std::int64_t i = 0; i < shown; ++i)
+        for (const std::int32_t to : program.step(w, i).to)
+          if (to >= 0) connect(channel, program, edges, w, to);
+    }
+  }
+
+  void connect(int channel, const ChannelProgram& program, const std::vector<NetworkEdge>& edges, std::int32_t from,
+               std::int32_t to) {
+    auto [it, fresh] = wires_.try_emplace(WireKey{channel, from, to});
+    if (!fresh) return;
+    Wire& wire = it->second;
+    std::vector<std::size_t> way;
+    const std::uint32_t a = program.rank_of(from).value, b = program.rank_of(to).value,
+                        g = static_cast<std::uint32_t>(comm_.gpus());
+    const int gpu_a = static_cast<int>(a % g), gpu_b = static_cast<int>(b % g);
+    if (a / g == b / g) {
+      for (const std::uint16_t l : inside_path(comm_, {NodeTransfer::Kind::gpu_to_gpu, gpu_a, gpu_b}))
+        way.push_back(node_link(a / g, l, NodeTransfer::Kind::gpu_to_gpu));
+      wire.latency = costs_.hop_inside;
+    } else {
+      wire.network = true;
+      const auto edge = std::find_if(edges.begin(), edges.end(),
+                                     [&](const NetworkEdge& e) { return e.from == a / g && e.to == b / g; });
+      FABRICAST_CHECK(edge != edges.end(), "a network hop that is no edge of the schedule");
+      const std::uint32_t from_port = comm_.endpoint(edge->from, edge->from_nic, setup_.fabric->ports_per_node());
+      const std::uint32_t to_port = comm_.endpoint(edge->to, edge->to_nic, setup_.fabric->ports_per_node());
+      for (const std::uint16_t l : inside_path(comm_, {NodeTransfer::Kind::gpu_to_nic, gpu_a, edge->from_nic}))
+        way.push_back(node_link(a / g, l, NodeTransfer::Kind::gpu_to_nic));
+      Path path;
+      Flow flow{from_port, to_port};
+      flow.from_qp = queue_pair(channel, static_cast<std::size_t>(edge - edges.begin()), 0, 1),
+      flow.to_qp = flow.from_qp + 2;
+      FABRICAST_CHECK(router_->route(flow, path), "the flow engine would have refused a fabric that is cut");
+      for (const std::uint32_t r : path.resources) way.push_back(network_link(r));
+      for (const std::uint16_t l : inside_path(comm_, {NodeTransfer::Kind::nic_to_gpu, edge->to_nic, gpu_b}))
+        way.push_back(node_link(b / g, l, NodeTransfer::Kind::nic_to_gpu));
+      wire.latency = path.latency.value;
+      wire.proxy = a, wire.nic = from_port;
+      proxies_.try_emplace(wire.proxy, std::make_unique<Server>());
+      nics_.try_emplace(wire.nic, std::make_unique<Server>());
+    }
+    if (!way.empty()) wire.from = platform_.add_route(way);
+    for (int s = 0; s < plan_.slots; ++s) wire.credit.send(0), wire.remote.send(0);
+  }
+
+  /// Holds a connection's messages back until the receiver has a slot for them.
+  void start_poster(Wire& wire) {
+    sg::Actor::create("poster", platform_.host(), [this, &wire] {
+      while (true) {
+        wire.post->acquire();
+        wire.remote.take();
+        proxies_[wire.proxy]->push({wire.posted.front(), &wire});
+        wire.posted.pop_front();
+      }
+    })->daemonize();
+  }
+
+  /// Proxy threads and NICs serve for ever; they do not keep the simulation going.
+  void start_proxy(Server& server) {
+    sg::Actor::create("proxy", platform_.host(), [this, &server] {
+      while (true) {
+        Server::Message m = server.pop();
+        sg::this_actor::sleep_for(costs_.proxy(m.bytes));
+        nics_[m.wire->nic]->push(std::move(m));
+      }
+    })->daemonize();
+  }
+  void start_nic(Server& server) {
+    sg::Actor::create("nic", platform_.host(), [this, &server] {
+      while (true) {
+        Server::Message m = server.pop();
+        if (m.bytes > 0) platform_.start(m.bytes * costs_.wire, m.wire->from, 0)->wait();
+        m.wire->credit.send(sg::Engine::get_clock());
+        m.wire->last.send(sg::Engine::get_clock() + costs_.network_latency(m.bytes) + m.wire->latency);
+      }
+    })->daemonize();
+  }
+
+  void work(std::size_t c, std::int32_t w) {
+    const ChannelProgram& program = *programs_[c];
+    const int channel = static_cast<int>(c);
+    for (std::int64_t i = 0; i < program.steps(w); ++i) {
+      const Step step = program.step(w, i);
+      const double bytes = static_cast<double>(std::max<std::int64_t>(0, step.range.size));
+      std::vector<Wire*> in, out;
+      for (const std::int32_t f : step.from)
+        if (f >= 0) in.push_back(&wires_.at({channel, f, w}));
+      for (const std::int32_t t : step.to)
+        if (t >= 0) out.push_back(&wires_.at({channel, w, t}));
+      // With cut-through a slice may be handed on while it is still coming in.
+      for (Wire* wire : in)
+        if (costs_.cut_through && !wire->network)
+          wire->first.take();
+        else
+          wire->last.take();
+      for (Wire* wire : out) wire->credit.take();
+      const double start = sg::Engine::get_clock();
+      const double overhead = costs_.gpu_overhead(bytes);
+      for (Wire* wire : out)
+        if (costs_.cut_through && !wire->network) wire->first.send(start + overhead + wire->latency);
+      sg::this_actor::sleep_for(overhead);
+      std::vector<sg::CommPtr> copies;
+      for (Wire* wire : out)
+        if (!wire->network && bytes > 0 && wire->from)
+          copies.push_back(platform_.start(bytes * costs_.wire, wire->from, costs_.copy_rate * costs_.wire));
+      const double copying = out.empty() ? costs_.last_receive * bytes / costs_.copy_rate : bytes / costs_.copy_rate;
+      for (const sg::CommPtr& copy : copies) copy->wait();
+      if (sg::Engine::get_clock() < start + overhead + copying) sg::this_actor::sleep_until(start + overhead + copying);
+      for (Wire* wire : in)
+        if (costs_.cut_through && !wire->network) wire->last.take();
+      const double end = sg::Engine::get_clock();
+      for (Wire* wire : in) {
+        if (wire->network)
+          wire->remote.send(end + costs_.network_latency(bytes) + wire->latency);
+        else
+          wire->credit.send(end + wire->latency);
+      }
+      for (Wire* wire : out) {
+        if (wire->network)
+          wire->posted.push_back(bytes), wire->post->release();
+        else
+          wire->last.send(end + wire->latency);
+      }
+    }
+    ends_[c] = std::max(ends_[c], sg::Engine::get_clock());
+  }
+
+  const Communicator& comm_;
+  const Plan& plan_;
+  const NetworkSetup& setup_;
+  const Router* router_;
+  ProtocolCosts costs_;
+  const CollectiveAlgorithm& algorithm_;
+  Platform platform_;
+  std::vector<std::unique_ptr<ChannelProgram>> programs_;
+  std::map<std::uint64_t, std::size_t> links_;
+  std::map<WireKey, Wire> wires_;
+  std::map<std::size_t, std::unique_ptr<Server>> proxies_, nics_;
+  std::vector<double> ends_;
+};
+
+class ChunkEngine final : public NetworkEngine {
+ public:
+  ChunkEngine(const NetworkSetup& setup, std::uint64_t seed) : setup_(setup) {
+    if (setup.segments.size() > 1)
+      throw UserError::at("network.engine", "the chunk engine takes no faults that begin or end on the way",
+                          "use engine: flow");
+    if (setup.comm->qps_per_connection > 1)
+      throw UserError::at("network.engine", "the chunk engine takes one queue pair per connection", "use engine: flow");
+    if (setup.comm->nodes() > 1)
+      router_ = setup.policy->make(*setup.policy_spec, *setup.fabric, setup.segments.front().links, seed);
+    if (const std::int64_t n = setup.comm->ranks(); n > 4096)
+      throw UserError::at("network.engine", fmt::format("{} ranks are too many for the chunk engine", n),
+                          "use engine: flow");
+  }
+
+  CollectiveResult run(const Plan& plan) override {
+    // Loads are counted for their checks only: a cut fabric is refused here, with a message.
+    if (router_) count_loads(*setup_.comm, plan, setup_.fabric, router_.get(), setup_.segments.front());
+    CollectiveResult result;
+    result.channel_ends = in_a_child([&] { return Simulation(setup_, plan, router_.get()).run(); });
+    result.launch = protocol_costs(*setup_.comm, plan).launch;
+    for (const double end : result.channel_ends) {
+      result.makespan = std::max(result.makespan, end);
+      result.fingerprint = fold(result.fingerprint, std::bit_cast<std::uint64_t>(end));
+    }
+    result.work = result.transfer = result.makespan;
+    result.bottleneck.name = "not told apart";
+    return result;
+  }
+
+ private:
+  /// SimGrid has one Engine per process and keeps its clock: every simulation gets a process of its own.
+  template <class F>
+  static std::vector<double> in_a_child(F simulate) {
+    int ends[2];
+    FABRICAST_CHECK(pipe(ends) == 0, "no pipe");
+    const pid_t child = fork();
+    FABRICAST_CHECK(child >= 0, "no process");
+    if (child == 0) {
+      std::signal(SIGINT, SIG_DFL);
+      close(ends[0]);
+      int code = 1;
+      try {
+        int argc = 1;
+        std::string name = "fabricast";
+        xbt_log_control_set("root.thresh:critical");
+        std::vector<char*> argv{name.data(), nullptr};
+        sg::Engine engine(&argc, argv.data());
+        engine.set_config("network/model:CM02");
+        engine.set_config("network/crosstraffic:0");
+        engine.set_config("network/TCP-gamma:0");
+        engine.set_config("surf/precision:1e-12");
+        engine.set_config("maxmin/precision:1e-9");
+        engine.set_config("contexts/stack-size:64");
+        const std::vector<double> values = simulate();
+        const auto size = static_cast<ssize_t>(values.size() * sizeof(double));
+        if (write(ends[1], values.data(), static_cast<std::size_t>(size)) == size) code = 0;
+      } catch (const std::exception& e) { fmt::print(stderr, "chunk engine: {}\n", e.what()); }
+      _exit(code);
+    }
+    close(ends[1]);
+    std::vector<double> values;
+    double value = 0;
+    while (read(ends[0], &value, sizeof value) == static_cast<ssize_t>(sizeof value)) values.push_back(value);
+    close(ends[0]);
+    int status = 0;
+    waitpid(child, &status, 0);
+    stop_if_requested();
+    FABRICAST_CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0, "the chunk engine's process failed");
+    return values;
+  }
+
+  const NetworkSetup& setup_;
+  std::unique_ptr<Router> router_;
+};
+
+}  // namespace
+
+std::unique_ptr<NetworkEngine> make_chunk_engine(const NetworkSetup& setup, std::uint64_t seed) {
+  return std::make_unique<ChunkEngine>(setup, seed);
+}
+
+}  // namespace fabricast
