@@ -305,7 +305,6 @@ class Simulation {
       const double overhead = costs_.gpu_overhead(bytes);
       for (Wire* wire : out)
         if (costs_.cut_through && !wire->network) wire->first.send(start + overhead + wire->latency);
-      sg::this_actor::sleep_for(overhead);
       std::vector<sg::CommPtr> copies;
       for (Wire* wire : out)
         if (!wire->network && bytes > 0 && wire->from)

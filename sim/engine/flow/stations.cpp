@@ -25,11 +25,13 @@ class Services {
       } else if (g != no_group) {
         at_nic = std::max(at_nic, t);
         alone_at_nic_ = std::max(alone_at_nic_, v_.costs.wire / v_.loads.groups[g].capacity);
+        crowded_at_nic_ = std::max(crowded_at_nic_, t);
       }
     }
     worst_seconds_ = at_nic;
     for (std::size_t e = 0; e < edges_.group.size(); ++e) {
       mean_alone_ += alone(e), mean_latency_ += edges_.latency[e];
+      worst_latency_ = std::max(worst_latency_, edges_.latency[e]);
       worst_seconds_ = std::max(worst_seconds_, crowded(edges_.group[e]));
     }
     if (!edges_.group.empty()) {
@@ -42,7 +44,7 @@ class Services {
   /// Channels run in step, so a link inside the node is shared by all of them at once.
   double gpu(std::size_t hop, double bytes, double phase = 1) const {
     const double link = hop < hop_seconds_.size() ? hop_seconds_[hop] * phase : 0;
-    return v_.costs.gpu_overhead(bytes) + bytes * std::max(1 / v_.costs.copy_rate, link);
+    return std::max(v_.costs.gpu_overhead(bytes) + bytes / v_.costs.copy_rate, bytes * link);
   }
   double slowest_gpu(double bytes, double phase) const {
     double slowest = gpu(hop_seconds_.size(), bytes);
@@ -62,12 +64,12 @@ class Services {
   /// only messages of other NICs share the links beyond.
   double alone(std::size_t e) const {
     const LinkGroup& port = v_.loads.groups[edges_.port[e]];
-    const double here = std::max(v_.costs.wire / port.capacity, alone_at_nic_);
-    if (edges_.group[e] == edges_.port[e]) return here;
     double connections = 0;
     for (std::size_t c = 0; c < v_.open.size(); ++c)
       if (v_.open[c]) connections += port.connections[c];
-    return std::max(here, crowded(edges_.group[e]) / std::max(1.0, connections));
+    connections = std::max(1.0, connections);
+    const double here = std::max({v_.costs.wire / port.capacity, alone_at_nic_, crowded_at_nic_ / connections});
+    return edges_.group[e] == edges_.port[e] ? here : std::max(here, crowded(edges_.group[e]) / connections);
   }
   /// A message that meets no queue.
   double network(double bytes, double seconds) const { return v_.costs.proxy(bytes) + bytes * seconds; }
@@ -82,6 +84,7 @@ class Services {
     h.pass = network(bytes, mean_alone_);
     h.gap = network_gap(bytes);
     h.latency = v_.costs.network_latency(bytes) + mean_latency_;
+    h.credit = v_.costs.network_latency(bytes) + 2 * worst_latency_ - mean_latency_;
     return h;
   }
   const EdgeGroups& edges() const { return edges_; }
@@ -92,8 +95,8 @@ class Services {
   const ChannelView& v_;
   const EdgeGroups& edges_;
   std::vector<double> hop_seconds_;  ///< s/B by hop inside the node, in the algorithm's order
-  double alone_at_nic_ = 0;          ///< s/B between GPU and NIC
-  double mean_alone_ = 0, mean_latency_ = 0, worst_seconds_ = 0;
+  double alone_at_nic_ = 0, crowded_at_nic_ = 0;  ///< s/B between GPU and NIC
+  double mean_alone_ = 0, mean_latency_ = 0, worst_latency_ = 0, worst_seconds_ = 0;
 };
 
 double ring(const ChannelView& v, const Services& services, const Stream& stream, double scale) {

@@ -118,7 +118,7 @@ class RingRecurrence {
         if (!sends) continue;
         double& arrival = arriving_[next * slices + k];
         if (by_network) {
-          const double credit = consumed_[next * slots_ + slot] + loop.hop.latency;
+          const double credit = consumed_[next * slots_ + slot] + loop.hop.credit;
           const double leave = std::max({clock_[p] + loop.hop.pass, nic_free_ + loop.hop.gap, credit + loop.hop.pass});
           nic_free_ = left_[slot] = leave;
           arrival = leave + loop.hop.latency;

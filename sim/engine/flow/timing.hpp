@@ -28,7 +28,8 @@
 // of ranks or bytes.
 //
 // Where the network hops of a ring differ (ECMP, other distances), `pass` and `latency` are their means, as every datum
-// meets all hops in turn, and `gap` is the worst, as the whole ring moves at the pace of its slowest hop.
+// meets all hops in turn; `gap` is the worst, as the whole ring moves at the pace of its slowest hop, and so is the round
+// trip of a slot, latency + credit.
 #pragma once
 
 #include <cstdint>
@@ -38,6 +39,7 @@ namespace fabricast {
 
 struct NetworkHop {
   double pass = 0, gap = 0, latency = 0;
+  double credit = 0;  ///< of a slot on its way back
 };
 
 /// One kind of loop: slices of one size.
