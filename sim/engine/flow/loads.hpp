@@ -12,6 +12,7 @@
 
 #include "fabricast/collective/algorithm.hpp"
 #include "fabricast/engine/network.hpp"
+#include "fabricast/fluid/sharing.hpp"
 
 namespace fabricast {
 
@@ -41,7 +42,7 @@ struct InsideGroups {
   std::vector<std::uint32_t> group;  ///< no_group if it crosses no link
 };
 
-inline constexpr std::uint32_t no_group = 0xFFFFFFFF;
+inline constexpr std::uint32_t no_group = no_link;
 
 struct Loads {
   std::vector<LinkGroup> groups;

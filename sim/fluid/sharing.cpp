@@ -1,0 +1,140 @@
+#include "fabricast/fluid/sharing.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <queue>
+#include <utility>
+
+#include "fabricast/core/error.hpp"
+
+namespace fabricast {
+
+namespace {
+
+constexpr double unbounded = std::numeric_limits<double>::infinity();
+/// What is left of a sum after taking this much of it away has lost too many digits.
+constexpr double cancelled = 1e-3;
+
+class Filling {
+ public:
+  explicit Filling(const SharingProblem& problem)
+      : problem_(problem),
+        result_{std::vector<double>(problem.weight.size(), unbounded),
+                std::vector<std::uint32_t>(problem.weight.size(), no_link)},
+        frozen_(problem.weight.size()),
+        links_(problem.capacity.size()) {
+    list_items_by_link();
+    list_caps();
+  }
+
+  Sharing run() {
+    for (std::uint32_t l = 0; l < links_.size(); ++l)
+      if (links_[l].open > 0 && links_[l].residual < unbounded) heap_.emplace(share(l), l);
+    auto cap = caps_.begin();
+    while (!heap_.empty()) {
+      const auto [key, l] = heap_.top();
+      if (cap != caps_.end() && cap->first <= key) {
+        freeze((cap++)->second, no_link);
+        continue;
+      }
+      heap_.pop();
+      if (links_[l].open == 0) continue;
+      if (const double now = share(l); now > key)
+        heap_.emplace(now, l);
+      else
+        saturate(l);
+    }
+    for (; cap != caps_.end(); ++cap) freeze(cap->second, no_link);
+    return std::move(result_);
+  }
+
+ private:
+  struct Link {
+    double residual = 0;                ///< C less what frozen items take
+    double demand = 0;                  ///< sum of m w over the open items
+    std::uint32_t open = 0;             ///< entries of open items: decides, since `demand` is rounded
+    std::uint32_t first = 0, last = 0;  ///< of entries_
+  };
+  struct Entry {
+    std::uint32_t item;
+    double weight;
+  };
+
+  void list_items_by_link() {
+    const SharingProblem& p = problem_;
+    for (const std::uint32_t l : p.link) ++links_.at(l).last;
+    std::uint32_t sum = 0;
+    for (std::size_t l = 0; l < links_.size(); ++l) {
+      links_[l].residual = p.capacity[l];
+      links_[l].open = links_[l].last;
+      links_[l].first = sum;
+      sum += std::exchange(links_[l].last, sum);
+    }
+    entries_.resize(sum);
+    for (std::uint32_t i = 0; i < p.weight.size(); ++i)
+      for (std::uint32_t k = p.first[i]; k < p.first[i + 1]; ++k) {
+        Link& link = links_[p.link[k]];
+        const double weight = p.use[k] * p.weight[i];
+        entries_[link.last++] = {i, weight};
+        link.demand += weight;
+      }
+  }
+
+  void list_caps() {
+    for (std::uint32_t i = 0; i < problem_.weight.size(); ++i)
+      if (problem_.cap[i] < unbounded) caps_.emplace_back(problem_.cap[i] / problem_.weight[i], i);
+    std::sort(caps_.begin(), caps_.end());
+  }
+
+  /// The level at which link l is full. Rounding alone could take it below what is already frozen.
+  double share(std::uint32_t l) const { return std::max(level_, links_[l].residual / links_[l].demand); }
+
+  void saturate(std::uint32_t l) {
+    level_ = share(l);
+    for (std::uint32_t k = links_[l].first; k < links_[l].last; ++k) freeze(entries_[k].item, l);
+  }
+
+  void freeze(std::uint32_t i, std::uint32_t bottleneck) {
+    if (frozen_[i]) return;
+    frozen_[i] = true;
+    if (bottleneck == no_link) level_ = std::max(level_, problem_.cap[i] / problem_.weight[i]);
+    result_.level[i] = level_;
+    result_.bottleneck[i] = bottleneck;
+    for (std::uint32_t k = problem_.first[i]; k < problem_.first[i + 1]; ++k) {
+      Link& link = links_[problem_.link[k]];
+      const double weight = problem_.use[k] * problem_.weight[i];
+      link.residual -= weight * level_;
+      link.demand -= weight;
+      if (--link.open > 0 && link.demand < cancelled * weight) link.demand = open_demand(link);
+    }
+  }
+
+  double open_demand(const Link& link) const {
+    double demand = 0;
+    for (std::uint32_t k = link.first; k < link.last; ++k)
+      if (!frozen_[entries_[k].item]) demand += entries_[k].weight;
+    return demand;
+  }
+
+  const SharingProblem& problem_;
+  Sharing result_;
+  std::vector<bool> frozen_;
+  std::vector<Link> links_;
+  std::vector<Entry> entries_;                          ///< by link, then item
+  std::vector<std::pair<double, std::uint32_t>> caps_;  ///< by level, then id
+  std::priority_queue<std::pair<double, std::uint32_t>, std::vector<std::pair<double, std::uint32_t>>, std::greater<>>
+      heap_;
+  double level_ = 0;  ///< of the filling; never falls
+};
+
+}  // namespace
+
+Sharing fill(const SharingProblem& problem) {
+  const std::size_t items = problem.weight.size();
+  FABRICAST_CHECK(problem.cap.size() == items && problem.first.size() == items + 1, "one weight, cap, path per item");
+  FABRICAST_CHECK(problem.use.size() == problem.link.size() && problem.first.back() == problem.link.size(),
+                  "paths end where the list of links does");
+  return Filling(problem).run();
+}
+
+}  // namespace fabricast
