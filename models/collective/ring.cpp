@@ -19,12 +19,27 @@ bool is_chain(CollectiveOp op) { return op == CollectiveOp::broadcast || op == C
 /// Chunks that one loop of a channel moves, counted in what `shares` counts.
 std::int64_t parts_per_loop(CollectiveOp op, std::int64_t ranks) { return op == CollectiveOp::all_reduce ? ranks : 1; }
 
+/// Connects odd nodes as the search left them: with crossNic 2 the two rings of a pair swap at every second node, so
+/// that a connection joins equal NICs [NCCL-search].
+const ChannelShape& shape_at(const Communicator& comm, int channel, std::int64_t node) {
+  if (comm.cross_nic == 2 && node % 2 == 1 && comm.rings.size() % 2 == 0) channel ^= 1;
+  return comm.ring_shape(channel);
+}
+
+/// Position of the first rank of a chain: a broadcast starts at the root, rank 0; a reduce starts after it and ends there.
+int chain_start(const Communicator& comm, CollectiveOp op, int channel) {
+  const std::vector<int>& gpus = shape_at(comm, channel, 0).gpus;
+  const auto root = static_cast<int>(std::find(gpus.begin(), gpus.end(), 0) - gpus.begin());
+  return op == CollectiveOp::broadcast ? root : (root + 1) % comm.gpus();
+}
+
 Stream stream(const Communicator& comm, const Plan& plan, int channel) {
   const std::int64_t n = comm.ranks();
   Stream s;
   s.pattern = is_chain(plan.op) ? StreamPattern::chain : StreamPattern::ring;
   s.sends = is_chain(plan.op) ? 1 : plan.op == CollectiveOp::all_reduce ? 2 * (n - 1) : n - 1;
   s.last_receive = !is_chain(plan.op);
+  if (is_chain(plan.op)) s.start = chain_start(comm, plan.op, channel);
   s.slots = plan.slots;
   const Loops loops = cut_loops(plan, plan.shares[static_cast<std::size_t>(channel)], parts_per_loop(plan.op, n));
   const SliceSize whole = slice_chunk(plan, plan.chunk);
@@ -36,19 +51,16 @@ Stream stream(const Communicator& comm, const Plan& plan, int channel) {
   return s;
 }
 
-/// Connects odd nodes as the search left them: with crossNic 2 the two rings of a pair swap at every second node, so
-/// that a connection joins equal NICs [NCCL-search].
-const ChannelShape& shape_at(const Communicator& comm, int channel, std::int64_t node) {
-  if (comm.cross_nic == 2 && node % 2 == 1 && comm.rings.size() % 2 == 0) channel ^= 1;
-  return comm.ring_shape(channel);
-}
-
-void network_edges(const Communicator& comm, const Plan&, int channel, std::vector<NetworkEdge>& edges) {
+void network_edges(const Communicator& comm, const Plan& plan, int channel, std::vector<NetworkEdge>& edges) {
   edges.clear();
   const auto nodes = static_cast<std::uint32_t>(comm.nodes());
   if (nodes < 2) return;
   edges.reserve(nodes);
+  // A chain that starts with its node does not come back to it.
+  const bool open = is_chain(plan.op) && chain_start(comm, plan.op, channel) == 0;
+  const std::uint32_t left_out = !open ? nodes : plan.op == CollectiveOp::broadcast ? nodes - 1 : 0;
   for (std::uint32_t i = 0; i < nodes; ++i) {
+    if (i == left_out) continue;
     const std::uint32_t next = i + 1 == nodes ? 0 : i + 1;
     edges.push_back({i, next, static_cast<std::uint16_t>(shape_at(comm, channel, i).nic_out),
                      static_cast<std::uint16_t>(shape_at(comm, channel, next).nic_in)});

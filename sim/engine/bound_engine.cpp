@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "fabricast/engine/engine.hpp"
-#include "flow/stations.hpp"
+#include "flow/channel_time.hpp"
 
 namespace fabricast {
 

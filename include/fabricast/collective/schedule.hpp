@@ -66,12 +66,14 @@ struct Stream {
   int tail_slices = 0;        ///< of the last, shorter loop; 0: there is none
   std::int64_t tail_slice = 0;
   int slots = 8;
+  int start = 0;  ///< of a chain: position in its node of the first rank
 };
 
 /// A connection over the network, by NCCL node of the job and NIC.
 struct NetworkEdge {
   std::uint32_t from = 0, to = 0;  ///< nodes of the job
   std::uint16_t from_nic = 0, to_nic = 0;
+  bool operator==(const NetworkEdge&) const = default;
 };
 
 /// Transfers inside one node on one channel; all nodes of a role are alike. `-1` for a GPU or NIC: not involved.

@@ -112,6 +112,14 @@ class Signals {
   sg::SemaphorePtr ready_ = sg::Semaphore::create(0);
 };
 
+/// Where a NIC's messages queue: channels in step with each other send one after the other from port to port; others
+/// share the NIC with them.
+struct SenderKey {
+  std::size_t pattern = 0;  ///< of the channel
+  std::uint32_t from = 0, to = 0;
+  auto operator<=>(const SenderKey&) const = default;
+};
+
 /// A connection between two workers of a channel.
 struct Wire {
   Signals first, last;        ///< first and last byte of a slice arrive
@@ -122,7 +130,8 @@ struct Wire {
   bool network = false;
   sg::Host* from = nullptr;        ///< whose route it takes; null: no link at all
   double latency = 0;              ///< s
-  std::size_t proxy = 0, nic = 0;  ///< servers, over the network
+  std::size_t proxy = 0;           ///< which proxy thread
+  SenderKey nic;
 };
 
 /// Takes messages one by one.
@@ -211,6 +220,13 @@ class Simulation {
     }
   }
 
+  /// Channels with the same connections run in step.
+  std::size_t in_step_with(const std::vector<NetworkEdge>& edges) {
+    const auto it = std::find(patterns_.begin(), patterns_.end(), edges);
+    if (it == patterns_.end()) patterns_.push_back(edges);
+    return static_cast<std::size_t>(std::find(patterns_.begin(), patterns_.end(), edges) - patterns_.begin());
+  }
+
   void connect(int channel, const ChannelProgram& program, const std::vector<NetworkEdge>& edges, std::int32_t from,
                std::int32_t to) {
     auto [it, fresh] = wires_.try_emplace(WireKey{channel, from, to});
@@ -242,7 +258,7 @@ class Simulation {
       for (const std::uint16_t l : inside_path(comm_, {NodeTransfer::Kind::nic_to_gpu, edge->to_nic, gpu_b}))
         way.push_back(node_link(b / g, l, NodeTransfer::Kind::nic_to_gpu));
       wire.latency = path.latency.value;
-      wire.proxy = a, wire.nic = from_port;
+      wire.proxy = a, wire.nic = {in_step_with(edges), from_port, to_port};
       proxies_.try_emplace(wire.proxy, std::make_unique<Server>());
       nics_.try_emplace(wire.nic, std::make_unique<Server>());
     }
@@ -341,7 +357,9 @@ class Simulation {
   std::vector<std::unique_ptr<ChannelProgram>> programs_;
   std::map<std::uint64_t, std::size_t> links_;
   std::map<WireKey, Wire> wires_;
-  std::map<std::size_t, std::unique_ptr<Server>> proxies_, nics_;
+  std::map<std::uint64_t, std::unique_ptr<Server>> proxies_;
+  std::map<SenderKey, std::unique_ptr<Server>> nics_;
+  std::vector<std::vector<NetworkEdge>> patterns_;  ///< of channels
   std::vector<double> ends_;
 };
 

@@ -22,7 +22,7 @@
 
 #include "fabricast/core/error.hpp"
 #include "fabricast/engine/engine.hpp"
-#include "stations.hpp"
+#include "channel_time.hpp"
 
 namespace fabricast {
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <map>
+#include <set>
 #include <unordered_map>
 
 #include "fabricast/core/error.hpp"
@@ -237,7 +238,7 @@ void count_inside(const Communicator& comm, const Plan& plan, const NetworkSegme
   for (std::size_t k = 0; k < classes.size(); ++k) {
     const NodeClass& c = classes[k];
     std::vector<std::uint32_t> group_of(graph.links.size(), no_group);
-    const std::size_t first = loads.groups.size();
+    std::set<std::pair<std::uint16_t, int>> nics;  // by link
     for (std::size_t ch = 0; ch < channels; ++ch) {
       algorithm.node_transfers(comm, plan, static_cast<int>(ch), c.node, transfers);
       for (const NodeTransfer& t : transfers)
@@ -252,7 +253,11 @@ void count_inside(const Communicator& comm, const Plan& plan, const NetworkSegme
             g.members = c.count;
             loads.groups.push_back(std::move(g));
           }
-          loads.groups[group_of[l]].connections[ch] += 1;
+          LinkGroup& g = loads.groups[group_of[l]];
+          g.connections[ch] += 1;
+          if (t.kind == NodeTransfer::Kind::gpu_to_gpu) continue;
+          const int nic = t.kind == NodeTransfer::Kind::gpu_to_nic ? t.to : t.from;
+          if (nics.insert({l, nic}).second) ++g.nics;
         }
     }
     // The most crowded link of every transfer; nodes of other roles may be worse.
@@ -277,7 +282,6 @@ void count_inside(const Communicator& comm, const Plan& plan, const NetworkSegme
         }
       }
     }
-    (void)first;
   }
 }
 

@@ -1,4 +1,4 @@
-#include "timing.hpp"
+#include "ring_recurrence.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -141,13 +141,6 @@ class RingRecurrence {
 };
 
 }  // namespace
-
-double pipeline_makespan(const Pipeline& p) {
-  const auto whole = p.slices - 1;
-  const double unhindered = static_cast<double>(whole) * p.gap;
-  const double by_slots = static_cast<double>(whole / p.slots) * p.trip + static_cast<double>(whole % p.slots) * p.gap;
-  return p.fill + std::max(unhindered, by_slots) + p.tail_gap;
-}
 
 double ring_makespan(const Ring& ring) { return RingRecurrence(ring).run(); }
 

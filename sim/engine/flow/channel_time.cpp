@@ -1,0 +1,109 @@
+#include "channel_time.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "fabricast/collective/algorithm.hpp"
+#include "paths.hpp"
+
+namespace fabricast {
+
+namespace {
+
+/// Nodes of a chain that are timed one by one; the others repeat the last of them.
+constexpr std::int64_t chain_nodes = 4;
+
+/// Slices of a share of their true size (scale 1) or empty (scale 0).
+SliceBytes slice_bytes(const Stream& stream, double scale) {
+  const double tail = static_cast<double>(stream.tail_slice) * scale;
+  return {stream.loops > 0 ? static_cast<double>(stream.slice) * scale : tail, tail};
+}
+
+double makespan_of(Pipeline path, const Stream& stream) {
+  path.slots = stream.slots;
+  path.slices = stream.loops * stream.slices;
+  path.tails = stream.tail_slices;
+  return pipeline_makespan(path);
+}
+
+double ring(const Services& services, const Stream& stream, double scale) {
+  const ChannelView& v = services.view();
+  Ring r;
+  r.sends = stream.sends, r.last_receive = stream.last_receive;
+  r.hop_inside = v.costs.hop_inside, r.network = v.comm.nodes() > 1, r.slots = stream.slots, r.loops = stream.loops;
+  double queue = 0;
+  const auto loop = [&](int slices, std::int64_t slice) {
+    RingLoop l;
+    l.slices = slices;
+    const double bytes = static_cast<double>(slice) * scale;
+    for (int p = 0; p < v.comm.gpus(); ++p) l.op.push_back(services.gpu(static_cast<std::size_t>(p), bytes));
+    l.receive = services.receive(bytes);
+    if (r.network) {
+      l.hop = services.ring_hop(bytes);
+      // The last channel of a NIC waits for the others once; then they stay apart.
+      queue = std::max(queue, l.hop.gap - l.hop.pass);
+    }
+    return l;
+  };
+  if (stream.loops > 0) r.loop = loop(stream.slices, stream.slice);
+  r.tail.slices = 0;
+  if (stream.tail_slices > 0) r.tail = loop(stream.tail_slices, stream.tail_slice);
+  return ring_makespan(r) + queue;
+}
+
+double tree(const Services& services, const Stream& stream, double scale) {
+  return makespan_of(tree_path(services, slice_bytes(stream, scale)), stream);
+}
+
+double chain(const Services& services, const Stream& stream, double scale) {
+  const SliceBytes bytes = slice_bytes(stream, scale);
+  const auto over = [&](std::int64_t nodes) { return chain_path(services, bytes, stream.start, nodes); };
+  const std::int64_t nodes = services.view().comm.nodes(), shown = std::min(nodes, chain_nodes);
+  const double makespan = makespan_of(over(shown), stream);
+  if (nodes == shown) return makespan;
+  const auto first_slice = [&](std::int64_t n) {
+    Pipeline path = over(n);
+    path.slices = 1;
+    return pipeline_makespan(path);
+  };
+  return makespan + static_cast<double>(nodes - shown) * (first_slice(shown) - first_slice(shown - 1));
+}
+
+double makespan(const Services& services, const Stream& stream, double scale) {
+  switch (stream.pattern) {
+    case StreamPattern::ring: return ring(services, stream, scale);
+    case StreamPattern::chain: return chain(services, stream, scale);
+    case StreamPattern::tree: return tree(services, stream, scale);
+  }
+  return 0;
+}
+
+}  // namespace
+
+ChannelTime time_channel(const ChannelView& v) {
+  const Stream stream = find_by_algorithm(v.plan.algorithm)->stream(v.comm, v.plan, v.channel);
+  const Services services(v);
+  ChannelTime t;
+  if (v.rate <= 0) {
+    t.makespan = std::numeric_limits<double>::infinity();
+    return t;
+  }
+  t.makespan = makespan(services, stream, 1);
+  t.latency = std::min(t.makespan, makespan(services, stream, 0));
+  const double per_loop = static_cast<double>(stream.sends);
+  const auto busy = [&](int slices, std::int64_t slice) {
+    const double bytes = static_cast<double>(slice);
+    const double gpu = services.slowest_gpu(bytes);
+    const double network = v.comm.nodes() > 1 ? services.network_gap(bytes) : 0;
+    t.by_proxy |= v.comm.nodes() > 1 && network > gpu && v.costs.proxy_round(bytes) >= network;
+    return per_loop * slices * std::max(gpu, network);
+  };
+  if (stream.loops > 0) t.work += static_cast<double>(stream.loops) * busy(stream.slices, stream.slice);
+  if (stream.tail_slices > 0) t.work += busy(stream.tail_slices, stream.tail_slice);
+  const double payload =
+      static_cast<double>(stream.loops * stream.slices * stream.slice + stream.tail_slices * stream.tail_slice);
+  t.transfer = std::max(0.0, std::min(t.makespan - t.latency, per_loop * payload / v.rate));
+  return t;
+}
+
+}  // namespace fabricast

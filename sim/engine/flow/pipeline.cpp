@@ -1,0 +1,164 @@
+#include "pipeline.hpp"
+
+#include <algorithm>
+
+#include "fabricast/core/error.hpp"
+
+namespace fabricast {
+
+namespace {
+
+/// Iterations over the times when stations are busy.
+constexpr int passes = 4;
+
+/// The first and the last of the channels that run in step.
+struct Moments {
+  double first = 0, last = 0;
+};
+Moments max(Moments a, Moments b) { return {std::max(a.first, b.first), std::max(a.last, b.last)}; }
+Moments operator+(Moments a, double seconds) { return {a.first + seconds, a.last + seconds}; }
+
+/// When the first slice comes to each station, and the last one has left it.
+struct Busy {
+  std::vector<double> from, until;
+};
+
+/// Sum (2) of one place: a step function of time.
+class Activity {
+ public:
+  Activity(const Place& place, const Busy& busy) {
+    for (const Place::User& user : place.users) {
+      steps_.push_back({busy.from[user.station], user.part});
+      steps_.push_back({busy.until[user.station], -user.part});
+    }
+    std::sort(steps_.begin(), steps_.end(), [](const Step& a, const Step& b) { return a.time < b.time; });
+    double sum = 0;
+    for (Step& step : steps_) step.level = sum += step.level;
+  }
+  double at(double now) const {
+    const auto next = std::upper_bound(steps_.begin(), steps_.end(), now,
+                                       [](double t, const Step& step) { return t < step.time; });
+    return next == steps_.begin() ? 0 : (next - 1)->level;
+  }
+
+ private:
+  struct Step {
+    double time, level;
+  };
+  std::vector<Step> steps_;
+};
+
+/// Recurrence (1) for a given number of slices.
+class Run {
+ public:
+  /// \param expected  when stations are busy; null: all the time
+  Run(const Pipeline& p, std::int64_t whole, const Busy* expected)
+      : p_(p),
+        whole_(whole),
+        total_(whole + p.tails),
+        busy_{std::vector<double>(p.stations.size()), std::vector<double>(p.stations.size())},
+        slot_(static_cast<std::size_t>(p.slots)) {
+    done_.assign(p.stations.size() * slot_, Moments{});
+    consumer_.resize(p.stations.size());
+    sender_.resize(p.stations.size());
+    for (std::size_t i = p.stations.size(), worker = 0; i-- > 0;) {
+      consumer_[i] = worker;
+      if (!p.stations[i].server) worker = i;
+    }
+    for (std::size_t i = p.stations.size(), last = 0; i-- > 0;) {
+      if (p.stations[i].server && !p.stations[i + 1].server) last = i;
+      sender_[i] = last;
+    }
+    if (expected)
+      for (const Place& place : p.places) activities_.emplace_back(place, *expected);
+  }
+
+  double operator()() {
+    Moments end;
+    for (std::int64_t k = 0; k < total_; ++k) end = slice(k);
+    return end.last;
+  }
+
+  Busy& busy() { return busy_; }
+
+ private:
+  Moments slice(std::int64_t k) {
+    const bool tail = k >= whole_;
+    Moments arrival{0, 0}, whole_arrival{0, 0};
+    for (std::size_t i = 0; i < p_.stations.size(); ++i) {
+      const Station& s = p_.stations[i];
+      const Service& service = tail ? s.tail : s.whole;
+      const Moments before = done(i, k - 1);
+      if (k == 0) busy_.from[i] = arrival.first;
+      Moments end;
+      if (s.server) {
+        if (!p_.stations[i - 1].server && k >= p_.slots)
+          arrival = max(arrival, done(consumer_[i], k - p_.slots) + p_.stations[sender_[i]].credit);
+        end = arrival + service.pass;
+        end.last = std::max(end.last, arrival.first + service.step);
+        if (k > 0) end = max(end, before + std::max(service.step, round(s, service, arrival.last)));
+        arrival = whole_arrival = end + s.latency;
+      } else {
+        Moments start = k > 0 ? max(arrival, before) : arrival;
+        if (k >= p_.slots && i + 1 < p_.stations.size()) start = max(start, freed(i, k - p_.slots));
+        end = max(start + std::max(service.pass, round(s, service, start.last)), whole_arrival);
+        if (k > 0 && !tail) end = max(end, before + s.gap);
+        whole_arrival = end + s.latency;
+        arrival = s.hand_on >= 0 ? start + (s.hand_on + s.latency) : whole_arrival;
+      }
+      done(i, k) = end;
+      busy_.until[i] = end.last;
+    }
+    return done(p_.stations.size() - 1, k);
+  }
+
+  /// (2)
+  double round(const Station& s, const Service& service, double now) const {
+    if (s.place < 0 || activities_.empty()) return service.round;
+    return service.round * activities_[static_cast<std::size_t>(s.place)].at(now);
+  }
+
+  Moments& done(std::size_t i, std::int64_t k) {
+    return done_[i * slot_ + static_cast<std::size_t>((k + p_.slots) % p_.slots)];
+  }
+  /// When worker i may use the slot of slice k again.
+  Moments freed(std::size_t i, std::int64_t k) {
+    if (p_.stations[i + 1].server) return done(sender_[i + 1], k);
+    return done(i + 1, k) + p_.stations[i].latency;
+  }
+
+  const Pipeline& p_;
+  std::int64_t whole_, total_;
+  Busy busy_;
+  std::vector<Activity> activities_;
+  std::size_t slot_;
+  std::vector<Moments> done_;          ///< by station and slice modulo slots
+  std::vector<std::size_t> consumer_;  ///< the next worker
+  std::vector<std::size_t> sender_;    ///< of a server: the last one before the next worker
+};
+
+double run(const Pipeline& p, std::int64_t slices) {
+  Busy busy;
+  double makespan = 0;
+  for (int pass = 0; pass < passes; ++pass) {
+    Run run(p, slices, pass == 0 ? nullptr : &busy);
+    makespan = run();
+    if (p.places.empty()) break;
+    busy = std::move(run.busy());
+  }
+  return makespan;
+}
+
+}  // namespace
+
+double pipeline_makespan(const Pipeline& p) {
+  FABRICAST_CHECK(!p.stations.empty() && !p.stations.back().server && p.slices + p.tails > 0, "an empty pipeline");
+  const auto stations = static_cast<std::int64_t>(p.stations.size());
+  const std::int64_t period = 2 * p.slots, filled = 6 * p.slots + stations;
+  if (p.slices <= filled + 2 * period) return run(p, p.slices);
+  const std::int64_t a = filled + (p.slices - filled) % period, b = a + period;
+  const double at_a = run(p, a), at_b = run(p, b);
+  return at_b + (at_b - at_a) * static_cast<double>((p.slices - b) / period);
+}
+
+}  // namespace fabricast

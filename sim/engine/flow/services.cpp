@@ -1,0 +1,103 @@
+#include "services.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace fabricast {
+
+Services::Services(const ChannelView& view)
+    : v_(view), edges_(view.loads.edges[static_cast<std::size_t>(view.channel)]) {
+  const InsideGroups& inside = v_.loads.inside[static_cast<std::size_t>(v_.channel)];
+  for (std::size_t i = 0; i < inside.transfers.size(); ++i) {
+    const std::uint32_t g = inside.group[i];
+    const double t = g == no_group ? 0 : crowded(g);
+    if (inside.transfers[i].kind == NodeTransfer::Kind::gpu_to_gpu) {
+      hop_seconds_.push_back(t);
+    } else if (g != no_group) {
+      crowded_at_nic_ = std::max(crowded_at_nic_, t);
+      // The NICs of a GPU run in step.
+      const LinkGroup& link = v_.loads.groups[g];
+      alone_at_nic_ = std::max(alone_at_nic_, v_.costs.wire * link.nics / link.capacity);
+    }
+  }
+  worst_seconds_ = crowded_at_nic_;
+  for (std::size_t e = 0; e < edges_.group.size(); ++e) {
+    mean_alone_ += alone(e), mean_latency_ += edges_.latency[e];
+    worst_latency_ = std::max(worst_latency_, edges_.latency[e]);
+    worst_seconds_ = std::max(worst_seconds_, crowded(edges_.group[e]));
+  }
+  if (!edges_.group.empty()) {
+    mean_alone_ /= static_cast<double>(edges_.group.size());
+    mean_latency_ /= static_cast<double>(edges_.group.size());
+  }
+}
+
+double Services::threads(double bytes) const { return v_.costs.gpu_overhead(bytes) + bytes / v_.costs.copy_rate; }
+
+double Services::link(std::size_t hop, double bytes) const {
+  return hop < hop_seconds_.size() ? hop_seconds_[hop] * bytes : 0;
+}
+
+double Services::slowest_gpu(double bytes) const {
+  double slowest = threads(bytes);
+  for (std::size_t h = 0; h < hop_seconds_.size(); ++h) slowest = std::max(slowest, link(h, bytes));
+  return slowest;
+}
+
+double Services::receive(double bytes) const {
+  return v_.costs.gpu_overhead(bytes) + v_.costs.last_receive * bytes / v_.costs.copy_rate;
+}
+
+double Services::connections(std::size_t e) const {
+  const LinkGroup& port = v_.loads.groups[edges_.port[e]];
+  double connections = 0;
+  for (std::size_t c = 0; c < v_.open.size(); ++c)
+    if (v_.open[c]) connections += port.connections[c];
+  return std::max(1.0, connections);
+}
+
+double Services::here(std::size_t e) const {
+  return std::max(v_.costs.wire / v_.loads.groups[edges_.port[e]].capacity, alone_at_nic_);
+}
+
+double Services::alone(std::size_t e) const {
+  return edges_.group[e] == edges_.port[e] ? here(e) : std::max(here(e), crowded(edges_.group[e]) / connections(e));
+}
+
+Service Services::nic(std::size_t e, Messages messages, int siblings, bool up, double bytes) const {
+  // Siblings on their way up come from other nodes and meet at the parent; on their way down they leave by one NIC.
+  const double own = here(e) * siblings, beyond = alone(e);
+  const double crowd = std::max(crowded(edges_.group[e]), crowded_at_nic_);
+  Service s;
+  s.pass = bytes * std::max(own, beyond);
+  s.step = bytes * messages.step * (up ? own : here(e));
+  s.round = bytes * std::max(messages.all * here(e), crowd);
+  return s;
+}
+
+Service Services::mean_nic(double messages, double bytes) const {
+  const double one = bytes * mean_alone_;
+  return {one, messages * one, messages * one};
+}
+
+Service Services::proxy(Messages messages, double bytes) const {
+  const double one = v_.costs.proxy(bytes);
+  return {one, messages.step * one, messages.all * one};
+}
+
+double Services::network_gap(double bytes) const {
+  const double share = v_.rate > 0 ? 1 / v_.rate : std::numeric_limits<double>::infinity();
+  const double seconds = v_.by_network ? std::min(worst_seconds_, share) : worst_seconds_;
+  return std::max(bytes * seconds, v_.costs.proxy_round(bytes));
+}
+
+NetworkHop Services::ring_hop(double bytes) const {
+  NetworkHop h;
+  h.pass = v_.costs.proxy(bytes) + bytes * mean_alone_;
+  h.gap = network_gap(bytes);
+  h.latency = v_.costs.network_latency(bytes) + mean_latency_;
+  h.credit = v_.costs.network_latency(bytes) + 2 * worst_latency_ - mean_latency_;
+  return h;
+}
+
+}  // namespace fabricast

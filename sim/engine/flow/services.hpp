@@ -1,0 +1,73 @@
+// Services of one channel's stations: from shares of links to seconds per slice.
+#pragma once
+
+#include <algorithm>
+
+#include "fabricast/protocol/costs.hpp"
+#include "loads.hpp"
+#include "pipeline.hpp"
+#include "ring_recurrence.hpp"
+#include "sharing.hpp"
+
+namespace fabricast {
+
+/// What the stations of one channel need to know of the network.
+struct ChannelView {
+  const Communicator& comm;
+  const Plan& plan;
+  const ProtocolCosts& costs;
+  const Loads& loads;
+  const std::vector<bool>& open;
+  int channel = 0;
+  double rate = 0;          ///< its share, B/s of payload
+  bool by_network = false;  ///< a link binds it, not its own threads
+};
+
+/// Messages of one slice of every open channel: those that run in step with this one, and all.
+struct Messages {
+  double step = 0, all = 0;
+};
+
+/// All seconds are for a slice of `bytes` of payload.
+class Services {
+ public:
+  explicit Services(const ChannelView& view);
+
+  /// A GPU that sends over the i-th hop inside the node; i out of range: to the NIC's buffer. Its threads and the links
+  /// work at once, so the slower of them counts. Channels run in step, so a link inside the node is shared by all.
+  double gpu(std::size_t hop, double bytes) const { return std::max(threads(bytes), link(hop, bytes)); }
+  double threads(double bytes) const;
+  double link(std::size_t hop, double bytes) const;
+  double slowest_gpu(double bytes) const;
+  /// A step that only receives: no link, only a copy.
+  double receive(double bytes) const;
+
+  /// s per byte of a message on edge e that its NIC sends by itself. A NIC sends one message after the other, so only
+  /// messages of other NICs share the links beyond.
+  double alone(std::size_t e) const;
+  /// A NIC that sends on edge e. \param siblings  messages of this channel that go with it
+  Service nic(std::size_t e, Messages messages, int siblings, bool up, double bytes) const;
+  /// A NIC of a chain that sends `messages`: the mean over the edges.
+  Service mean_nic(double messages, double bytes) const;
+  Service proxy(Messages messages, double bytes) const;
+  /// Least time between two slices, by the slowest hop of the channel.
+  double network_gap(double bytes) const;
+  /// The hops of a ring.
+  NetworkHop ring_hop(double bytes) const;
+
+  const EdgeGroups& edges() const { return edges_; }
+  const ChannelView& view() const { return v_; }
+
+ private:
+  double crowded(std::uint32_t group) const { return crowded_seconds(v_.loads.groups[group], v_.open, v_.costs.wire); }
+  double here(std::size_t e) const;
+  double connections(std::size_t e) const;
+
+  const ChannelView& v_;
+  const EdgeGroups& edges_;
+  std::vector<double> hop_seconds_;                ///< s/B by hop inside the node, in the algorithm's order
+  double alone_at_nic_ = 0, crowded_at_nic_ = 0;   ///< s/B between GPU and NIC
+  double mean_alone_ = 0, mean_latency_ = 0, worst_latency_ = 0, worst_seconds_ = 0;
+};
+
+}  // namespace fabricast

@@ -1,0 +1,275 @@
+#include <algorithm>
+#include <cstdlib>
+#include <limits>
+
+#include "fabricast/collective/algorithm.hpp"
+#include "fabricast/collective/double_tree.hpp"
+#include "paths.hpp"
+
+namespace fabricast {
+
+namespace {
+
+/// One network edge of the tree, seen from the child.
+struct TreeEdge {
+  std::int64_t child = 0, parent = 0;
+  int type = 0;      ///< of the child
+  int siblings = 1;  ///< children of the parent
+};
+
+class TreePath {
+ public:
+  TreePath(const Services& services, SliceBytes bytes)
+      : s_(services),
+        v_(services.view()),
+        bytes_(bytes),
+        gpus_(v_.comm.gpus()),
+        index_(v_.comm.tree_index(v_.channel)),
+        shape_(v_.comm.tree_shape(v_.channel)) {
+    if (v_.comm.nodes() > 1) find_longest();
+  }
+
+  Pipeline operator()() {
+    climb();
+    add_root();
+    descend();
+    share_places();
+    keep_pace();
+    return std::move(path_);
+  }
+
+ private:
+  // ---- which way ----
+
+  TreePlace place(std::int64_t node) const { return double_tree(v_.comm.nodes(), node, index_); }
+  TreeEdge edge_above(std::int64_t node) const {
+    const TreePlace here = place(node), parent = place(here.parent);
+    return {node, here.parent, here.child_type, (parent.children[0] >= 0) + (parent.children[1] >= 0)};
+  }
+  /// Edges are numbered by child node, the root left out, upward ones first.
+  std::size_t up_edge(std::int64_t child) const { return static_cast<std::size_t>(child - (child > root_ ? 1 : 0)); }
+  std::size_t down_edge(std::int64_t child) const { return s_.edges().group.size() / 2 + up_edge(child); }
+  /// Position in the node's chain where a child attaches.
+  int position(int type) const {
+    if (gpus_ == 1) return 0;
+    switch (v_.comm.tree_pattern) {
+      case TreePattern::balanced: return type == 0 ? 1 : 0;
+      case TreePattern::split: return 1;
+      case TreePattern::tree: return 0;
+    }
+    return 0;
+  }
+
+  void find_longest() {
+    while (place(root_).parent >= 0) root_ = place(root_).parent;
+    const auto nodes = static_cast<std::size_t>(v_.comm.nodes());
+    std::vector<double> above(nodes, -1), below(nodes, -1);
+    above[static_cast<std::size_t>(root_)] = below[static_cast<std::size_t>(root_)] = 0;
+    const double detour = s_.slowest_gpu(bytes_.whole) + v_.costs.hop_inside;
+    std::vector<std::int64_t> way;
+    std::int64_t deepest_up = root_, deepest_down = root_;
+    for (std::int64_t node = 0; node < v_.comm.nodes(); ++node) {
+      std::int64_t at = node;
+      for (; above[static_cast<std::size_t>(at)] < 0; at = place(at).parent) way.push_back(at);
+      for (; !way.empty(); way.pop_back()) {
+        const TreeEdge e = edge_above(way.back());
+        const auto child = static_cast<std::size_t>(e.child), parent = static_cast<std::size_t>(e.parent);
+        const double extra = position(e.type) * detour;
+        above[child] = above[parent] + extra + weight(up_edge(e.child), e.siblings);
+        below[child] = below[parent] + extra + weight(down_edge(e.child), e.siblings);
+      }
+      if (above[static_cast<std::size_t>(node)] > above[static_cast<std::size_t>(deepest_up)]) deepest_up = node;
+      if (below[static_cast<std::size_t>(node)] > below[static_cast<std::size_t>(deepest_down)]) deepest_down = node;
+    }
+    for (std::int64_t n = deepest_up; n != root_; n = ups_.back().parent) ups_.push_back(edge_above(n));
+    for (std::int64_t n = deepest_down; n != root_; n = downs_.back().parent) downs_.push_back(edge_above(n));
+    std::reverse(downs_.begin(), downs_.end());
+  }
+  double weight(std::size_t e, int siblings) const {
+    return s_.edges().latency[e] + s_.alone(e) * siblings * bytes_.whole + v_.costs.network_latency(bytes_.whole) +
+           s_.slowest_gpu(bytes_.whole);
+  }
+
+  // ---- its stations ----
+
+  /// Where a station is: a node of the path, and a position in its chain of GPUs.
+  struct Spot {
+    std::int64_t node = 0;
+    int position = 0;
+    bool up = true;
+    std::size_t edge = 0;  ///< servers
+  };
+
+  void climb() {
+    const std::int64_t leaf = ups_.empty() ? root_ : ups_.front().child;
+    for (int p = gpus_ - 1; p > 0; --p) add_worker({leaf, p, true}, up_hop(p), inside);
+    for (const TreeEdge& e : ups_) {
+      add_worker({e.child, 0, true}, nic_buffer, by_network);
+      add_network({e.child, 0, true, up_edge(e.child)}, e.siblings);
+      if (position(e.type) == 1) add_worker({e.parent, 1, true}, up_hop(1), inside);
+    }
+  }
+
+  void add_root() {
+    top_ = stations_.size();
+    // It sends to its own chain and to a child in one operation.
+    const bool alone = gpus_ == 1 && downs_.empty();
+    const bool to_child = !downs_.empty() && (gpus_ == 1 || position(downs_.front().type) == 0);
+    add_worker({root_, 0, false}, gpus_ > 1 ? down_hop(0) : nic_buffer, alone ? last : to_child ? by_network : inside);
+  }
+
+  void descend() {
+    for (std::size_t i = 0; i < downs_.size(); ++i) {
+      const TreeEdge& e = downs_[i];
+      const int at = position(e.type);
+      if (i > 0)
+        add_worker({e.parent, 0, false}, gpus_ > 1 ? down_hop(0) : nic_buffer, at == 1 ? inside : by_network);
+      if (at == 1) add_worker({e.parent, 1, false}, gpus_ > 2 ? down_hop(1) : nic_buffer, by_network);
+      add_network({e.parent, at, false, down_edge(e.child)}, e.siblings);
+    }
+    const std::int64_t leaf = downs_.empty() ? root_ : downs_.back().child;
+    if (!downs_.empty() && gpus_ > 1) add_worker({leaf, 0, false}, down_hop(0), inside);
+    for (int p = 1; p + 1 < gpus_; ++p) add_worker({leaf, p, false}, down_hop(p), inside);
+    if (!downs_.empty() || gpus_ > 1) add_last(leaf);
+  }
+
+  static std::size_t up_hop(int p) { return static_cast<std::size_t>(2 * (p - 1)); }
+  static std::size_t down_hop(int p) { return static_cast<std::size_t>(2 * p + 1); }
+
+  enum Next { inside, by_network, last };
+
+  void add_worker(Spot spot, std::size_t hop, Next next) {
+    Station w;
+    const auto service = [&](double bytes) { return Service{s_.threads(bytes), 0, s_.link(hop, bytes)}; };
+    w.whole = service(bytes_.whole), w.tail = service(bytes_.tail);
+    if (next == inside) {
+      w.latency = v_.costs.hop_inside;
+      if (v_.costs.cut_through) w.hand_on = v_.costs.gpu_overhead(bytes_.whole);
+    }
+    stations_.push_back(w), spots_.push_back(spot);
+  }
+  void add_last(std::int64_t leaf) {
+    Station w;
+    w.whole = {s_.receive(bytes_.whole), 0, 0}, w.tail = {s_.receive(bytes_.tail), 0, 0};
+    stations_.push_back(w), spots_.push_back({leaf, gpus_ - 1, false});
+  }
+
+  /// Proxy thread and NIC that send on an edge.
+  void add_network(Spot spot, int siblings) {
+    Station proxy, nic;
+    proxy.server = nic.server = true;
+    const Messages by_proxy = count(spot, true), by_nic = count(spot, false);
+    proxy.whole = s_.proxy(by_proxy, bytes_.whole), proxy.tail = s_.proxy(by_proxy, bytes_.tail);
+    nic.whole = s_.nic(spot.edge, by_nic, siblings, spot.up, bytes_.whole);
+    nic.tail = s_.nic(spot.edge, by_nic, siblings, spot.up, bytes_.tail);
+    nic.latency = nic.credit = v_.costs.network_latency(bytes_.whole) + s_.edges().latency[spot.edge];
+    stations_.push_back(proxy), spots_.push_back(spot);
+    stations_.push_back(nic), spots_.push_back(spot);
+  }
+
+  // ---- who shares what ----
+
+  /// Calls use(channel, upward, position) for every message per slice that leaves a node, by the proxy thread of the
+  /// spot's GPU or by its NIC.
+  template <class Use>
+  void for_each_message(const Spot& spot, bool by_proxy, Use use) const {
+    const int gpu = shape_.gpus[static_cast<std::size_t>(spot.position)];
+    for (int c = 0; c < v_.plan.channels; ++c) {
+      const ChannelShape& shape = v_.comm.tree_shape(c);
+      if (!v_.open[static_cast<std::size_t>(c)] || (!by_proxy && shape.nic_in != shape_.nic_in)) continue;
+      const TreePlace here = double_tree(v_.comm.nodes(), spot.node, v_.comm.tree_index(c));
+      const auto sends = [&](int p) { return !by_proxy || shape.gpus[static_cast<std::size_t>(p)] == gpu; };
+      if (here.parent >= 0 && sends(0)) use(c, true, 0);
+      for (int type = 0; type < 2; ++type)
+        if (here.children[static_cast<std::size_t>(type)] >= 0 && sends(position(type))) use(c, false, position(type));
+    }
+  }
+  Messages count(const Spot& spot, bool by_proxy) const {
+    Messages m;
+    for_each_message(spot, by_proxy, [&](int c, bool up, int) {
+      m.all += 1;
+      if (up == spot.up && v_.comm.tree_index(c) == index_) m.step += 1;
+    });
+    m.step = std::max(1.0, m.step), m.all = std::max(m.step, m.all);
+    return m;
+  }
+
+  /// Which station of the path a channel's own at some node and position resembles: the one at the same depth.
+  std::uint32_t like(int channel, std::int64_t node, int position, bool up, bool server) const {
+    const int index = v_.comm.tree_index(channel);
+    std::int64_t depth = 0;
+    for (std::int64_t n = node; (n = double_tree(v_.comm.nodes(), n, index).parent) >= 0;) ++depth;
+    const auto longest = static_cast<std::int64_t>(up ? ups_.size() : downs_.size());
+    depth = std::min(depth, longest);
+    std::uint32_t best = static_cast<std::uint32_t>(top_);
+    std::int64_t least = std::numeric_limits<std::int64_t>::max();
+    for (std::uint32_t i = 0; i < stations_.size(); ++i) {
+      if (stations_[i].server != server || spots_[i].up != up) continue;
+      const std::int64_t d = depth_[i];
+      // All chains begin their way up at once, wherever they are.
+      const std::int64_t off = (up && !server && position > 0 ? 0 : 64 * std::abs(d - depth)) +
+                               std::abs(spots_[i].position - position);
+      if (off < least) least = off, best = i;
+    }
+    return best;
+  }
+
+  void share_places() {
+    std::int64_t depth = static_cast<std::int64_t>(ups_.size());
+    for (std::size_t i = 0; i < stations_.size(); ++i) {
+      if (i > 0 && spots_[i].node != spots_[i - 1].node) depth += i <= top_ ? -1 : 1;
+      depth_.push_back(depth);
+    }
+    for (std::size_t i = 0; i < stations_.size(); ++i) {
+      const Spot& spot = spots_[i];
+      Place place;
+      if (stations_[i].server) {
+        const bool by_proxy = stations_[i + 1].server;
+        for_each_message(spot, by_proxy, [&](int c, bool up, int p) {
+          place.users.push_back({like(c, spot.node, p, up, true) + (by_proxy ? 0 : 1), 1});
+        });
+      } else if (stations_[i].whole.round > 0) {
+        const int gpu = shape_.gpus[static_cast<std::size_t>(spot.position)];
+        for (int c = 0; c < v_.plan.channels; ++c) {
+          if (!v_.open[static_cast<std::size_t>(c)]) continue;
+          const std::vector<int>& gpus = v_.comm.tree_shape(c).gpus;
+          const int p = static_cast<int>(std::find(gpus.begin(), gpus.end(), gpu) - gpus.begin());
+          if (p > 0) place.users.push_back({like(c, spot.node, p, true, false), 1});
+          if (p + 1 < gpus_) place.users.push_back({like(c, spot.node, p, false, false), 1});
+        }
+      }
+      if (place.users.empty()) continue;
+      for (Place::User& user : place.users) user.part = 1 / static_cast<double>(place.users.size());
+      stations_[i].place = static_cast<std::int32_t>(path_.places.size());
+      path_.places.push_back(std::move(place));
+    }
+  }
+
+  /// A link that is not on this way, but more crowded than all that are, holds the channel back as well.
+  void keep_pace() {
+    const double share = v_.by_network ? bytes_.whole / v_.rate : 0;
+    for (const Station& s : stations_)
+      if (s.whole.round * (1 + 1e-9) >= share) return;
+    stations_[top_].gap = share;
+  }
+
+  static constexpr std::size_t nic_buffer = static_cast<std::size_t>(-1);
+  const Services& s_;
+  const ChannelView& v_;
+  SliceBytes bytes_;
+  int gpus_, index_;
+  const ChannelShape& shape_;
+  std::int64_t root_ = 0;
+  std::vector<TreeEdge> ups_, downs_;
+  Pipeline path_;
+  std::vector<Station>& stations_ = path_.stations;
+  std::vector<Spot> spots_;           ///< of the stations
+  std::vector<std::int64_t> depth_;   ///< of their nodes
+  std::size_t top_ = 0;               ///< the root's station
+};
+
+}  // namespace
+
+Pipeline tree_path(const Services& services, SliceBytes bytes) { return TreePath(services, bytes)(); }
+
+}  // namespace fabricast
