@@ -27,8 +27,8 @@ class BoundEngine final : public NetworkEngine {
     result.launch = costs.launch;
     result.bottleneck.name = "bound";
     for (int c = 0; c < plan.channels; ++c) {
-      std::vector<bool> alone(static_cast<std::size_t>(plan.channels), false);
-      alone[static_cast<std::size_t>(c)] = true;
+      std::vector<double> alone(static_cast<std::size_t>(plan.channels), 0);
+      alone[static_cast<std::size_t>(c)] = 1;
       double rate = costs.copy_rate;
       for (const LinkGroup& g : loads.groups)
         if (g.connections[static_cast<std::size_t>(c)] > 0) rate = std::min(rate, g.capacity / costs.wire);

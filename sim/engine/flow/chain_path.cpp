@@ -17,9 +17,9 @@ Pipeline chain_path(const Services& s, SliceBytes bytes, int start, std::int64_t
     const ChannelShape& shape = v.comm.ring_shape(v.channel);
     for (int c = 0; c < v.plan.channels; ++c) {
       const ChannelShape& other = v.comm.ring_shape(c);
-      if (!v.open[static_cast<std::size_t>(c)]) continue;
-      if (other.nic_out == shape.nic_out) by_nic += 1;
-      if (other.gpus.back() == shape.gpus.back()) by_proxy += 1;
+      const double use = v.use[static_cast<std::size_t>(c)];
+      if (other.nic_out == shape.nic_out) by_nic += use;
+      if (other.gpus.back() == shape.gpus.back()) by_proxy += use > 0 ? 1 : 0;
     }
   }
   const NetworkHop whole = by_network ? s.ring_hop(bytes.whole) : NetworkHop{};

@@ -20,6 +20,7 @@
 #include <limits>
 #include <map>
 
+#include "fabricast/collective/algorithm.hpp"
 #include "fabricast/core/error.hpp"
 #include "fabricast/engine/engine.hpp"
 #include "channel_time.hpp"
@@ -102,7 +103,10 @@ class FlowEngine final : public NetworkEngine {
                  const ChannelShares& shares, std::vector<ChannelTime>& times) {
     // Channels in the same position, with the same share of bytes and links, take the same time.
     std::vector<double> crowd(loads.groups.size(), 0);
-    for (std::size_t g = 0; g < crowd.size(); ++g) crowd[g] = crowded_seconds(loads.groups[g], open, costs.wire);
+    std::vector<double> slice(open.size(), 0), use(open.size());
+    for (std::size_t c = 0; c < open.size(); ++c)
+      if (open[c]) slice[c] = slice_of(plan, c);
+    for (std::size_t g = 0; g < crowd.size(); ++g) crowd[g] = crowded_seconds(loads.groups[g], slice, costs.wire);
     std::vector<std::size_t> done;
     for (std::size_t c = 0; c < open.size(); ++c) {
       if (!open[c]) continue;
@@ -116,10 +120,16 @@ class FlowEngine final : public NetworkEngine {
         times[c] = times[*twin];
         continue;
       }
+      for (std::size_t d = 0; d < use.size(); ++d) use[d] = slice[c] > 0 ? std::min(1.0, slice[d] / slice[c]) : 0;
       times[c] = time_channel(
-          {*setup_.comm, plan, costs, loads, open, static_cast<int>(c), shares.rate[c], shares.group[c] != no_group});
+          {*setup_.comm, plan, costs, loads, use, static_cast<int>(c), shares.rate[c], shares.group[c] != no_group});
       done.push_back(c);
     }
+  }
+
+  double slice_of(const Plan& plan, std::size_t channel) const {
+    const Stream s = find_by_algorithm(plan.algorithm)->stream(*setup_.comm, plan, static_cast<int>(channel));
+    return static_cast<double>(s.loops > 0 ? s.slice : s.tail_slice);
   }
 
   /// Whether two channels see equally crowded links in the same order.

@@ -23,28 +23,34 @@ struct Busy {
   std::vector<double> from, until;
 };
 
-/// Sum (2) of one place: a step function of time.
+/// Sum (2) of one station: a step function of time.
 class Activity {
  public:
-  Activity(const Place& place, const Busy& busy) {
-    for (const Place::User& user : place.users) {
+  Activity(const Pipeline& p, std::size_t station, const Busy& busy) {
+    for (const PlaceUser& user : p.stations[station].users) {
+      // While it works itself, it is busy.
+      if (user.station == station) {
+        always_ += user.part;
+        continue;
+      }
       steps_.push_back({busy.from[user.station], user.part});
       steps_.push_back({busy.until[user.station], -user.part});
     }
     std::sort(steps_.begin(), steps_.end(), [](const Step& a, const Step& b) { return a.time < b.time; });
-    double sum = 0;
+    double sum = always_;
     for (Step& step : steps_) step.level = sum += step.level;
   }
   double at(double now) const {
     const auto next = std::upper_bound(steps_.begin(), steps_.end(), now,
                                        [](double t, const Step& step) { return t < step.time; });
-    return next == steps_.begin() ? 0 : (next - 1)->level;
+    return next == steps_.begin() ? always_ : (next - 1)->level;
   }
 
  private:
   struct Step {
     double time, level;
   };
+  double always_ = 0;
   std::vector<Step> steps_;
 };
 
@@ -70,7 +76,7 @@ class Run {
       sender_[i] = last;
     }
     if (expected)
-      for (const Place& place : p.places) activities_.emplace_back(place, *expected);
+      for (std::size_t i = 0; i < p.stations.size(); ++i) activities_.emplace_back(p, i, *expected);
   }
 
   double operator()() {
@@ -96,12 +102,12 @@ class Run {
           arrival = max(arrival, done(consumer_[i], k - p_.slots) + p_.stations[sender_[i]].credit);
         end = arrival + service.pass;
         end.last = std::max(end.last, arrival.first + service.step);
-        if (k > 0) end = max(end, before + std::max(service.step, round(s, service, arrival.last)));
+        if (k > 0) end = max(end, before + std::max(service.step, round(i, service, arrival.last)));
         arrival = whole_arrival = end + s.latency;
       } else {
         Moments start = k > 0 ? max(arrival, before) : arrival;
         if (k >= p_.slots && i + 1 < p_.stations.size()) start = max(start, freed(i, k - p_.slots));
-        end = max(start + std::max(service.pass, round(s, service, start.last)), whole_arrival);
+        end = max(start + std::max(service.pass, round(i, service, start.last)), whole_arrival);
         if (k > 0 && !tail) end = max(end, before + s.gap);
         whole_arrival = end + s.latency;
         arrival = s.hand_on >= 0 ? start + (s.hand_on + s.latency) : whole_arrival;
@@ -113,9 +119,9 @@ class Run {
   }
 
   /// (2)
-  double round(const Station& s, const Service& service, double now) const {
-    if (s.place < 0 || activities_.empty()) return service.round;
-    return service.round * activities_[static_cast<std::size_t>(s.place)].at(now);
+  double round(std::size_t i, const Service& service, double now) const {
+    if (activities_.empty() || p_.stations[i].users.empty()) return service.round;
+    return service.round * activities_[i].at(now);
   }
 
   Moments& done(std::size_t i, std::int64_t k) {
@@ -138,12 +144,14 @@ class Run {
 };
 
 double run(const Pipeline& p, std::int64_t slices) {
+  const bool shared = std::any_of(p.stations.begin(), p.stations.end(),
+                                  [](const Station& s) { return !s.users.empty(); });
   Busy busy;
   double makespan = 0;
   for (int pass = 0; pass < passes; ++pass) {
     Run run(p, slices, pass == 0 ? nullptr : &busy);
     makespan = run();
-    if (p.places.empty()) break;
+    if (!shared) break;
     busy = std::move(run.busy());
   }
   return makespan;

@@ -39,28 +39,24 @@ struct Service {
   double round = 0;  ///< the shared place, while all its users are busy
 };
 
-/// What stations share. Parts add up to 1.
-struct Place {
-  struct User {
-    std::uint32_t station = 0;
-    double part = 0;
-  };
-  std::vector<User> users;
+/// A station that uses the same place: its links, its proxy thread, its NIC.
+struct PlaceUser {
+  std::uint32_t station = 0;
+  double part = 0;  ///< of the place's work
 };
 
 struct Station {
   bool server = false;
-  std::int32_t place = -1;  ///< -1: `round` always counts in full
   Service whole, tail;      ///< of a whole slice, and of the last, shorter ones
   double hand_on = -1;      ///< s until the first line is handed on; < 0: whole slices only
   double latency = 0;       ///< s to the next station
   double credit = 0;        ///< s, last server before a worker: of a slot on its way back
   double gap = 0;           ///< s; least time between two whole slices, whatever the service
+  std::vector<PlaceUser> users;  ///< itself among them; parts add up to 1; empty: `round` counts in full
 };
 
 struct Pipeline {
   std::vector<Station> stations;  ///< the last one is a worker
-  std::vector<Place> places;
   int slots = 8;
   std::int64_t slices = 0;  ///< whole ones
   std::int64_t tails = 0;   ///< and shorter ones

@@ -51,8 +51,7 @@ double Services::receive(double bytes) const {
 double Services::connections(std::size_t e) const {
   const LinkGroup& port = v_.loads.groups[edges_.port[e]];
   double connections = 0;
-  for (std::size_t c = 0; c < v_.open.size(); ++c)
-    if (v_.open[c]) connections += port.connections[c];
+  for (std::size_t c = 0; c < v_.use.size(); ++c) connections += port.connections[c] * v_.use[c];
   return std::max(1.0, connections);
 }
 

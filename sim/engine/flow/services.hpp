@@ -17,7 +17,8 @@ struct ChannelView {
   const Plan& plan;
   const ProtocolCosts& costs;
   const Loads& loads;
-  const std::vector<bool>& open;
+  /// Slices of the channels, as parts of this one's; 0: the channel is done.
+  const std::vector<double>& use;
   int channel = 0;
   double rate = 0;          ///< its share, B/s of payload
   bool by_network = false;  ///< a link binds it, not its own threads
@@ -59,7 +60,7 @@ class Services {
   const ChannelView& view() const { return v_; }
 
  private:
-  double crowded(std::uint32_t group) const { return crowded_seconds(v_.loads.groups[group], v_.open, v_.costs.wire); }
+  double crowded(std::uint32_t group) const { return crowded_seconds(v_.loads.groups[group], v_.use, v_.costs.wire); }
   double here(std::size_t e) const;
   double connections(std::size_t e) const;
 

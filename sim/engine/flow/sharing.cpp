@@ -31,10 +31,9 @@ ChannelShares share_channels(const std::vector<LinkGroup>& groups, const std::ve
   return shares;
 }
 
-double crowded_seconds(const LinkGroup& group, const std::vector<bool>& open, double wire) {
+double crowded_seconds(const LinkGroup& group, const std::vector<double>& use, double wire) {
   double connections = 0;
-  for (std::size_t c = 0; c < open.size(); ++c)
-    if (open[c]) connections += group.connections[c];
+  for (std::size_t c = 0; c < use.size(); ++c) connections += group.connections[c] * use[c];
   return connections * wire / group.capacity;
 }
 

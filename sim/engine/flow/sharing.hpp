@@ -17,7 +17,8 @@ struct ChannelShares {
 ChannelShares share_channels(const std::vector<LinkGroup>& groups, const std::vector<double>& caps,
                              const std::vector<bool>& open, double wire);
 
-/// s per byte of payload that a connection gets on a link of the group when all open channels use it at once.
-double crowded_seconds(const LinkGroup& group, const std::vector<bool>& open, double wire);
+/// s per byte of payload that a connection gets on a link of the group when all channels use it at once. \param use  how
+/// much of a slice's worth each channel sends, 0 if it is done
+double crowded_seconds(const LinkGroup& group, const std::vector<double>& use, double wire);
 
 }  // namespace fabricast

@@ -176,7 +176,7 @@ class TreePath {
     const int gpu = shape_.gpus[static_cast<std::size_t>(spot.position)];
     for (int c = 0; c < v_.plan.channels; ++c) {
       const ChannelShape& shape = v_.comm.tree_shape(c);
-      if (!v_.open[static_cast<std::size_t>(c)] || (!by_proxy && shape.nic_in != shape_.nic_in)) continue;
+      if (v_.use[static_cast<std::size_t>(c)] == 0 || (!by_proxy && shape.nic_in != shape_.nic_in)) continue;
       const TreePlace here = double_tree(v_.comm.nodes(), spot.node, v_.comm.tree_index(c));
       const auto sends = [&](int p) { return !by_proxy || shape.gpus[static_cast<std::size_t>(p)] == gpu; };
       if (here.parent >= 0 && sends(0)) use(c, true, 0);
@@ -214,6 +214,26 @@ class TreePath {
     return best;
   }
 
+  /// Who uses the links of a hop inside the node: the sender's, or the receiver's where that has more users.
+  std::vector<PlaceUser> users_of_hop(const Spot& spot) const {
+    const int to = spot.position + (spot.up ? -1 : 1);
+    const int sender = shape_.gpus[static_cast<std::size_t>(spot.position)];
+    const int receiver = shape_.gpus[static_cast<std::size_t>(to)];
+    std::vector<PlaceUser> by_sender, by_receiver;
+    for (int c = 0; c < v_.plan.channels; ++c) {
+      if (v_.use[static_cast<std::size_t>(c)] == 0) continue;
+      const std::vector<int>& gpus = v_.comm.tree_shape(c).gpus;
+      const auto add = [&](std::vector<PlaceUser>& users, int p, bool up) {
+        if (up ? p > 0 && p < gpus_ : p >= 0 && p + 1 < gpus_) users.push_back({like(c, spot.node, p, up, false), 1});
+      };
+      const int p = static_cast<int>(std::find(gpus.begin(), gpus.end(), sender) - gpus.begin());
+      const int q = static_cast<int>(std::find(gpus.begin(), gpus.end(), receiver) - gpus.begin());
+      add(by_sender, p, true), add(by_sender, p, false);
+      add(by_receiver, q + 1, true), add(by_receiver, q - 1, false);
+    }
+    return by_receiver.size() > by_sender.size() ? by_receiver : by_sender;
+  }
+
   void share_places() {
     std::int64_t depth = static_cast<std::int64_t>(ups_.size());
     for (std::size_t i = 0; i < stations_.size(); ++i) {
@@ -222,26 +242,16 @@ class TreePath {
     }
     for (std::size_t i = 0; i < stations_.size(); ++i) {
       const Spot& spot = spots_[i];
-      Place place;
+      std::vector<PlaceUser>& users = stations_[i].users;
       if (stations_[i].server) {
         const bool by_proxy = stations_[i + 1].server;
         for_each_message(spot, by_proxy, [&](int c, bool up, int p) {
-          place.users.push_back({like(c, spot.node, p, up, true) + (by_proxy ? 0 : 1), 1});
+          users.push_back({like(c, spot.node, p, up, true) + (by_proxy ? 0 : 1), 1});
         });
       } else if (stations_[i].whole.round > 0) {
-        const int gpu = shape_.gpus[static_cast<std::size_t>(spot.position)];
-        for (int c = 0; c < v_.plan.channels; ++c) {
-          if (!v_.open[static_cast<std::size_t>(c)]) continue;
-          const std::vector<int>& gpus = v_.comm.tree_shape(c).gpus;
-          const int p = static_cast<int>(std::find(gpus.begin(), gpus.end(), gpu) - gpus.begin());
-          if (p > 0) place.users.push_back({like(c, spot.node, p, true, false), 1});
-          if (p + 1 < gpus_) place.users.push_back({like(c, spot.node, p, false, false), 1});
-        }
+        users = users_of_hop(spot);
       }
-      if (place.users.empty()) continue;
-      for (Place::User& user : place.users) user.part = 1 / static_cast<double>(place.users.size());
-      stations_[i].place = static_cast<std::int32_t>(path_.places.size());
-      path_.places.push_back(std::move(place));
+      for (PlaceUser& user : users) user.part = 1 / static_cast<double>(users.size());
     }
   }
 
