@@ -52,8 +52,8 @@ Pipeline chain_path(const Services& s, SliceBytes bytes, int start, std::int64_t
     stations.push_back(w);
     Station proxy, nic;
     proxy.server = nic.server = true;
-    proxy.whole = s.proxy({by_proxy, by_proxy}, bytes.whole);
-    proxy.tail = s.proxy({by_proxy, by_proxy}, bytes.tail);
+    proxy.whole = s.proxy({1, by_proxy, by_proxy}, bytes.whole);
+    proxy.tail = s.proxy({1, by_proxy, by_proxy}, bytes.tail);
     nic.whole = s.mean_nic(by_nic, bytes.whole), nic.tail = s.mean_nic(by_nic, bytes.tail);
     nic.latency = whole.latency, nic.credit = whole.credit, nic.gap = whole.gap;
     stations.push_back(proxy);

@@ -1,6 +1,7 @@
 #include "pipeline.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "fabricast/core/error.hpp"
 
@@ -28,6 +29,8 @@ class Activity {
  public:
   Activity(const Pipeline& p, std::size_t station, const Busy& busy) {
     for (const PlaceUser& user : p.stations[station].users) {
+      begin_ = std::min(begin_, busy.from[user.station]);
+      is_last_ &= busy.until[user.station] <= busy.until[station];
       // While it works itself, it is busy.
       if (user.station == station) {
         always_ += user.part;
@@ -40,6 +43,9 @@ class Activity {
     double sum = always_;
     for (Step& step : steps_) step.level = sum += step.level;
   }
+  /// When the first of the users begins, if this station is the last to end.
+  bool is_last() const { return is_last_; }
+  double begin() const { return begin_; }
   double at(double now) const {
     const auto next = std::upper_bound(steps_.begin(), steps_.end(), now,
                                        [](double t, const Step& step) { return t < step.time; });
@@ -50,7 +56,8 @@ class Activity {
   struct Step {
     double time, level;
   };
-  double always_ = 0;
+  double always_ = 0, begin_ = std::numeric_limits<double>::infinity();
+  bool is_last_ = true;
   std::vector<Step> steps_;
 };
 
@@ -103,12 +110,14 @@ class Run {
         end = arrival + service.pass;
         end.last = std::max(end.last, arrival.first + service.step);
         if (k > 0) end = max(end, before + std::max(service.step, round(i, service, arrival.last)));
+        if (k + 1 == total_) end.last = std::max(end.last, least_end(i));
         arrival = whole_arrival = end + s.latency;
       } else {
         Moments start = k > 0 ? max(arrival, before) : arrival;
         if (k >= p_.slots && i + 1 < p_.stations.size()) start = max(start, freed(i, k - p_.slots));
         end = max(start + std::max(service.pass, round(i, service, start.last)), whole_arrival);
         if (k > 0 && !tail) end = max(end, before + s.gap);
+        if (k + 1 == total_) end.last = std::max(end.last, least_end(i));
         whole_arrival = end + s.latency;
         arrival = s.hand_on >= 0 ? start + (s.hand_on + s.latency) : whole_arrival;
       }
@@ -122,6 +131,14 @@ class Run {
   double round(std::size_t i, const Service& service, double now) const {
     if (activities_.empty() || p_.stations[i].users.empty()) return service.round;
     return service.round * activities_[i].at(now);
+  }
+
+  /// A place does not end before it has done all its work.
+  double least_end(std::size_t i) const {
+    const Station& s = p_.stations[i];
+    if (activities_.empty() || s.users.empty() || !activities_[i].is_last()) return 0;
+    return activities_[i].begin() + static_cast<double>(whole_) * s.whole.round +
+           static_cast<double>(p_.tails) * s.tail.round;
   }
 
   Moments& done(std::size_t i, std::int64_t k) {

@@ -81,7 +81,7 @@ Service Services::mean_nic(double messages, double bytes) const {
 
 Service Services::proxy(Messages messages, double bytes) const {
   const double one = v_.costs.proxy(bytes);
-  return {one, messages.step * one, messages.all * one};
+  return {messages.own * one, messages.step * one, messages.all * one};
 }
 
 double Services::network_gap(double bytes) const {

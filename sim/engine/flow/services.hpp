@@ -24,9 +24,9 @@ struct ChannelView {
   bool by_network = false;  ///< a link binds it, not its own threads
 };
 
-/// Messages of one slice of every open channel: those that run in step with this one, and all.
+/// Messages of one slice of every open channel: this one's own in this direction, those that run in step with it, all.
 struct Messages {
-  double step = 0, all = 0;
+  double own = 1, step = 1, all = 1;
 };
 
 /// All seconds are for a slice of `bytes` of payload.
@@ -46,7 +46,7 @@ class Services {
   /// s per byte of a message on edge e that its NIC sends by itself. A NIC sends one message after the other, so only
   /// messages of other NICs share the links beyond.
   double alone(std::size_t e) const;
-  /// A NIC that sends on edge e. \param siblings  messages of this channel that go with it
+  /// A NIC that sends on edge e. \param siblings  children of the parent
   Service nic(std::size_t e, Messages messages, int siblings, bool up, double bytes) const;
   /// A NIC of a chain that sends `messages`: the mean over the edges.
   Service mean_nic(double messages, double bytes) const;

@@ -185,12 +185,13 @@ class TreePath {
     }
   }
   Messages count(const Spot& spot, bool by_proxy) const {
-    Messages m;
+    Messages m{0, 0, 0};
     for_each_message(spot, by_proxy, [&](int c, bool up, int) {
       m.all += 1;
-      if (up == spot.up && v_.comm.tree_index(c) == index_) m.step += 1;
+      if (up != spot.up || v_.comm.tree_index(c) != index_) return;
+      m.step += 1;
+      if (c == v_.channel) m.own += 1;
     });
-    m.step = std::max(1.0, m.step), m.all = std::max(m.step, m.all);
     return m;
   }
 
