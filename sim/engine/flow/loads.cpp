@@ -238,10 +238,11 @@ void count_inside(const Communicator& comm, const Plan& plan, const NetworkSegme
   for (std::size_t k = 0; k < classes.size(); ++k) {
     const NodeClass& c = classes[k];
     std::vector<std::uint32_t> group_of(graph.links.size(), no_group);
-    std::set<std::pair<std::uint16_t, int>> nics;  // by link
+    std::map<std::pair<std::uint16_t, std::size_t>, std::set<int>> nics;  // by link and place in the list of transfers
     for (std::size_t ch = 0; ch < channels; ++ch) {
       algorithm.node_transfers(comm, plan, static_cast<int>(ch), c.node, transfers);
-      for (const NodeTransfer& t : transfers)
+      for (std::size_t i = 0; i < transfers.size(); ++i) {
+        const NodeTransfer& t = transfers[i];
         for (const std::uint16_t l : path_of(t)) {
           if (group_of[l] == no_group) {
             group_of[l] = static_cast<std::uint32_t>(loads.groups.size());
@@ -256,9 +257,11 @@ void count_inside(const Communicator& comm, const Plan& plan, const NetworkSegme
           LinkGroup& g = loads.groups[group_of[l]];
           g.connections[ch] += 1;
           if (t.kind == NodeTransfer::Kind::gpu_to_gpu) continue;
-          const int nic = t.kind == NodeTransfer::Kind::gpu_to_nic ? t.to : t.from;
-          if (nics.insert({l, nic}).second) ++g.nics;
+          std::set<int>& at_once = nics[{l, i}];
+          at_once.insert(t.kind == NodeTransfer::Kind::gpu_to_nic ? t.to : t.from);
+          g.nics = std::max(g.nics, static_cast<std::uint32_t>(at_once.size()));
         }
+      }
     }
     // The most crowded link of every transfer; nodes of other roles may be worse.
     for (std::size_t ch = 0; ch < channels; ++ch) {

@@ -24,7 +24,7 @@ struct LinkGroup {
   std::uint32_t resource = 0;  ///< one of them: of the router, or of the node graph if `inside`
   std::uint32_t node = 0;      ///< if inside: which node of the job
   bool inside = false;
-  std::uint32_t nics = 0;  ///< if inside: NICs that send or receive over it
+  std::uint32_t nics = 0;  ///< if inside: NICs that send or receive over it at once
 };
 
 /// The network connections of one channel as its stations see them, by edge.

@@ -70,7 +70,8 @@ Service Services::nic(std::size_t e, Messages messages, int siblings, bool up, d
   Service s;
   s.pass = bytes * std::max(own, beyond);
   s.step = bytes * messages.step * (up ? own : here(e));
-  s.round = bytes * std::max(messages.all * here(e), crowd);
+  const double port = v_.costs.wire / v_.loads.groups[edges_.port[e]].capacity;
+  s.round = bytes * std::max(messages.all * port, crowd);
   return s;
 }
 
