@@ -180,19 +180,22 @@ class NetworkCounter {
     algorithm_.network_edges(comm_, plan_, static_cast<int>(channel), edges_);
     out.group.resize(edges_.size());
     out.port.resize(edges_.size());
+    out.middle.resize(edges_.size());
     out.latency.resize(edges_.size());
     for (std::size_t e = 0; e < edges_.size(); ++e) {
-      std::uint32_t worst = no_group;
+      std::uint32_t worst = no_group, middle = no_group;
       double latency = 0;
       for_each_path(channel, e, edges_[e], [&](const Path& path) {
-        for (const std::uint32_t r : path.resources) {
-          const std::uint32_t g = group_of_[signature_[r]];
+        for (std::size_t i = 0; i < path.resources.size(); ++i) {
+          const std::uint32_t g = group_of_[signature_[path.resources[i]]];
           if (worst == no_group || crowd_[g] > crowd_[worst]) worst = g;
+          if (i == 0 || i + 1 == path.resources.size()) continue;
+          if (middle == no_group || crowd_[g] > crowd_[middle]) middle = g;
         }
         latency = std::max(latency, path.latency.value);
         out.port[e] = group_of_[signature_[path.resources.front()]];
       });
-      out.group[e] = worst, out.latency[e] = latency;
+      out.group[e] = worst, out.middle[e] = middle, out.latency[e] = latency;
       out.uniform &= worst == out.group[0] && latency == out.latency[0];
     }
   }
@@ -346,6 +349,8 @@ Loads count_loads(const Communicator& comm, const Plan& plan, const Fabric* fabr
     for (EdgeGroups& e : network.edges) {
       for (std::uint32_t& g : e.group) g += offset;
       for (std::uint32_t& g : e.port) g += offset;
+      for (std::uint32_t& g : e.middle)
+        if (g != no_group) g += offset;
     }
     loads.edges = std::move(network.edges);
     std::move(network.groups.begin(), network.groups.end(), std::back_inserter(loads.groups));

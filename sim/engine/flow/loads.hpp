@@ -31,7 +31,8 @@ struct LinkGroup {
 struct EdgeGroups {
   std::vector<std::uint32_t>
       group;                        ///< where each edge's path is most crowded: the group with most connections per B/s
-  std::vector<std::uint32_t> port;  ///< the sending NIC's group
+  std::vector<std::uint32_t> port;    ///< the sending NIC's group
+  std::vector<std::uint32_t> middle;  ///< the most crowded group between switches; no_group: the path has none
   std::vector<double> latency;      ///< s, of the fabric
   bool uniform = true;              ///< all edges alike
 };

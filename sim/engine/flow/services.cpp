@@ -65,7 +65,9 @@ double Services::alone(std::size_t e) const {
 
 Service Services::nic(std::size_t e, Messages messages, int siblings, bool up, double bytes) const {
   // Siblings on their way up come from other nodes and meet at the parent; on their way down they leave by one NIC.
-  const double own = here(e) * siblings, beyond = alone(e);
+  // Beyond the NICs, half of a tree's traffic goes the other way, at other times.
+  const double own = here(e) * siblings;
+  const double beyond = edges_.middle[e] == no_group ? 0 : crowded(edges_.middle[e]) / connections(e) / 2;
   const double crowd = std::max(crowded(edges_.group[e]), crowded_at_nic_);
   Service s;
   s.pass = bytes * std::max(own, beyond);
