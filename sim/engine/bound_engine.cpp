@@ -21,8 +21,10 @@ class BoundEngine final : public NetworkEngine {
     ProtocolCosts costs = protocol_costs(comm, plan);
     costs.visits = costs.sends;
     Loads loads = count_loads(comm, plan, setup_.fabric, router_.get(), setup_.segments.front());
-    for (LinkGroup& g : loads.groups)
+    for (LinkGroup& g : loads.groups) {
+      g.nics = std::min(g.nics, 1U);
       for (double& n : g.connections) n = std::min(n, 1.0);
+    }
     CollectiveResult result;
     result.launch = costs.launch;
     result.bottleneck.name = "bound";

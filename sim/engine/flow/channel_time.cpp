@@ -36,7 +36,10 @@ double ring(const Services& services, const Stream& stream, double scale) {
     RingLoop l;
     l.slices = slices;
     const double bytes = static_cast<double>(slice) * scale;
-    for (int p = 0; p < v.comm.gpus(); ++p) l.op.push_back(services.gpu(static_cast<std::size_t>(p), bytes));
+    for (std::size_t p = 0; p < static_cast<std::size_t>(v.comm.gpus()); ++p) {
+      l.op.push_back(std::max(services.threads(bytes), services.staggered_link(p, bytes)));
+      l.round.push_back(services.link(p, bytes));
+    }
     l.receive = services.receive(bytes);
     if (r.network) {
       l.hop = services.ring_hop(bytes);

@@ -106,14 +106,15 @@ class RingRecurrence {
       for (std::size_t p = 0; p < positions_; ++p) {
         const std::size_t next = p + 1 == positions_ ? 0 : p + 1;
         const bool by_network = ring_.network && next == 0;
-        double start = clock_[p];
+        const double before = clock_[p];
+        double start = before;
         if (s > 0) start = std::max(start, arrived_[p * slices + k]);
         if (sends) {
           // The slot must be free again: the slice `slots` before it was consumed, or has left for the network.
           const double freed = by_network ? left_[slot] : consumed_[next * slots_ + slot] + ring_.hop_inside;
           start = std::max(start, freed);
         }
-        clock_[p] = start + (sends ? loop.op[p] : loop.receive);
+        clock_[p] = sends ? std::max(start + loop.op[p], before + loop.round[p]) : start + loop.receive;
         if (s > 0) consumed_[p * slots_ + earlier] = clock_[p];
         if (!sends) continue;
         double& arrival = arriving_[next * slices + k];

@@ -6,7 +6,7 @@
 //   start(p; s, k) = max( end of p's previous operation,
 //                         arrival of (s-1, k) from p-1            if s > 0,
 //                         consumption of the slice `slots` before  at p+1 )
-//   end(p; s, k)   = start + op_p                                  (or a receive for the last step)
+//   end(p; s, k)   = max( start + op_p, previous end + round_p )   (or a receive for the last step)
 //   arrival at p+1 = end + hop                                     inside the node
 //                  = max(end + pass, previous leave + gap) + latency   over the network                             (1)
 //
@@ -34,8 +34,9 @@ struct NetworkHop {
 /// One kind of loop: slices of one size.
 struct RingLoop {
   int slices = 1;
-  std::vector<double> op;  ///< s, by position in the node
-  double receive = 0;      ///< s, of the last, receive-only step
+  std::vector<double> op;     ///< s, by position in the node
+  std::vector<double> round;  ///< s, by position: least time between two slices
+  double receive = 0;         ///< s, of the last, receive-only step
   NetworkHop hop;
 };
 

@@ -44,6 +44,13 @@ double Services::slowest_gpu(double bytes) const {
   return slowest;
 }
 
+double Services::staggered_link(std::size_t hop, double bytes) const {
+  if (edges_.group.empty()) return link(hop, bytes);
+  const double n = connections(0), in_step = link(hop, bytes) / n;
+  const double apart = std::max(v_.costs.proxy(bytes), bytes * mean_alone_);
+  return in_step + (n - 1) * std::max(0.0, in_step - apart);
+}
+
 double Services::receive(double bytes) const {
   return v_.costs.gpu_overhead(bytes) + v_.costs.last_receive * bytes / v_.costs.copy_rate;
 }

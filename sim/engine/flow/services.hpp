@@ -40,6 +40,9 @@ class Services {
   double threads(double bytes) const;
   double link(std::size_t hop, double bytes) const;
   double slowest_gpu(double bytes) const;
+  /// The same on a ring: channels of one NIC leave it one after the other and stay apart, so they meet on links inside the
+  /// node only as far as a slice takes longer than that.
+  double staggered_link(std::size_t hop, double bytes) const;
   /// A step that only receives: no link, only a copy.
   double receive(double bytes) const;
 
