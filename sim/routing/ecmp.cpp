@@ -64,7 +64,7 @@ class EcmpChooser {
         per_tier_(spec.bits == HashBits::per_tier),
         salted_(spec.salt == HashSalt::per_switch),
         seed_(mix64(seed ^ 0x65636d70)),
-        tables_(spec.hash) {
+        tables_(hash_tables(spec.hash)) {
     std::array<bool, 5> hashed{};
     for (const HashField field : spec.fields) hashed[static_cast<std::size_t>(field)] = true;
     // A field that is not hashed contributes nothing: zero its tables.

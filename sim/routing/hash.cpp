@@ -29,15 +29,27 @@ std::uint32_t hash_by_definition(HashFunction function, const Tuple& tuple) {
   return 0;
 }
 
-HashTables::HashTables(HashFunction function) {
+namespace {
+
+HashTables make_tables(HashFunction function) {
+  HashTables t;
   Tuple tuple{};
-  constant = hash_by_definition(function, tuple);
+  t.constant = hash_by_definition(function, tuple);
   for (std::size_t position = 0; position < tuple.size(); ++position)
     for (unsigned byte = 0; byte < 256; ++byte) {
       tuple = {};
       tuple[position] = static_cast<std::uint8_t>(byte);
-      at[position][byte] = hash_by_definition(function, tuple) ^ constant;
+      t.at[position][byte] = hash_by_definition(function, tuple) ^ t.constant;
     }
+  return t;
+}
+
+}  // namespace
+
+const HashTables& hash_tables(HashFunction function) {
+  static const std::array<HashTables, 3> tables = {
+      make_tables(HashFunction::crc16), make_tables(HashFunction::crc32), make_tables(HashFunction::xor16)};
+  return tables[static_cast<std::size_t>(function)];
 }
 
 }  // namespace fabricast

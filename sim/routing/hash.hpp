@@ -30,9 +30,9 @@ constexpr int hash_bits(HashFunction function) { return function == HashFunction
 
 /// hash(tuple) = constant xor, over positions, at[position][byte].
 struct HashTables {
-  explicit HashTables(HashFunction function);
   std::uint32_t constant = 0;
   std::array<std::array<std::uint32_t, 256>, 13> at{};
 };
+const HashTables& hash_tables(HashFunction function);
 
 }  // namespace fabricast

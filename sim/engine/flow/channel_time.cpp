@@ -84,29 +84,37 @@ double makespan(const Services& services, const Stream& stream, double scale) {
 }  // namespace
 
 ChannelTime time_channel(const ChannelView& v) {
-  const Stream stream = find_by_algorithm(v.plan.algorithm)->stream(v.comm, v.plan, v.channel);
-  const Services services(v);
   ChannelTime t;
+  t.rate = v.rate;
   if (v.rate <= 0) {
     t.makespan = std::numeric_limits<double>::infinity();
     return t;
   }
+  const Stream stream = find_by_algorithm(v.plan.algorithm)->stream(v.comm, v.plan, v.channel);
+  const Services services(v);
   t.makespan = makespan(services, stream, 1);
-  t.latency = std::min(t.makespan, makespan(services, stream, 0));
-  const double per_loop = static_cast<double>(stream.sends);
-  const auto busy = [&](int slices, std::int64_t slice) {
-    const double bytes = static_cast<double>(slice);
-    const double gpu = services.slowest_gpu(bytes);
-    const double network = v.comm.nodes() > 1 ? services.network_gap(bytes) : 0;
-    t.by_proxy |= v.comm.nodes() > 1 && network > gpu && v.costs.proxy_round(bytes) >= network;
-    return per_loop * slices * std::max(gpu, network);
+  const bool network = v.comm.nodes() > 1;
+  const auto pace = [&](std::int64_t slices, std::int64_t slice) {
+    const auto bytes = static_cast<double>(slice);
+    const double gpu = services.slowest_gpu(bytes), gap = network ? services.network_gap(bytes) : 0;
+    const double count = static_cast<double>(stream.sends * slices);
+    t.by_proxy |= network && gap > gpu && v.costs.proxy_round(bytes) >= gap;
+    t.work += count * std::max(gpu, gap);
+    if (!network || !v.by_network) return Pace{count, std::max(gpu, gap), 0};
+    return Pace{count, std::max(gpu, v.costs.proxy_round(bytes)), bytes};
   };
-  if (stream.loops > 0) t.work += static_cast<double>(stream.loops) * busy(stream.slices, stream.slice);
-  if (stream.tail_slices > 0) t.work += busy(stream.tail_slices, stream.tail_slice);
-  const double payload =
-      static_cast<double>(stream.loops * stream.slices * stream.slice + stream.tail_slices * stream.tail_slice);
-  t.transfer = std::max(0.0, std::min(t.makespan - t.latency, per_loop * payload / v.rate));
+  if (stream.loops > 0) t.whole = pace(stream.loops * stream.slices, stream.slice);
+  if (stream.tail_slices > 0) t.tail = pace(stream.tail_slices, stream.tail_slice);
   return t;
+}
+
+void split_time(const ChannelView& v, ChannelTime& t) {
+  if (v.rate <= 0) return;
+  const Stream stream = find_by_algorithm(v.plan.algorithm)->stream(v.comm, v.plan, v.channel);
+  t.latency = std::min(t.makespan, makespan(Services(v), stream, 0));
+  const auto payload =
+      static_cast<double>(stream.loops * stream.slices * stream.slice + stream.tail_slices * stream.tail_slice);
+  t.transfer = std::min(t.makespan - t.latency, static_cast<double>(stream.sends) * payload / v.rate);
 }
 
 }  // namespace fabricast

@@ -1,9 +1,20 @@
 // A channel's time at given shares of the links.
 #pragma once
 
+#include <algorithm>
+
 #include "services.hpp"
 
 namespace fabricast {
+
+/// Slices of one size that a channel sends one after the other.
+struct Pace {
+  double count = 0;  ///< of slices, all steps of the algorithm counted
+  double least = 0;  ///< s per slice of GPUs and proxy threads, whatever the share
+  double bytes = 0;  ///< of a slice; 0 if no share of the network binds it
+
+  double seconds(double rate) const { return count > 0 ? count * std::max(least, bytes / rate) : 0; }
+};
 
 struct ChannelTime {
   double makespan = 0;    ///< s
@@ -11,8 +22,18 @@ struct ChannelTime {
   double latency = 0;     ///< s, makespan with empty slices
   double transfer = 0;    ///< s, its data through its narrowest place
   bool by_proxy = false;  ///< the busiest station is the proxy thread
+  double rate = 0;        ///< the share all this holds for, B/s
+  Pace whole, tail;
+
+  /// The makespan at another share: only the pace of the slices changes.
+  double makespan_at(double other) const {
+    return makespan + whole.seconds(other) - whole.seconds(rate) + tail.seconds(other) - tail.seconds(rate);
+  }
 };
 
+/// Without the parts that only a report needs: latency, transfer.
 ChannelTime time_channel(const ChannelView& view);
+/// Adds those parts.
+void split_time(const ChannelView& view, ChannelTime& time);
 
 }  // namespace fabricast

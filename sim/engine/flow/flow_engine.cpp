@@ -4,14 +4,21 @@
 //
 //   open = all channels; progress(c) = 0; segment = the network at time 0
 //   while some channel is open:
-//     loads   = connections of each channel on each link, folded into groups          (loads.hpp)
-//     rate(c) = max-min shares of the open channels                                    (sharing.hpp)
-//     T(c)    = makespan of channel c alone at these shares                            (stations.hpp, timing.hpp)
+//     loads   = connections of each channel on each link, folded into groups                  (loads.hpp)
+//     r(c)    = max-min shares of the open channels                                            (sharing.hpp)
+//     T(c)    = makespan of channel c alone at its share                                       (channel_time.hpp)
 //     dt      = least over c of (1 - progress(c)) T(c), but not past the next fault
 //     progress(c) += dt / T(c);  close the channels that reach 1
 //
-// So a channel that ends gives its share to the others, and a fault changes what is left. Not modelled: the queues and
-// reactions of congestion control (shares are fair at once), packets, retransmission, and jitter of hosts.
+// So a channel that ends gives its share to the others, and a fault changes what is left. Channels of one class differ
+// only in how crowded their links are. When a segment begins, the slowest one s of each class is timed slice by slice
+// (pipeline.hpp, ring_recurrence.hpp); the others, and all of them after a channel has ended, differ from it by the pace
+// of their n slices of b bytes, which GPUs and proxies bound by g:
+//
+//   T(c) = T(s) + n max( g, b / r(c) ) - n max( g, b / r(s) )
+//
+// Not modelled: the queues and reactions of congestion control (shares are fair at once), packets, retransmission, and
+// jitter of hosts.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,6 +26,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <optional>
 
 #include "fabricast/collective/algorithm.hpp"
 #include "fabricast/core/error.hpp"
@@ -45,27 +53,36 @@ class FlowEngine final : public NetworkEngine {
     result.launch = costs.launch;
     result.channel_ends.assign(channels, 0);
 
-    std::size_t segment = 0;
+    std::size_t segment = 0, timed = no_segment;
     double now = 0;
-    std::vector<ChannelTime> times(channels);
+    std::optional<ChannelSharing> sharing;
+    std::vector<ChannelTime> reference(channels);
+    std::vector<double> makespan(channels);
     for (std::size_t left = channels; left > 0;) {
       const Loads& loads = loads_of(plan, segment);
-      const ChannelShares shares = share_channels(loads.groups, caps, open, costs.wire);
-      time_open(plan, costs, loads, open, shares, times);
-      if (now == 0) describe(plan, costs, loads, shares, times, segment, result);
-      for (const std::string& fault : setup_.segments[segment].faults)
-        if (std::find(result.felt.begin(), result.felt.end(), fault) == result.felt.end()) result.felt.push_back(fault);
+      if (timed != segment) sharing.emplace(loads.groups, caps, costs.wire);
+      const ChannelShares shares = sharing->share(open);
+      if (timed != segment) {
+        timed = segment;
+        time_classes(plan, costs, loads, open, shares, reference);
+        if (now == 0) describe(plan, costs, loads, shares, reference, result);
+        for (const std::string& fault : setup_.segments[segment].faults)
+          if (std::find(result.felt.begin(), result.felt.end(), fault) == result.felt.end())
+            result.felt.push_back(fault);
+      }
 
-      double next = std::numeric_limits<double>::infinity();
-      for (std::size_t c = 0; c < channels; ++c)
-        if (open[c]) next = std::min(next, now + (1 - progress[c]) * times[c].makespan);
-      const double change = segment + 1 < setup_.segments.size() ? setup_.segments[segment + 1].begin
-                                                                 : std::numeric_limits<double>::infinity();
-      if (next == std::numeric_limits<double>::infinity() && change == next) stalled(loads, shares, open, segment);
+      double next = infinity;
+      for (std::size_t c = 0; c < channels; ++c) {
+        if (!open[c]) continue;
+        makespan[c] = reference[c].makespan_at(shares.rate[c]);
+        next = std::min(next, now + (1 - progress[c]) * makespan[c]);
+      }
+      const double change = segment + 1 < setup_.segments.size() ? setup_.segments[segment + 1].begin : infinity;
+      if (next == infinity && change == infinity) stalled(loads, shares, open, segment);
       const double until = std::min(next, change);
       for (std::size_t c = 0; c < channels; ++c) {
         if (!open[c]) continue;
-        progress[c] += (until - now) / times[c].makespan;
+        progress[c] += (until - now) / makespan[c];
         if (progress[c] < 1 - 1e-12) continue;
         open[c] = false;
         result.channel_ends[c] = until;
@@ -76,7 +93,10 @@ class FlowEngine final : public NetworkEngine {
       if (change <= now) ++segment;
     }
     result.makespan = now;
-    split_time(result, times);
+    // The parts of the slowest channel at its first share, stretched to the whole.
+    result.latency = std::min(result.latency, now);
+    result.transfer = std::min(result.transfer, now - result.latency);
+    result.fill = now - result.latency - result.transfer;
     return result;
   }
 
@@ -99,62 +119,84 @@ class FlowEngine final : public NetworkEngine {
         .first->second;
   }
 
-  void time_open(const Plan& plan, const ProtocolCosts& costs, const Loads& loads, const std::vector<bool>& open,
-                 const ChannelShares& shares, std::vector<ChannelTime>& times) {
-    // Channels in the same position, with the same share of bytes and links, take the same time.
+  /// Times the slowest open channel of every class; the others refer to it.
+  void time_classes(const Plan& plan, const ProtocolCosts& costs, const Loads& loads, const std::vector<bool>& open,
+                    const ChannelShares& shares, std::vector<ChannelTime>& reference) const {
+    const std::vector<double> slice = slices(plan, open);
     std::vector<double> crowd(loads.groups.size(), 0);
-    std::vector<double> slice(open.size(), 0), use(open.size());
-    for (std::size_t c = 0; c < open.size(); ++c)
-      if (open[c]) slice[c] = slice_of(plan, c);
-    for (std::size_t g = 0; g < crowd.size(); ++g) crowd[g] = crowded_seconds(loads.groups[g], slice, costs.wire);
-    std::vector<std::size_t> done;
+    for (std::size_t g = 0; g < crowd.size(); ++g)
+      if (loads.groups[g].inside) crowd[g] = crowded_seconds(loads.groups[g], slice, costs.wire);
+    std::vector<std::size_t> slowest;  // of each class
+    std::vector<std::size_t> class_of(open.size());
     for (std::size_t c = 0; c < open.size(); ++c) {
       if (!open[c]) continue;
-      const auto twin = std::find_if(done.begin(), done.end(), [&](std::size_t d) {
-        return plan.shares[c] == plan.shares[d] && shares.rate[c] == shares.rate[d] &&
-               (shares.group[c] == no_group) == (shares.group[d] == no_group) && same_view(loads, crowd, c, d) &&
-               (plan.algorithm != Algorithm::tree || loads.edges[c].uniform ||
-                setup_.comm->tree_index(static_cast<int>(c)) == setup_.comm->tree_index(static_cast<int>(d)));
-      });
-      if (twin != done.end()) {
-        times[c] = times[*twin];
-        continue;
-      }
-      for (std::size_t d = 0; d < use.size(); ++d) use[d] = slice[c] > 0 ? std::min(1.0, slice[d] / slice[c]) : 0;
-      times[c] = time_channel(
-          {*setup_.comm, plan, costs, loads, use, static_cast<int>(c), shares.rate[c], shares.group[c] != no_group});
-      done.push_back(c);
+      std::size_t k = 0;
+      while (k < slowest.size() && !alike(plan, loads, shares, crowd, slowest[k], c)) ++k;
+      class_of[c] = k;
+      if (k == slowest.size()) slowest.push_back(c);
+      if (shares.rate[c] < shares.rate[slowest[k]]) slowest[k] = c;
     }
+    std::vector<ChannelTime> times;
+    for (const std::size_t s : slowest) {
+      const std::vector<double> use = relative_to(slice, s);
+      times.push_back(time_channel({*setup_.comm, plan, costs, loads, use, static_cast<int>(s), shares.rate[s],
+                                    shares.group[s] != no_group}));
+    }
+    for (std::size_t c = 0; c < open.size(); ++c)
+      if (open[c]) reference[c] = times[class_of[c]];
   }
 
-  double slice_of(const Plan& plan, std::size_t channel) const {
-    const Stream s = find_by_algorithm(plan.algorithm)->stream(*setup_.comm, plan, static_cast<int>(channel));
-    return static_cast<double>(s.loops > 0 ? s.slice : s.tail_slice);
+  /// Payload of a slice by channel, bytes; 0 of those that are done.
+  std::vector<double> slices(const Plan& plan, const std::vector<bool>& open) const {
+    std::vector<double> bytes(open.size(), 0);
+    for (std::size_t c = 0; c < open.size(); ++c) {
+      if (!open[c]) continue;
+      const Stream s = find_by_algorithm(plan.algorithm)->stream(*setup_.comm, plan, static_cast<int>(c));
+      bytes[c] = static_cast<double>(s.loops > 0 ? s.slice : s.tail_slice);
+    }
+    return bytes;
+  }
+  static std::vector<double> relative_to(std::vector<double> slice, std::size_t channel) {
+    const double own = slice[channel];
+    for (double& bytes : slice) bytes = own > 0 ? std::min(1.0, bytes / own) : 0;
+    return slice;
   }
 
-  /// Whether two channels see equally crowded links in the same order.
-  static bool same_view(const Loads& loads, const std::vector<double>& crowd, std::size_t a, std::size_t b) {
-    const auto alike = [&](std::uint32_t g, std::uint32_t h) {
+  /// Whether two channels are of one class.
+  bool alike(const Plan& plan, const Loads& loads, const ChannelShares& shares, const std::vector<double>& crowd,
+             std::size_t a, std::size_t b) const {
+    const auto equally_crowded = [&](std::uint32_t g, std::uint32_t h) {
       return g == h || (g != no_group && h != no_group && crowd[g] == crowd[h]);
     };
-    const auto same = [&](const std::vector<std::uint32_t>& g, const std::vector<std::uint32_t>& h) {
-      return g.size() == h.size() && std::equal(g.begin(), g.end(), h.begin(), alike);
-    };
-    return same(loads.inside[a].group, loads.inside[b].group) && same(loads.edges[a].group, loads.edges[b].group) &&
-           loads.edges[a].latency == loads.edges[b].latency;
+    const auto& g = loads.inside[a].group;
+    const auto& h = loads.inside[b].group;
+    const auto tree = [&](std::size_t c) { return setup_.comm->tree_index(static_cast<int>(c)); };
+    return plan.shares[a] == plan.shares[b] && (shares.rate[a] > 0) == (shares.rate[b] > 0) &&
+           (shares.group[a] == no_group) == (shares.group[b] == no_group) &&
+           std::equal(g.begin(), g.end(), h.begin(), h.end(), equally_crowded) &&
+           (plan.algorithm != Algorithm::tree || tree(a) == tree(b));
   }
 
-  /// The slowest channel at the start, and what holds it.
-  void describe(const Plan& plan, const ProtocolCosts&, const Loads& loads, const ChannelShares& shares,
-                const std::vector<ChannelTime>& times, std::size_t segment, CollectiveResult& result) {
+  /// The slowest channel at the start, what holds it, and where its time goes.
+  void describe(const Plan& plan, const ProtocolCosts& costs, const Loads& loads, const ChannelShares& shares,
+                const std::vector<ChannelTime>& reference, CollectiveResult& result) {
     result.channel_rates = shares.rate;
     std::size_t slowest = 0;
-    for (std::size_t c = 1; c < times.size(); ++c)
-      if (times[c].makespan > times[slowest].makespan) slowest = c;
-    const ChannelTime& t = times[slowest];
+    double longest = 0;
+    for (std::size_t c = 0; c < reference.size(); ++c) {
+      const double makespan = reference[c].makespan_at(shares.rate[c]);
+      if (makespan > longest) slowest = c, longest = makespan;
+      result.work = std::max(result.work, reference[c].work);
+    }
+    ChannelTime t = reference[slowest];
+    const std::uint32_t g = shares.group[slowest];
+    const std::vector<double> use = relative_to(slices(plan, std::vector<bool>(reference.size(), true)), slowest);
+    split_time({*setup_.comm, plan, costs, loads, use, static_cast<int>(slowest), shares.rate[slowest], g != no_group},
+               t);
+    result.latency = t.latency, result.transfer = t.transfer;
+
     Bottleneck& b = result.bottleneck;
     b.rate = shares.rate[slowest];
-    const std::uint32_t g = shares.group[slowest];
     if (t.latency > t.makespan / 2) {
       b.name = "latency", b.rate = 0;
     } else if (t.by_proxy) {
@@ -163,22 +205,12 @@ class FlowEngine final : public NetworkEngine {
       b.name = "gpu copy";
     } else {
       const LinkGroup& group = loads.groups[g];
-      b.name = group_name(group, *setup_.comm, setup_.fabric, router(segment));
+      b.name = group_name(group, *setup_.comm, setup_.fabric, router(0));
       b.capacity = group.capacity, b.alike = group.members;
       for (int c = 0; c < plan.channels; ++c)
         if (group.connections[static_cast<std::size_t>(c)] > 0)
           b.sharers.push_back({c, group.connections[static_cast<std::size_t>(c)]});
     }
-    result.work = 0;
-    for (const ChannelTime& each : times) result.work = std::max(result.work, each.work);
-    result.latency = t.latency, result.transfer = t.transfer;
-  }
-
-  /// The parts of the slowest channel at its first shares, stretched to the whole.
-  static void split_time(CollectiveResult& result, const std::vector<ChannelTime>&) {
-    result.latency = std::min(result.latency, result.makespan);
-    result.transfer = std::min(result.transfer, result.makespan - result.latency);
-    result.fill = result.makespan - result.latency - result.transfer;
   }
 
   [[noreturn]] void stalled(const Loads& loads, const ChannelShares& shares, const std::vector<bool>& open,
@@ -193,6 +225,8 @@ class FlowEngine final : public NetworkEngine {
     FABRICAST_CHECK(false, "nothing moves, and no link is down");
   }
 
+  static constexpr double infinity = std::numeric_limits<double>::infinity();
+  static constexpr std::size_t no_segment = static_cast<std::size_t>(-1);
   const NetworkSetup& setup_;
   std::uint64_t seed_;
   std::vector<std::unique_ptr<Router>> routers_;

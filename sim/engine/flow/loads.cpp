@@ -81,6 +81,8 @@ class Signatures {
   std::vector<Recent> recent_;
 };
 
+}  // namespace
+
 /// Counts and times the connections over the fabric.
 class NetworkCounter {
  public:
@@ -106,11 +108,16 @@ class NetworkCounter {
       signature_[r] = signatures_.root(capacity(fabric, router, nominal ? LinkState{} : segment.links, r).value);
   }
 
-  void run(Loads& loads) {
-    const auto channels = static_cast<std::uint32_t>(plan_.channels);
-    for (std::uint32_t c = 0; c < channels; ++c) count_channel(c);
+  /// Adds the groups of the fabric's links.
+  void count(Loads& loads) {
+    for (std::uint32_t c = 0; c < static_cast<std::uint32_t>(plan_.channels); ++c) count_channel(c);
     collect_groups(loads);
-    for (std::uint32_t c = 0; c < channels; ++c) time_channel(c, loads);
+    seen_.resize(static_cast<std::size_t>(plan_.channels));
+  }
+
+  const EdgeGroups& edges(std::uint32_t channel) {
+    if (seen_[channel].group.empty()) see(channel, seen_[channel]);
+    return seen_[channel];
   }
 
  private:
@@ -156,6 +163,7 @@ class NetworkCounter {
 
   void collect_groups(Loads& loads) {
     group_of_.assign(signatures_.size(), no_group);
+    crowd_.assign(loads.groups.size(), 0);
     const double unit = (weighted_ ? weight_unit : 1.0) / queue_pairs_;
     for (std::uint32_t r = 0; r < signature_.size(); ++r) {
       const std::uint32_t s = signature_[r];
@@ -175,8 +183,7 @@ class NetworkCounter {
   }
   double root_capacity(std::uint32_t r) const { return capacity(fabric_, router_, segment_.links, r).value; }
 
-  void time_channel(std::uint32_t channel, Loads& loads) {
-    EdgeGroups& out = loads.edges[channel];
+  void see(std::uint32_t channel, EdgeGroups& out) {
     algorithm_.network_edges(comm_, plan_, static_cast<int>(channel), edges_);
     out.group.resize(edges_.size());
     out.port.resize(edges_.size());
@@ -196,13 +203,12 @@ class NetworkCounter {
         out.port[e] = group_of_[signature_[path.resources.front()]];
       });
       out.group[e] = worst, out.middle[e] = middle, out.latency[e] = latency;
-      out.uniform &= worst == out.group[0] && latency == out.latency[0];
     }
   }
 
   static constexpr double weight_unit = 0x1p-20;
   const Communicator& comm_;
-  const Plan& plan_;
+  const Plan plan_;
   const CollectiveAlgorithm& algorithm_;
   const Fabric& fabric_;
   const Router& router_;
@@ -214,8 +220,11 @@ class NetworkCounter {
   std::vector<std::uint64_t> count_;
   std::vector<double> crowd_;
   std::vector<NetworkEdge> edges_;
+  std::vector<EdgeGroups> seen_;  ///< by channel; empty: not asked for yet
   Path path_;
 };
+
+namespace {
 
 /// Counts what happens inside the nodes, one node per role, and every node with a fault of its own.
 void count_inside(const Communicator& comm, const Plan& plan, const NetworkSegment& segment, Loads& loads) {
@@ -337,25 +346,18 @@ std::uint32_t queue_pair(int channel, std::size_t edge, std::uint32_t pair, std:
 Loads count_loads(const Communicator& comm, const Plan& plan, const Fabric* fabric, const Router* router,
                   const NetworkSegment& segment) {
   Loads loads;
-  loads.edges.resize(static_cast<std::size_t>(plan.channels));
   loads.inside.resize(static_cast<std::size_t>(plan.channels));
   count_inside(comm, plan, segment, loads);
   if (comm.nodes() > 1) {
-    // Groups inside come first, so edges' groups are offset.
-    Loads network;
-    network.edges.resize(loads.edges.size());
-    NetworkCounter(comm, plan, *fabric, *router, segment).run(network);
-    const auto offset = static_cast<std::uint32_t>(loads.groups.size());
-    for (EdgeGroups& e : network.edges) {
-      for (std::uint32_t& g : e.group) g += offset;
-      for (std::uint32_t& g : e.port) g += offset;
-      for (std::uint32_t& g : e.middle)
-        if (g != no_group) g += offset;
-    }
-    loads.edges = std::move(network.edges);
-    std::move(network.groups.begin(), network.groups.end(), std::back_inserter(loads.groups));
+    loads.network = std::make_shared<NetworkCounter>(comm, plan, *fabric, *router, segment);
+    loads.network->count(loads);
   }
   return loads;
+}
+
+const EdgeGroups& Loads::edges(int channel) const {
+  static const EdgeGroups none;
+  return network ? network->edges(static_cast<std::uint32_t>(channel)) : none;
 }
 
 std::string group_name(const LinkGroup& group, const Communicator& comm, const Fabric* fabric, const Router* router) {

@@ -33,8 +33,7 @@ struct EdgeGroups {
       group;                        ///< where each edge's path is most crowded: the group with most connections per B/s
   std::vector<std::uint32_t> port;    ///< the sending NIC's group
   std::vector<std::uint32_t> middle;  ///< the most crowded group between switches; no_group: the path has none
-  std::vector<double> latency;      ///< s, of the fabric
-  bool uniform = true;              ///< all edges alike
+  std::vector<double> latency;        ///< s, of the fabric
 };
 
 /// What a channel does inside the nodes: for every transfer, in the algorithm's order, its most crowded group.
@@ -46,10 +45,15 @@ struct InsideGroups {
 
 inline constexpr std::uint32_t no_group = no_link;
 
+class NetworkCounter;
+
 struct Loads {
   std::vector<LinkGroup> groups;
-  std::vector<EdgeGroups> edges;     ///< by channel
   std::vector<InsideGroups> inside;  ///< by channel
+  /// What one channel's connections see: they are hashed once more, and kept for the next call.
+  const EdgeGroups& edges(int channel) const;
+
+  std::shared_ptr<NetworkCounter> network;  ///< null on a single node
 };
 
 /// \throws UserError if a connection has no path.

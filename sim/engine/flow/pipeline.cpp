@@ -1,6 +1,7 @@
 #include "pipeline.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "fabricast/core/error.hpp"
@@ -9,8 +10,9 @@ namespace fabricast {
 
 namespace {
 
-/// Iterations over the times when stations are busy.
+/// Iterations over the times when stations are busy: at most so many, or until the makespan stays.
 constexpr int passes = 4;
+constexpr double settled = 1e-4;
 
 /// The first and the last of the channels that run in step.
 struct Moments {
@@ -167,8 +169,9 @@ double run(const Pipeline& p, std::int64_t slices) {
   double makespan = 0;
   for (int pass = 0; pass < passes; ++pass) {
     Run run(p, slices, pass == 0 ? nullptr : &busy);
+    const double before = makespan;
     makespan = run();
-    if (!shared) break;
+    if (!shared || std::abs(makespan - before) < settled * makespan) break;
     busy = std::move(run.busy());
   }
   return makespan;

@@ -1,32 +1,55 @@
 #include "sharing.hpp"
 
+#include <algorithm>
+#include <numeric>
+
 #include "fabricast/fluid/sharing.hpp"
 
 namespace fabricast {
 
-ChannelShares share_channels(const std::vector<LinkGroup>& groups, const std::vector<double>& caps,
-                             const std::vector<bool>& open, double wire) {
+ChannelSharing::ChannelSharing(const std::vector<LinkGroup>& groups, const std::vector<double>& caps, double wire)
+    : groups_(groups), caps_(caps), wire_(wire), most_(caps), binding_(groups.size()) {
+  for (const LinkGroup& g : groups)
+    for (std::size_t c = 0; c < caps.size(); ++c)
+      if (g.connections[c] > 0) most_[c] = std::min(most_[c], g.capacity / (g.connections[c] * wire));
+  std::iota(binding_.begin(), binding_.end(), 0U);
+}
+
+/// No channel ever gets more than it gets alone. Where all open ones fall short of a capacity even so, nothing is bound.
+void ChannelSharing::forget(const std::vector<bool>& open) {
+  std::vector<double> rate(most_);
+  for (std::size_t c = 0; c < rate.size(); ++c)
+    if (!open[c]) rate[c] = 0;
+  std::erase_if(binding_, [&](std::uint32_t g) {
+    const double demand = std::inner_product(rate.begin(), rate.end(), groups_[g].connections.begin(), 0.0);
+    return demand * wire_ < groups_[g].capacity * (1 - 1e-9);
+  });
+}
+
+ChannelShares ChannelSharing::share(const std::vector<bool>& open) {
+  forget(open);
   SharingProblem problem;
   problem.first.push_back(0);
   std::vector<std::size_t> channel_of;
-  for (const LinkGroup& group : groups) problem.capacity.push_back(group.capacity);
-  for (std::size_t c = 0; c < caps.size(); ++c) {
+  for (const std::uint32_t g : binding_) problem.capacity.push_back(groups_[g].capacity);
+  for (std::size_t c = 0; c < caps_.size(); ++c) {
     if (!open[c]) continue;
-    for (std::uint32_t g = 0; g < groups.size(); ++g)
-      if (groups[g].connections[c] > 0) {
-        problem.link.push_back(g);
-        problem.use.push_back(groups[g].connections[c] * wire);
+    for (std::uint32_t i = 0; i < binding_.size(); ++i)
+      if (const double n = groups_[binding_[i]].connections[c]; n > 0) {
+        problem.link.push_back(i);
+        problem.use.push_back(n * wire_);
       }
     problem.first.push_back(static_cast<std::uint32_t>(problem.link.size()));
     problem.weight.push_back(1);
-    problem.cap.push_back(caps[c]);
+    problem.cap.push_back(caps_[c]);
     channel_of.push_back(c);
   }
   const Sharing sharing = fill(problem);
-  ChannelShares shares{std::vector<double>(caps.size(), 0), std::vector<std::uint32_t>(caps.size(), no_group)};
+  ChannelShares shares{std::vector<double>(caps_.size(), 0), std::vector<std::uint32_t>(caps_.size(), no_group)};
   for (std::size_t i = 0; i < channel_of.size(); ++i) {
+    const std::uint32_t bottleneck = sharing.bottleneck[i];
     shares.rate[channel_of[i]] = sharing.level[i];
-    shares.group[channel_of[i]] = sharing.bottleneck[i];
+    shares.group[channel_of[i]] = bottleneck == no_link ? no_group : binding_[bottleneck];
   }
   return shares;
 }

@@ -13,9 +13,22 @@ struct ChannelShares {
 };
 
 /// Weighted max-min shares of the open channels (fluid/sharing.hpp). A channel takes `connections x wire` of a link for
-/// each byte of payload that it advances. \param caps B/s by channel
-ChannelShares share_channels(const std::vector<LinkGroup>& groups, const std::vector<double>& caps,
-                             const std::vector<bool>& open, double wire);
+/// each byte of payload that it advances. Channels only close, so links that can no longer be full are forgotten.
+class ChannelSharing {
+ public:
+  /// \param caps  B/s by channel
+  ChannelSharing(const std::vector<LinkGroup>& groups, const std::vector<double>& caps, double wire);
+  ChannelShares share(const std::vector<bool>& open);
+
+ private:
+  void forget(const std::vector<bool>& open);
+
+  const std::vector<LinkGroup>& groups_;
+  const std::vector<double>& caps_;
+  double wire_;
+  std::vector<double> most_;          ///< what each channel gets alone, B/s
+  std::vector<std::uint32_t> binding_;  ///< groups that can be full
+};
 
 /// s per byte of payload that a connection gets on a link of the group when all channels use it at once. \param use  how
 /// much of a slice's worth each channel sends, 0 if it is done

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <limits>
 
@@ -195,28 +196,37 @@ class TreePath {
     return m;
   }
 
-  /// Which station of the path a channel's own at some node and position resembles: the one at the same depth.
-  std::uint32_t like(int channel, std::int64_t node, int position, bool up, bool server) const {
-    const int index = v_.comm.tree_index(channel);
-    std::int64_t depth = 0;
-    for (std::int64_t n = node; (n = double_tree(v_.comm.nodes(), n, index).parent) >= 0;) ++depth;
-    const auto longest = static_cast<std::int64_t>(up ? ups_.size() : downs_.size());
-    depth = std::min(depth, longest);
-    std::uint32_t best = static_cast<std::uint32_t>(top_);
+  /// Levels between a node and the root, by tree index.
+  std::array<std::int64_t, 2> levels(std::int64_t node) const {
+    std::array<std::int64_t, 2> levels{};
+    for (int index = 0; index < 2; ++index)
+      for (std::int64_t n = node; (n = double_tree(v_.comm.nodes(), n, index).parent) >= 0;)
+        ++levels[static_cast<std::size_t>(index)];
+    return levels;
+  }
+
+  /// Which station of the path a channel's own at some level and position resembles: the one at the same level.
+  std::uint32_t like(std::int64_t level, int position, bool up, bool server) {
+    const std::size_t longest = up ? ups_.size() : downs_.size();
+    level = std::min(level, static_cast<std::int64_t>(longest));
+    std::vector<std::uint32_t>& known = alike_[server][up];
+    if (known.empty()) known.assign((longest + 1) * static_cast<std::size_t>(gpus_), no_station);
+    std::uint32_t& best = known[static_cast<std::size_t>(level * gpus_ + position)];
+    if (best != no_station) return best;
+    best = static_cast<std::uint32_t>(top_);
+    // All chains begin their way up at once, wherever they are.
+    const bool anywhere = up && !server && position > 0;
     std::int64_t least = std::numeric_limits<std::int64_t>::max();
     for (std::uint32_t i = 0; i < stations_.size(); ++i) {
       if (stations_[i].server != server || spots_[i].up != up) continue;
-      const std::int64_t d = depth_[i];
-      // All chains begin their way up at once, wherever they are.
-      const std::int64_t off = (up && !server && position > 0 ? 0 : 64 * std::abs(d - depth)) +
-                               std::abs(spots_[i].position - position);
+      const std::int64_t off = (anywhere ? 0 : 64 * std::abs(levels_[i] - level)) + std::abs(spots_[i].position - position);
       if (off < least) least = off, best = i;
     }
     return best;
   }
 
   /// Who uses the links of a hop inside the node: the sender's, or the receiver's where that has more users.
-  std::vector<PlaceUser> users_of_hop(const Spot& spot) const {
+  std::vector<PlaceUser> users_of_hop(const Spot& spot, const std::array<std::int64_t, 2>& level) {
     const int to = spot.position + (spot.up ? -1 : 1);
     const int sender = shape_.gpus[static_cast<std::size_t>(spot.position)];
     const int receiver = shape_.gpus[static_cast<std::size_t>(to)];
@@ -224,8 +234,9 @@ class TreePath {
     for (int c = 0; c < v_.plan.channels; ++c) {
       if (v_.use[static_cast<std::size_t>(c)] == 0) continue;
       const std::vector<int>& gpus = v_.comm.tree_shape(c).gpus;
+      const std::int64_t here = level[static_cast<std::size_t>(v_.comm.tree_index(c))];
       const auto add = [&](std::vector<PlaceUser>& users, int p, bool up) {
-        if (up ? p > 0 && p < gpus_ : p >= 0 && p + 1 < gpus_) users.push_back({like(c, spot.node, p, up, false), 1});
+        if (up ? p > 0 && p < gpus_ : p >= 0 && p + 1 < gpus_) users.push_back({like(here, p, up, false), 1});
       };
       const int p = static_cast<int>(std::find(gpus.begin(), gpus.end(), sender) - gpus.begin());
       const int q = static_cast<int>(std::find(gpus.begin(), gpus.end(), receiver) - gpus.begin());
@@ -236,24 +247,42 @@ class TreePath {
   }
 
   void share_places() {
-    std::int64_t depth = static_cast<std::int64_t>(ups_.size());
-    for (std::size_t i = 0; i < stations_.size(); ++i) {
-      if (i > 0 && spots_[i].node != spots_[i - 1].node) depth += i <= top_ ? -1 : 1;
-      depth_.push_back(depth);
-    }
+    std::int64_t level = static_cast<std::int64_t>(ups_.size());
     for (std::size_t i = 0; i < stations_.size(); ++i) {
       const Spot& spot = spots_[i];
+      if (i > 0 && spot.node != spots_[i - 1].node) level += i <= top_ ? -1 : 1;
+      levels_.push_back(level);
+    }
+    std::array<std::int64_t, 2> here{};
+    for (std::size_t i = 0; i < stations_.size(); ++i) {
+      const Spot& spot = spots_[i];
+      if (i == 0 || spot.node != spots_[i - 1].node) here = levels(spot.node);
       std::vector<PlaceUser>& users = stations_[i].users;
       if (stations_[i].server) {
         const bool by_proxy = stations_[i + 1].server;
         for_each_message(spot, by_proxy, [&](int c, bool up, int p) {
-          users.push_back({like(c, spot.node, p, up, true) + (by_proxy ? 0 : 1), 1});
+          const std::int64_t its = here[static_cast<std::size_t>(v_.comm.tree_index(c))];
+          users.push_back({like(its, p, up, true) + (by_proxy ? 0 : 1), 1});
         });
       } else if (stations_[i].whole.round > 0) {
-        users = users_of_hop(spot);
+        users = users_of_hop(spot, here);
       }
-      for (PlaceUser& user : users) user.part = 1 / static_cast<double>(users.size());
+      merge(users);
     }
+  }
+  /// One entry per station, parts adding up to 1.
+  static void merge(std::vector<PlaceUser>& users) {
+    const auto all = static_cast<double>(users.size());
+    std::sort(users.begin(), users.end(),
+              [](const PlaceUser& a, const PlaceUser& b) { return a.station < b.station; });
+    std::size_t kept = 0;
+    for (const PlaceUser& user : users)
+      if (kept > 0 && users[kept - 1].station == user.station)
+        users[kept - 1].part += 1;
+      else
+        users[kept++] = user;
+    users.resize(kept);
+    for (PlaceUser& user : users) user.part /= all;
   }
 
   /// A link that is not on this way, but more crowded than all that are, holds the channel back as well.
@@ -275,8 +304,10 @@ class TreePath {
   Pipeline path_;
   std::vector<Station>& stations_ = path_.stations;
   std::vector<Spot> spots_;           ///< of the stations
-  std::vector<std::int64_t> depth_;   ///< of their nodes
   std::size_t top_ = 0;               ///< the root's station
+  std::vector<std::int64_t> levels_;  ///< of the stations' nodes
+  static constexpr std::uint32_t no_station = static_cast<std::uint32_t>(-1);
+  std::array<std::array<std::vector<std::uint32_t>, 2>, 2> alike_;  ///< by server, up; level and position
 };
 
 }  // namespace
