@@ -112,11 +112,11 @@ class Signals {
   sg::SemaphorePtr ready_ = sg::Semaphore::create(0);
 };
 
-/// Where a NIC's messages queue: channels in step with each other send one after the other from port to port; others
-/// share the NIC with them.
+/// Where a NIC's messages queue: channels in step with each other whose messages take the same way send one after the
+/// other; others share the NIC with them, so that one held up on its way does not hold up the rest.
 struct SenderKey {
   std::size_t pattern = 0;  ///< of the channel
-  std::uint32_t from = 0, to = 0;
+  std::vector<std::uint32_t> way;
   auto operator<=>(const SenderKey&) const = default;
 };
 
@@ -258,7 +258,7 @@ class Simulation {
       for (const std::uint16_t l : inside_path(comm_, {NodeTransfer::Kind::nic_to_gpu, edge->to_nic, gpu_b}))
         way.push_back(node_link(b / g, l, NodeTransfer::Kind::nic_to_gpu));
       wire.latency = path.latency.value;
-      wire.proxy = a, wire.nic = {in_step_with(edges), from_port, to_port};
+      wire.proxy = a, wire.nic = {in_step_with(edges), path.resources};
       proxies_.try_emplace(wire.proxy, std::make_unique<Server>());
       nics_.try_emplace(wire.nic, std::make_unique<Server>());
     }
