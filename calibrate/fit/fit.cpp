@@ -15,6 +15,7 @@ namespace fabricast {
 
 namespace {
 
+constexpr double quantile_95 = 1.645;  // of the normal distribution: intervals hold 90 %
 constexpr double scale = 0.12;  // 12 %: beyond the repeatability of idle systems
 
 class Fitter {
@@ -26,7 +27,7 @@ class Fitter {
       runners_.emplace_back(c);
     }
     for (const auto& [path, ref] : hardware_.all_parameters()) {
-      const bool wanted = options.parameters.empty() || std::any_of(options.parameters.begin(), options.parameters.end(), [&](const auto& p) { return path.starts_with(p); });
+      const bool wanted = options.parameters.empty() || std::any_of(options.parameters.begin(), options.parameters.end(), [&](const auto& p) { return path == p || path.starts_with(p + "."); });
       const bool used = std::any_of(runners_.begin(), runners_.end(), [&](const CaseRunner& r) { return r.uses(path); });
       // A value of zero has no logarithm: it says that an effect is absent.
       if (wanted && used && ref.parameter->value > 0) paths_.push_back(path), prior_.push_back(*ref.parameter);
@@ -190,7 +191,7 @@ class Fitter {
       p.error = std::sqrt(std::max(0.0, covariance(k, k)) * variance);
       p.error_by_data = data_normal_(k, k) > 0 ? std::sqrt(variance / data_normal_(k, k)) : INFINITY;
       p.after = *hardware_.find(paths_[j]);
-      p.after.low = p.after.value * std::exp(-1.64 * p.error), p.after.high = p.after.value * std::exp(1.64 * p.error);
+      p.after.low = p.after.value * std::exp(-quantile_95 * p.error), p.after.high = p.after.value * std::exp(quantile_95 * p.error);
       fit.parameters.push_back(std::move(p));
     }
     fit.hardware = std::move(hardware_);
@@ -209,7 +210,13 @@ class Fitter {
 }  // namespace
 
 Fit fit_parameters(const std::vector<MeasuredCase>& cases, const Hardware& start, const FitOptions& options) {
-  return Fitter(cases, start, options).run();
+  Fit all = Fitter(cases, start, options).run();
+  if (options.identified <= 0) return all;
+  FitOptions some = options;
+  some.parameters.clear();
+  for (const FittedParameter& p : all.parameters)
+    if (std::exp(quantile_95 * p.error_by_data) <= options.identified) some.parameters.push_back(p.path);
+  return some.parameters.empty() ? all : Fitter(cases, start, some).run();
 }
 
 std::string profile_json(const Fit& fit, const std::string& source) {

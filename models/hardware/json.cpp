@@ -60,7 +60,7 @@ void read_sets(const json& file, Map& map, const std::string& section) {
   }
 }
 
-Hardware read_shipped() {
+Hardware read_prior() {
   Hardware h;
   const auto file = [](std::string_view name) { return json::parse(embedded_data(name)); };
   read_sets(file("architectures.json"), h.architectures, "architectures");
@@ -131,11 +131,22 @@ SourceSpan find_key(const std::string& file, const std::string& text, std::strin
 
 }  // namespace
 
-const Hardware& shipped_hardware() {
+const Hardware& prior_hardware() {
   static const Hardware hardware = [] {
     try {
-      return read_shipped();
+      return read_prior();
     } catch (const std::exception& e) { bad_data(e.what()); }
+  }();
+  return hardware;
+}
+
+const Hardware& shipped_hardware() {
+  static const Hardware hardware = [] {
+    Hardware h = prior_hardware();
+    try {
+      overlay_profile(h, std::string(embedded_data("fitted.json")), "fitted.json");
+    } catch (const std::exception& e) { bad_data(e.what()); }
+    return h;
   }();
   return hardware;
 }

@@ -37,13 +37,15 @@ int fit(const std::vector<std::string>& arguments) {
   options.add()("cases", po::value<std::string>(), "file of measured cases (default: the shipped ones)")
                ("only", po::value<std::string>(), "only cases whose id contains this")
                ("profile", po::value<std::string>(), "start from this profile laid over the shipped parameters")
-               ("parameters", po::value<std::vector<std::string>>()->composing(), "prefix of the parameters to fit, e.g. networks.roce (default: all)")
+               ("from-priors", "start from data sheets and studies, without the shipped fit")
+               ("identified", po::value<std::string>(), "keep parameters at their start that the data alone do not tell to within this factor, in percent, e.g. 250")
+               ("parameters", po::value<std::vector<std::string>>()->composing(), "parameter or group to fit, e.g. networks.roce (default: all); may be repeated")
                ("leave-out", po::value<std::vector<std::string>>()->composing(), "a system not to look at; may be repeated")
                ("iterations", po::value<std::string>(), "at most so many (default 12)")
                ("output", po::value<std::string>(), "write the fitted profile (JSON)")
                ("source", po::value<std::string>(), "source to note with each fitted parameter");
   if (!options.parse(arguments)) return 0;
-  Hardware hardware = shipped_hardware();
+  Hardware hardware = options.has("from-priors") ? prior_hardware() : shipped_hardware();
   if (options.has("profile")) overlay_profile(hardware, read_file(options.text("profile")), options.text("profile"));
   std::vector<MeasuredCase> cases = read_cases(options.text("cases", shipped_cases_path()));
   std::erase_if(cases, [&](const MeasuredCase& c) { return c.id.find(options.text("only")) == std::string::npos; });
@@ -51,6 +53,7 @@ int fit(const std::vector<std::string>& arguments) {
   if (options.has("parameters")) fit_options.parameters = options.get<std::vector<std::string>>("parameters");
   if (options.has("leave-out")) fit_options.left_out = options.get<std::vector<std::string>>("leave-out");
   fit_options.iterations = options.integer("iterations", 12, 1, 1000);
+  fit_options.identified = options.integer("identified", 0, 0, 100000) / 100.0;
   fit_options.progress = [](int iteration, double loss) {
     if (isatty(STDERR_FILENO)) fmt::print(stderr, "\riteration {}: mean loss {:.5f} ", iteration, loss);
   };

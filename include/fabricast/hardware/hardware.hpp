@@ -124,7 +124,10 @@ struct Hardware {
   const LinkType& link_type(LinkKind kind, BytesPerSecond rate) const;
 };
 
-/// The data compiled into the binary; parsed once.
+/// What is known of the hardware before any collective is measured: data sheets, studies, assumptions.
+const Hardware& prior_hardware();
+/// The same with what `calibrate fit` found on the shipped cases (fitted.json) laid over it. Both are compiled into the
+/// binary, and parsed once.
 const Hardware& shipped_hardware();
 /// Lays the parameters of a profile file (JSON, same shape as the data files) over `hardware`.
 /// \throws UserError with file, line and the parameter at fault.

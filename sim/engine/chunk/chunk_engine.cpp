@@ -15,6 +15,7 @@
 //   their routes by a shared variable, so every connection has a sending host of its own;
 // - there is one Engine per process: each run forks, and hands its result back through a pipe.
 #include <fmt/format.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -403,6 +404,7 @@ class ChunkEngine final : public NetworkEngine {
     FABRICAST_CHECK(child >= 0, "no process");
     if (child == 0) {
       std::signal(SIGINT, SIG_DFL);
+      prctl(PR_SET_PDEATHSIG, SIGKILL);  // never outlive the forecast
       close(ends[0]);
       int code = 1;
       try {
