@@ -170,11 +170,15 @@ class FlowEngine final : public NetworkEngine {
     };
     const auto& g = loads.inside[a].group;
     const auto& h = loads.inside[b].group;
+    // Chains differ in where they enter their nodes.
+    const auto start = [&](std::size_t c) {
+      return find_by_algorithm(plan.algorithm)->stream(*setup_.comm, plan, static_cast<int>(c)).start;
+    };
     const auto tree = [&](std::size_t c) { return setup_.comm->tree_index(static_cast<int>(c)); };
     return plan.shares[a] == plan.shares[b] && (shares.rate[a] > 0) == (shares.rate[b] > 0) &&
            (shares.group[a] == no_group) == (shares.group[b] == no_group) &&
            std::equal(g.begin(), g.end(), h.begin(), h.end(), equally_crowded) &&
-           (plan.algorithm != Algorithm::tree || tree(a) == tree(b));
+           (plan.algorithm != Algorithm::tree || tree(a) == tree(b)) && start(a) == start(b);
   }
 
   /// The slowest channel at the start, what holds it, and where its time goes.
