@@ -171,7 +171,7 @@ double run(const Pipeline& p, std::int64_t slices) {
     Run run(p, slices, pass == 0 ? nullptr : &busy);
     const double before = makespan;
     makespan = run();
-    if (!shared || std::abs(makespan - before) < settled * makespan) break;
+    if (!shared || (pass > 1 && std::abs(makespan - before) < settled * makespan)) break;
     busy = std::move(run.busy());
   }
   return makespan;
