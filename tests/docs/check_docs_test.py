@@ -4,6 +4,7 @@ import pathlib
 import unittest
 
 import check_docs
+import check_formats
 
 
 class Keys(unittest.TestCase):
@@ -50,6 +51,17 @@ class Pages(unittest.TestCase):
         self.assertEqual(check_docs.record_faults(text), [])
         self.assertEqual(len(check_docs.record_faults(text.replace("## Decision\n", ""))), 1)
         self.assertEqual(len(check_docs.record_faults(text + "x\n" * 40)), 1)
+
+
+class Formats(unittest.TestCase):
+    def test_a_key_or_field_that_the_page_lacks_is_found(self):
+        page = "| `fabric.leaves`, `fabric.spines` | `rows[]` | CSV: `bytes,time_us` |"
+        self.assertEqual(check_formats.missing(page, {"fabric.leaves", "fabric.spines", "rows", "bytes", "time_us"}), [])
+        self.assertEqual(check_formats.missing(page, {"fabric.leaf", "rows"}), ["fabric.leaf"])
+
+    def test_fields_are_found_at_any_depth_but_in_the_scenario(self):
+        value = {"a": [{"b": 1}, {"c": {"d": 2}}], "scenario": {"e": 3}}
+        self.assertEqual(check_formats.fields_of(value), {"a", "b", "c", "d", "scenario"})
 
 
 if __name__ == "__main__":
