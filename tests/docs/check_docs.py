@@ -45,7 +45,7 @@ def keys_of(text):
 
 def is_defined(key, defined):
     """A key is defined if it is, or if it is a section (`-1.6`) of one that is."""
-    return key in defined or re.sub(r"-\d+(\.\d+)*$", "", key) in defined
+    return key in defined or re.sub(r"-[A-Z]?\d+(\.\d+)*$", "", key) in defined
 
 
 def anchors_of(text):
@@ -77,7 +77,7 @@ def key_faults(used, defined):
     faults = [f"{place}: [{key}] is not in docs/references.md"
               for place, keys in sorted(used.items()) for key in sorted(keys) if not is_defined(key, defined)]
     all_used = set().union(*used.values()) if used else set()
-    bases = {re.sub(r"-\d+(\.\d+)*$", "", key) for key in all_used}
+    bases = {re.sub(r"-[A-Z]?\d+(\.\d+)*$", "", key) for key in all_used}
     faults += [f"docs/references.md: [{key}] is used nowhere" for key in sorted(defined) if key not in all_used | bases]
     return faults
 
