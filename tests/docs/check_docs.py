@@ -103,7 +103,7 @@ def record_faults(text):
 
 def check(root):
     faults = []
-    pages = sorted(root.glob("*.md")) + sorted((root / "docs").rglob("*.md"))
+    pages = sorted(root.glob("*.md")) + [p for area in ("docs", "scenarios") for p in sorted((root / area).rglob("*.md"))]
     for page in pages:
         faults += link_faults(page, page.read_text())
 
