@@ -3,14 +3,14 @@
   run_lesson.py --binary build/fabricast docs/tutorial/1-first-forecast.md      check
   run_lesson.py --binary build/fabricast --update docs/tutorial/*.md            write the present output into the lessons
 
-A block is a session: `$ ` starts a command, which goes on over here-documents and trailing backslashes; the lines below
-it are what it prints, errors included. Every command must end with exit code 0; one that is to fail says so itself
-(`fabricast ... ; echo "exit code $?"`). All commands of a lesson run in one new directory.
+A block is a dialogue with the shell: `$ ` starts a command, which goes on over here-documents and trailing backslashes;
+the lines below it are what it prints, errors included. Every command must end with exit code 0; one that is to fail
+says so itself (`fabricast ... ; echo "exit code $?"`). All commands of a lesson run in one new directory.
 
 Lines are compared with numbers masked and blanks squeezed, so that a new calibration does not break a lesson, but a
 column or message that vanishes does. In a row of a table it may also change what binds, as the rows at an edge do; in
-`explain` it may not. A line `...` stands for any number of lines. A line that starts with
-`exit code` is compared as it is.
+`explain` it may not. A line `...` stands for any number of lines. A line that starts with `exit code` is compared as
+it is.
 """
 
 import argparse
