@@ -103,7 +103,9 @@ def record_faults(text):
 
 def check(root):
     faults = []
-    pages = sorted(root.glob("*.md")) + [p for area in ("docs", "scenarios") for p in sorted((root / area).rglob("*.md"))]
+    pages = sorted(root.glob("*.md"))
+    for area in ("docs", "scenarios"):
+        pages += sorted((root / area).rglob("*.md"))
     for page in pages:
         faults += link_faults(page, page.read_text())
 

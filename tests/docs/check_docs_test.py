@@ -9,7 +9,7 @@ import check_formats
 
 class Keys(unittest.TestCase):
     def test_keys_are_told_from_indices_and_tags(self):
-        code = '// max-plus [Baccelli1992] [NCCL-tuning-1.6] [solver-study-4] [LinuxRoCE]\nx[i] = a[p - 1]; [a-z] [WHAT]'
+        code = "// max-plus [Baccelli1992] [NCCL-tuning-1.6] [solver-study-4] [LinuxRoCE]\nx[i] = a[p - 1]; [a-z] [WHAT]"
         self.assertEqual(check_docs.keys_of(code), {"Baccelli1992", "NCCL-tuning-1.6", "solver-study-4", "LinuxRoCE"})
         self.assertEqual(check_docs.keys_of('"source": "[published] ib_write_bw"'), {"published"})
         self.assertEqual(check_docs.keys_of("see [the-page](the-page.md)"), set())
@@ -56,7 +56,8 @@ class Pages(unittest.TestCase):
 class Formats(unittest.TestCase):
     def test_a_key_or_field_that_the_page_lacks_is_found(self):
         page = "| `fabric.leaves`, `fabric.spines` | `rows[]` | CSV: `bytes,time_us` |"
-        self.assertEqual(check_formats.missing(page, {"fabric.leaves", "fabric.spines", "rows", "bytes", "time_us"}), [])
+        named = {"fabric.leaves", "fabric.spines", "rows", "bytes", "time_us"}
+        self.assertEqual(check_formats.missing(page, named), [])
         self.assertEqual(check_formats.missing(page, {"fabric.leaf", "rows"}), ["fabric.leaf"])
 
     def test_fields_are_found_at_any_depth_but_in_the_scenario(self):

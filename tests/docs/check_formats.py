@@ -22,17 +22,16 @@ def output(binary, *arguments):
     return subprocess.run([binary, *arguments], check=True, text=True, stdout=subprocess.PIPE).stdout
 
 
-def names_in(binary, catalogue):
-    return re.findall(r"^  (\S+) ", output(binary, "list", catalogue), flags=re.MULTILINE)
+def first_words(text):
+    return re.findall(r"^  (\S+) ", text, flags=re.MULTILINE)
 
 
 def keys_of(binary):
     """All keys that a scenario may have, as paths."""
-    keys = set(names_in(binary, "scenario"))
-    for kind in names_in(binary, "topologies"):
-        keys |= {f"fabric.{key}" for key in re.findall(r"^  (\S+) ", output(binary, "describe", kind), flags=re.MULTILINE)}
-    for kind in names_in(binary, "routing"):
-        keys |= {f"routing.{key}" for key in re.findall(r"^  (\S+) ", output(binary, "describe", kind), flags=re.MULTILINE)}
+    keys = set(first_words(output(binary, "list", "scenario")))
+    for section, catalogue in (("fabric", "topologies"), ("routing", "routing")):
+        for kind in first_words(output(binary, "list", catalogue)):
+            keys |= {f"{section}.{key}" for key in first_words(output(binary, "describe", kind))}
     return keys
 
 

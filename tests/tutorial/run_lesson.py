@@ -1,7 +1,7 @@
 """Runs the ```console blocks of a lesson and compares what they print with what the lesson shows.
 
-  run_lesson.py --binary build/fabricast docs/tutorial/1-first-forecast.md      check
-  run_lesson.py --binary build/fabricast --update docs/tutorial/*.md            write the present output into the lessons
+  run_lesson.py --binary build/fabricast docs/tutorial/1-first-forecast.md   check
+  run_lesson.py --binary build/fabricast --update docs/tutorial/*.md         write what is printed now into them
 
 A block is a dialogue with the shell: `$ ` starts a command, which goes on over here-documents and trailing backslashes;
 the lines below it are what it prints, errors included. Every command must end with exit code 0; one that is to fail
