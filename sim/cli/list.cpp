@@ -25,6 +25,7 @@ std::string parameter_line(const ParameterRef& p) {
 class FieldTable final : public FieldVisitor {
  public:
   void scalar(const FieldInfo& info, ScalarRef value) override {
+    if (info.name.empty()) return;  // an element of a list of scalars: the list's own line says it all
     std::string text = std::visit(
         [](auto ref) -> std::string {
           using T = decltype(ref);
@@ -36,27 +37,27 @@ class FieldTable final : public FieldVisitor {
           else return to_text(*ref);
         },
         value);
-    out_ += fmt::format("  {:<26} {:<14} {}", prefix_ + std::string(info.name), text, info.doc);
+    out_ += fmt::format("  {:<34} {:<14} {}", prefix_ + std::string(info.name), text, info.doc);
     if (const auto* words = std::get_if<WordRef>(&value)) out_ += fmt::format(" ({})", join(words->words, " | "));
     out_ += "\n";
   }
   bool enter(const FieldInfo& info) override {
     lengths_.push_back(prefix_.size());
-    prefix_ += std::string(info.name) + ".";
+    prefix_ += info.name.empty() ? "" : std::string(info.name) + ".";
     return true;
   }
   void leave() override {
     prefix_.resize(lengths_.back());
     lengths_.pop_back();
   }
-  std::size_t enter_list(const FieldInfo& info, std::size_t size) override {
-    out_ += fmt::format("  {:<26} {:<14} {}\n", prefix_ + std::string(info.name), "[...]", info.doc);
+  std::size_t enter_list(const FieldInfo& info, std::size_t) override {
+    out_ += fmt::format("  {:<34} {:<14} {}\n", prefix_ + std::string(info.name), "[...]", info.doc);
     lengths_.push_back(prefix_.size());
-    (void)size;
-    return 0;
+    prefix_ += std::string(info.name) + "[].";
+    return 1;  // one element, for its keys
   }
   void string_map(const FieldInfo& info, std::map<std::string, std::string>&) override {
-    out_ += fmt::format("  {:<26} {:<14} {}\n", prefix_ + std::string(info.name), "{...}", info.doc);
+    out_ += fmt::format("  {:<34} {:<14} {}\n", prefix_ + std::string(info.name), "{...}", info.doc);
   }
   std::string take() { return std::move(out_); }
 
@@ -82,6 +83,15 @@ std::string describe_gpu(Hardware& h, const GpuKind& g) {
                      g.architecture, h.architectures[g.architecture].summary);
   for (const ParameterRef& p : parameters(h.architectures[g.architecture])) out += parameter_line(p);
   return out;
+}
+
+/// The keys of a scenario with the defaults that a reader gives them, which depend on the node.
+std::string scenario_fields() {
+  Scenario s = parse_scenario("fabricast: 1\nnode: {}\ncluster: {nodes: 1}\nworkload: {}\n", "describe").scenario;
+  s.cluster.size = 0;  // the reader has counted the job's hosts
+  FieldTable table;
+  visit_fields(table, s);
+  return table.take();
 }
 
 struct Catalogue {
@@ -191,20 +201,10 @@ constexpr std::array catalogues = {
                 return {};
               }},
     Catalogue{"scenario", "keys of a scenario",
-              [] {
-                Scenario s;
-                s.node.spec = default_node(shipped_hardware(), "", "");
-                FieldTable table;
-                visit_fields(table, s);
-                return table.take();
-              },
+              [] { return scenario_fields(); },
               [](const std::string& name) -> std::string {
                 if (name != "scenario") return {};
-                Scenario s;
-                s.node.spec = default_node(shipped_hardware(), "", "");
-                FieldTable table;
-                visit_fields(table, s);
-                return "keys of a scenario, their defaults (with an H100 node) and meaning\n" + table.take();
+                return "keys of a scenario, their defaults (with an H100 node) and meaning\n" + scenario_fields();
               }},
 };
 

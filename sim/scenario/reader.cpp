@@ -73,6 +73,7 @@ class Reading {
     if (!faults.empty()) throw UserError(std::move(faults));
     root_ = parse_yaml(text, path_);
     move_placement_list();
+    move_placement_list(list);
     overrides_ = list;
     reader_.emplace(root_, path_, std::move(list));
   }
@@ -129,6 +130,13 @@ class Reading {
     if (!placement.IsDefined() || !placement.IsSequence()) return;
     cluster["order"] = placement;
     cluster["placement"] = YAML::Node("list");
+  }
+  static void move_placement_list(std::vector<Override>& list) {
+    for (std::size_t i = 0; i < list.size(); ++i)
+      if (list[i].path == "cluster.placement" && list[i].value.starts_with('[')) {
+        list.push_back({"cluster.order", list[i].value});
+        list[i].value = "list";
+      }
   }
 
   void lay_profile_over(Hardware& hardware) {

@@ -1,0 +1,69 @@
+"""Compares docs/formats.md with what the binary knows: every key, every field of its outputs.
+
+  check_formats.py ROOT BINARY
+"""
+
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+SCENARIO = """fabricast: 1
+node: {profile: hgx-h100}
+cluster: {nodes: 2}
+faults: [{link: node0.nic0, rate: 50%}]
+workload: {sizes: [64MiB]}
+"""
+
+
+def output(binary, *arguments):
+    return subprocess.run([binary, *arguments], check=True, text=True, stdout=subprocess.PIPE).stdout
+
+
+def first_words(text):
+    return re.findall(r"^  (\S+) ", text, flags=re.MULTILINE)
+
+
+def keys_of(binary):
+    """All keys that a scenario may have, as paths."""
+    keys = set(first_words(output(binary, "list", "scenario")))
+    for section, catalogue in (("fabric", "topologies"), ("routing", "routing")):
+        for kind in first_words(output(binary, "list", catalogue)):
+            keys |= {f"{section}.{key}" for key in first_words(output(binary, "describe", kind))}
+    return keys
+
+
+def fields_of(value):
+    """Names of all fields of a JSON value, the scenario in it left out."""
+    if isinstance(value, list):
+        return set().union(*(fields_of(v) for v in value)) if value else set()
+    if not isinstance(value, dict):
+        return set()
+    return set(value).union(*(fields_of(v) for k, v in value.items() if k != "scenario")) if value else set()
+
+
+def missing(page, wanted):
+    """What the page does not name in `code`, with or without a suffix [] for lists."""
+    page = re.sub(r"^```.*?^```", "", page, flags=re.MULTILINE | re.DOTALL)
+    named = {word.removesuffix("[]") for span in re.findall(r"`([^`]+)`", page) for word in re.split(r"[,\s]+", span)}
+    return sorted(name for name in wanted if name.removesuffix("[]") not in named)
+
+
+def check(root, binary):
+    page = (root / "docs" / "formats.md").read_text()
+    faults = [f"docs/formats.md does not name the key {key}" for key in missing(page, keys_of(binary))]
+    with tempfile.TemporaryDirectory() as folder:
+        scenario = pathlib.Path(folder) / "s.yaml"
+        scenario.write_text(SCENARIO)
+        fields = fields_of(json.loads(output(binary, "run", str(scenario), "--json", "-")))
+        fields |= fields_of(json.loads(output(binary, "explain", str(scenario), "--json", "-")))
+        fields |= set(output(binary, "run", str(scenario), "--csv", "-").splitlines()[0].split(","))
+    return faults + [f"docs/formats.md does not name the field {field}" for field in missing(page, fields)]
+
+
+if __name__ == "__main__":
+    found = check(pathlib.Path(sys.argv[1]).resolve(), sys.argv[2])
+    print("\n".join(found) if found else "ok")
+    sys.exit(1 if found else 0)
