@@ -50,7 +50,7 @@ std::vector<NetworkSegment> segments(const std::vector<Fault>& faults) {
         if (it == segment.inside.end()) segment.inside.push_back({i.node, i.link, f.rate});
         else it->factor = std::min(it->factor, f.rate);
       }
-      segment.faults.push_back(f.target);
+      segment.faults.push_back(f);
     }
     list.push_back(std::move(segment));
   }

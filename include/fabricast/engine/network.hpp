@@ -42,7 +42,7 @@ struct NetworkSegment {
     double factor;
   };
   std::vector<InsideFactor> inside;
-  std::vector<std::string> faults;  ///< in force
+  std::vector<Fault> faults;  ///< in force
 };
 
 /// Cuts time at the begin and end of every fault.

@@ -66,9 +66,10 @@ class FlowEngine final : public NetworkEngine {
         timed = segment;
         time_classes(plan, costs, loads, open, shares, reference);
         if (now == 0) describe(plan, costs, loads, shares, reference, result);
-        for (const std::string& fault : setup_.segments[segment].faults)
-          if (std::find(result.felt.begin(), result.felt.end(), fault) == result.felt.end())
-            result.felt.push_back(fault);
+        for (const Fault& fault : setup_.segments[segment].faults)
+          if (feels(plan, loads, fault) &&
+              std::find(result.felt.begin(), result.felt.end(), fault.target) == result.felt.end())
+            result.felt.push_back(fault.target);
       }
 
       double next = infinity;
@@ -107,6 +108,25 @@ class FlowEngine final : public NetworkEngine {
       routers_[segment] =
           setup_.policy->make(*setup_.policy_spec, *setup_.fabric, setup_.segments[segment].links, seed_);
     return routers_[segment].get();
+  }
+
+  /// Whether a fault is on the way of the collective, as it goes with the fault or as it went without any.
+  bool feels(const Plan& plan, const Loads& loads, const Fault& fault) {
+    const Communicator& comm = *setup_.comm;
+    const auto inside = [&](const Fault::Inside& i) {
+      return std::any_of(loads.groups.begin(), loads.groups.end(), [&](const LinkGroup& g) {
+        return g.inside && g.resource == i.link && comm.placement[g.node * comm.hosts_per_node] == i.node;
+      });
+    };
+    if (std::any_of(fault.inside.begin(), fault.inside.end(), inside)) return true;
+    if (fault.links.empty() || comm.nodes() == 1) return false;
+    if (!healthy_router_) healthy_router_ = setup_.policy->make(*setup_.policy_spec, *setup_.fabric, healthy_.links, seed_);
+    const auto key = std::pair(plan.algorithm, plan.channels);
+    if (!whole_.contains(key))
+      whole_.emplace(key, count_loads(comm, plan, setup_.fabric, healthy_router_.get(), healthy_));
+    const Loads& whole = whole_.at(key);
+    return std::any_of(fault.links.begin(), fault.links.end(),
+                       [&](LinkId link) { return loads.uses(link) || whole.uses(link); });
   }
 
   /// Loads depend on the algorithm and the channels, not on the bytes: plans of other sizes find them here.
@@ -235,6 +255,9 @@ class FlowEngine final : public NetworkEngine {
   std::uint64_t seed_;
   std::vector<std::unique_ptr<Router>> routers_;
   std::map<std::tuple<Algorithm, int, std::size_t>, Loads> loads_;
+  const NetworkSegment healthy_;  ///< no faults
+  std::unique_ptr<Router> healthy_router_;
+  std::map<std::pair<Algorithm, int>, Loads> whole_;  ///< of the healthy network
 };
 
 }  // namespace

@@ -115,6 +115,16 @@ class NetworkCounter {
     seen_.resize(static_cast<std::size_t>(plan_.channels));
   }
 
+  bool uses(LinkId link) const {
+    if (!signatures_.unused(signature_[link.value])) return true;
+    for (std::uint32_t b = 0; b < router_.bundles(); ++b) {
+      const auto [first, count] = router_.bundle(b);
+      const bool member = link.value >= first && link.value < first + 2 * count && (link.value - first) % 2 == 0;
+      if (member && !signatures_.unused(signature_[fabric_.links() + b])) return true;
+    }
+    return false;
+  }
+
   const EdgeGroups& edges(std::uint32_t channel) {
     if (seen_[channel].group.empty()) see(channel, seen_[channel]);
     return seen_[channel];
@@ -136,8 +146,9 @@ class NetworkCounter {
   }
 
   [[noreturn]] void cut(const Flow& flow) const {
-    const std::string faults =
-        segment_.faults.empty() ? std::string() : fmt::format(" while {} is down", fmt::join(segment_.faults, ", "));
+    std::string faults;
+    for (const Fault& f : segment_.faults) faults += (faults.empty() ? " while " : ", ") + f.target;
+    if (!faults.empty()) faults += " is down";
     throw UserError::at(segment_.faults.empty() ? "fabric" : "faults",
                         fmt::format("the fabric is cut: no path from {} to {}{}", fabric_.name(VertexId(flow.from)),
                                     fabric_.name(VertexId(flow.to)), faults));
@@ -359,6 +370,8 @@ const EdgeGroups& Loads::edges(int channel) const {
   static const EdgeGroups none;
   return network ? network->edges(static_cast<std::uint32_t>(channel)) : none;
 }
+
+bool Loads::uses(LinkId link) const { return network && network->uses(link); }
 
 std::string group_name(const LinkGroup& group, const Communicator& comm, const Fabric* fabric, const Router* router) {
   if (group.inside)
