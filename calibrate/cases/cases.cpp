@@ -59,8 +59,12 @@ std::vector<MeasuredCase> read_cases(const std::string& path) {
 }
 
 std::string shipped_cases_path() {
-  const std::filesystem::path source(FABRICAST_SOURCE_DIR "/calibrate/data/cases.json");
-  return source.string();
+  // Installed, they are beside the binary; in a build tree, in the source.
+  std::error_code error;
+  const std::filesystem::path binary = std::filesystem::read_symlink("/proc/self/exe", error);
+  const std::filesystem::path installed = (binary.parent_path() / FABRICAST_DATA_DIR / "cases.json").lexically_normal();
+  if (!error && std::filesystem::exists(installed, error)) return installed.string();
+  return FABRICAST_SOURCE_DIR "/calibrate/data/cases.json";
 }
 
 std::size_t band_of(std::int64_t bytes) {
