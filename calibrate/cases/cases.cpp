@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "fabricast/core/error.hpp"
+#include "fabricast/core/file.hpp"
 
 namespace fabricast {
 
@@ -47,20 +48,67 @@ std::string version_digits(const std::string& text) {
 
 }  // namespace
 
+namespace {
+
+/// The library's message without its error number and its own words for the place.
+std::string plain(const json::exception& e) {
+  std::string what = e.what();
+  for (const std::string_view end : {std::string_view("] "), std::string_view(": ")})
+    if (const auto at = what.find(end); at != std::string::npos) what = what.substr(at + end.size());
+  return what;
+}
+
+/// Why a case can not be one; empty if it can.
+std::string fault_of(const MeasuredCase& c) {
+  if (c.nodes < 1 || c.gpus_per_node < 1) return "'nodes' and 'gpus_per_node' must be at least 1";
+  if (c.rows.empty()) return "'rows' is empty";
+  for (const MeasuredRow& row : c.rows) {
+    if (row.bytes < 1) return fmt::format("'bytes' must be at least 1, not {}", row.bytes);
+    if (!(row.time_us > 0)) return fmt::format("'time_us' must be above 0, not {:g}", row.time_us);
+  }
+  return {};
+}
+
+}  // namespace
+
 std::vector<MeasuredCase> read_cases(const std::string& path) {
   const std::string text = read_file(path);
-  std::vector<MeasuredCase> cases;
+  const auto fail = [&](const std::string& message, std::string hint = {}) {
+    Diagnostic d;
+    d.where.file = path, d.message = message, d.hint = std::move(hint);
+    throw UserError({std::move(d)});
+  };
+  json list;
   try {
-    for (const json& j : json::parse(text)) cases.push_back(read_case(j));
+    list = json::parse(text);
+  } catch (const json::parse_error& e) {
+    Diagnostic d;
+    d.where = span_at(path, text, e.byte ? e.byte - 1 : 0), d.message = "not JSON: " + plain(e);
+    throw UserError({std::move(d)});
   } catch (const json::exception& e) {
-    throw UserError(fmt::format("'{}' is no list of measured cases: {}", path, e.what()));
+    fail("not JSON: " + plain(e));
+  }
+  if (!list.is_array()) fail("not a list of measured cases", "[{\"id\": ..., \"system\": ..., \"rows\": [...]}, ...]");
+  std::vector<MeasuredCase> cases;
+  for (const json& j : list) {
+    const std::string name = j.is_object() && j.contains("id") ? text_of(j["id"]) : fmt::format("number {}", cases.size() + 1);
+    try {
+      cases.push_back(read_case(j));
+    } catch (const json::exception& e) {
+      fail(fmt::format("case {}: {}", name, plain(e)));
+    }
+    if (const std::string fault = fault_of(cases.back()); !fault.empty()) fail(fmt::format("case {}: {}", name, fault));
   }
   return cases;
 }
 
 std::string shipped_cases_path() {
-  const std::filesystem::path source(FABRICAST_SOURCE_DIR "/calibrate/data/cases.json");
-  return source.string();
+  // Installed, they are beside the binary; in a build tree, in the source.
+  std::error_code error;
+  const std::filesystem::path binary = std::filesystem::read_symlink("/proc/self/exe", error);
+  const std::filesystem::path installed = (binary.parent_path() / FABRICAST_DATA_DIR / "cases.json").lexically_normal();
+  if (!error && std::filesystem::exists(installed, error)) return installed.string();
+  return FABRICAST_SOURCE_DIR "/calibrate/data/cases.json";
 }
 
 std::size_t band_of(std::int64_t bytes) {

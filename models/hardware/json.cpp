@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "embedded_data.hpp"
 #include "fabricast/core/error.hpp"
@@ -99,16 +100,6 @@ Hardware read_prior() {
   return h;
 }
 
-/// Line and column (from 1) of a byte of a text.
-SourceSpan span_at(const std::string& file, const std::string& text, std::size_t byte) {
-  byte = std::min(byte, text.size());
-  const auto begin = text.begin(), here = begin + static_cast<std::ptrdiff_t>(byte);
-  const auto last = text.rfind('\n', byte == 0 ? 0 : byte - 1);
-  const auto column = last == std::string::npos || byte == 0 ? byte + 1 : byte - last;
-  return {file, 1 + static_cast<int>(std::count(begin, here, '\n')), static_cast<int>(std::max<std::size_t>(1, column)),
-          1};
-}
-
 /// Where a key of the file stands, for messages: the first occurrence of the quoted last part of the path.
 SourceSpan find_key(const std::string& file, const std::string& text, std::string_view path) {
   std::size_t from = 0, at = 0;
@@ -127,6 +118,43 @@ SourceSpan find_key(const std::string& file, const std::string& text, std::strin
     path.remove_prefix(std::min(path.size(), key.size() + 1));
   }
   return span_at(file, text, at);
+}
+
+/// \throws UserError with the place of a syntax error, or of a key that is there twice.
+json parse_profile(const std::string& text, const std::string& file) {
+  const auto fail = [&](std::size_t byte, std::string what) {
+    throw UserError({Diagnostic{Diagnostic::Severity::error, span_at(file, text, byte), {}, std::move(what), {}}});
+  };
+  if (text.find_first_not_of(" \t\r\n") == std::string::npos) fail(0, "the file is empty");
+  std::vector<std::set<std::string>> keys;
+  std::vector<std::string> path;
+  std::string twice;
+  const auto watch = [&](int, json::parse_event_t event, json& value) {
+    if (event == json::parse_event_t::object_start) keys.emplace_back(), path.emplace_back();
+    if (event == json::parse_event_t::object_end) keys.pop_back(), path.pop_back();
+    if (event == json::parse_event_t::key) {
+      path.back() = value.get<std::string>();
+      if (!keys.back().insert(path.back()).second && twice.empty()) twice = fmt::format("{}", fmt::join(path, "."));
+    }
+    return true;
+  };
+  json j;
+  try {
+    j = json::parse(text, watch);
+  } catch (const json::parse_error& e) {
+    std::string what = e.what();
+    if (const auto colon = what.find(": "); colon != std::string::npos) what = what.substr(colon + 2);
+    fail(e.byte ? e.byte - 1 : 0, "not JSON: " + what);
+  } catch (const json::out_of_range& e) {
+    // The library says which number, but not where.
+    const std::string what = e.what();
+    const auto begin = what.find('\'') + 1, end = what.rfind('\'');
+    const std::string number = what.substr(begin, end - begin);
+    fail(text.find(number), fmt::format("'{}' is too large a number", number));
+  }
+  if (!twice.empty())
+    throw UserError({Diagnostic{Diagnostic::Severity::error, find_key(file, text, twice), twice, "the key is there twice", {}}});
+  return j;
 }
 
 }  // namespace
@@ -157,15 +185,7 @@ void overlay_profile(Hardware& hardware, const std::string& text, const std::str
     faults.push_back({Diagnostic::Severity::error, find_key(file, text, path), std::string(path), std::move(message),
                       std::move(hint)});
   };
-  json j;
-  try {
-    j = json::parse(text);
-  } catch (const json::parse_error& e) {
-    std::string what = e.what();
-    if (const auto colon = what.rfind(": "); colon != std::string::npos) what = what.substr(colon + 2);
-    throw UserError({Diagnostic{
-        Diagnostic::Severity::error, span_at(file, text, e.byte ? e.byte - 1 : 0), {}, "not JSON: " + what, {}}});
-  }
+  const json j = parse_profile(text, file);
   if (!j.is_object())
     throw UserError(
         {Diagnostic{Diagnostic::Severity::error, {file, 1, 1, 1}, {}, "a profile is an object of sections", {}}});
@@ -183,6 +203,9 @@ void overlay_profile(Hardware& hardware, const std::string& text, const std::str
     }
     try {
       *it->second.parameter = read_parameter(value, path);
+      // Rates and shares are divided by.
+      const std::string_view name = it->second.name;
+      if (it->second.parameter->value == 0 && (it->second.unit == "GB/s" || name.ends_with("efficiency"))) refuse(path, "must be above 0");
     } catch (const std::exception& e) {
       std::string what = e.what();
       if (what.starts_with(path + ": "))
@@ -199,7 +222,7 @@ void overlay_profile(Hardware& hardware, const std::string& text, const std::str
       continue;
     }
     if (!body.is_object()) {
-      refuse(section, "must be an object");
+      refuse(section, "must be an object of parameters");
       continue;
     }
     if (section == "software") {

@@ -17,7 +17,7 @@ namespace fabricast {
 
 void visit_fields(FieldVisitor& visit, NicSpec& spec) {
   visit("count", spec.count, "NIC ports of a node on the fabric", between(0, 256));
-  visit("rate", spec.rate, "line rate of a NIC port, one direction");
+  visit("rate", spec.rate, "line rate of a NIC port, one direction", line_rates);
   visit("link", spec.link, "kind of network");
   visit("numa", spec.numa,
         "local: GPUs use NICs of their own socket; remote: a wrong binding makes them cross sockets");

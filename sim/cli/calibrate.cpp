@@ -6,6 +6,7 @@
 #include "commands.hpp"
 #include "fabricast/calibrate/fit.hpp"
 #include "fabricast/calibrate/validate.hpp"
+#include "fabricast/core/file.hpp"
 #include "fabricast/core/names.hpp"
 #include "options.hpp"
 
@@ -15,6 +16,15 @@ namespace po = boost::program_options;
 
 namespace {
 
+/// The cases that `--cases` and `--only` name.
+std::vector<MeasuredCase> chosen_cases(const Options& options) {
+  std::vector<MeasuredCase> cases = read_cases(options.text("cases", shipped_cases_path()));
+  const std::string only = options.text("only");
+  std::erase_if(cases, [&](const MeasuredCase& c) { return c.id.find(only) == std::string::npos; });
+  if (cases.empty()) throw UserError(only.empty() ? "there are no cases" : fmt::format("no case has '{}' in its id", only));
+  return cases;
+}
+
 int validate(const std::vector<std::string>& arguments) {
   Options options("calibrate validate", "Forecasts measured cases and counts the errors by system and size.", {});
   options.add()("cases", po::value<std::string>(), "file of measured cases (default: the shipped ones)")
@@ -23,11 +33,12 @@ int validate(const std::vector<std::string>& arguments) {
                ("markdown", po::value<std::string>(), "write the page for the docs")
                ("rows", "print every row");
   if (!options.parse(arguments)) return 0;
+  const std::string markdown = output_path(options, "markdown");
   Hardware hardware = shipped_hardware();
   if (options.has("profile")) overlay_profile(hardware, read_file(options.text("profile")), options.text("profile"));
-  const std::vector<MeasuredCase> cases = read_cases(options.text("cases", shipped_cases_path()));
+  const std::vector<MeasuredCase> cases = chosen_cases(options);
   const Validation v = validate_cases(cases, hardware, options.text("only"));
-  if (options.has("markdown")) emit(options.text("markdown"), validation_markdown(v, hardware));
+  if (!markdown.empty()) emit(markdown, validation_markdown(v, hardware));
   emit("-", validation_text(v, options.has("rows")));
   return v.failed.empty() ? 0 : 1;
 }
@@ -45,12 +56,16 @@ int fit(const std::vector<std::string>& arguments) {
                ("output", po::value<std::string>(), "write the fitted profile (JSON)")
                ("source", po::value<std::string>(), "source to note with each fitted parameter");
   if (!options.parse(arguments)) return 0;
+  const std::string output = output_path(options, "output");
   Hardware hardware = options.has("from-priors") ? prior_hardware() : shipped_hardware();
   if (options.has("profile")) overlay_profile(hardware, read_file(options.text("profile")), options.text("profile"));
-  std::vector<MeasuredCase> cases = read_cases(options.text("cases", shipped_cases_path()));
-  std::erase_if(cases, [&](const MeasuredCase& c) { return c.id.find(options.text("only")) == std::string::npos; });
+  const std::vector<MeasuredCase> cases = chosen_cases(options);
   FitOptions fit_options;
   if (options.has("parameters")) fit_options.parameters = options.get<std::vector<std::string>>("parameters");
+  const auto known = hardware.all_parameters();
+  for (const std::string& prefix : fit_options.parameters)
+    if (std::none_of(known.begin(), known.end(), [&](const auto& p) { return p.first == prefix || p.first.starts_with(prefix + "."); }))
+      throw UserError(fmt::format("--parameters: no parameter or group is called '{}'", prefix), "`fabricast list parameters` shows all");
   if (options.has("leave-out")) fit_options.left_out = options.get<std::vector<std::string>>("leave-out");
   fit_options.iterations = options.integer("iterations", 12, 1, 1000);
   fit_options.identified = options.integer("identified", 0, 0, 100000) / 100.0;
@@ -61,7 +76,7 @@ int fit(const std::vector<std::string>& arguments) {
   std::string out = fmt::format("mean loss {:.5f} -> {:.5f}\n", result.loss_before, result.loss_after);
   for (const FittedParameter& p : result.parameters)
     out += fmt::format("  {:<44} {:>9.4g} -> {:>9.4g}  x/: {:.2f}  by data {:.2f}\n", p.path, p.before.value, p.after.value, std::exp(1.64 * p.error), std::exp(std::min(9.0, 1.64 * p.error_by_data)));
-  if (options.has("output")) emit(options.text("output"), profile_json(result, options.text("source", "fit")));
+  if (!output.empty()) emit(output, profile_json(result, options.text("source", "fit")));
   emit("-", out);
   return 0;
 }

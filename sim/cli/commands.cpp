@@ -2,14 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
-#include <csignal>
 #include <cstdio>
 #include <new>
 
 #include "fabricast/core/names.hpp"
-#include "fabricast/core/stop.hpp"
 #include "options.hpp"
+#include "stop.hpp"
 
 namespace fabricast {
 
@@ -47,15 +47,16 @@ int dispatch(const std::vector<std::string>& arguments) {
 }  // namespace
 
 int run_command_line(const std::vector<std::string>& arguments) {
-  std::signal(SIGINT, [](int) { stop_requested = true; });
-  std::signal(SIGTERM, [](int) { stop_requested = true; });
-  std::signal(SIGPIPE, SIG_IGN);
+  catch_stop_signals();
   try {
     const int code = dispatch(arguments);
-    if (std::fflush(stdout) != 0) throw UserError("can not write to standard output");
+    if (std::fflush(stdout) != 0 || std::ferror(stdout)) throw UserError("can not write to standard output");
     return code;
   } catch (const UserError& e) {
-    for (const Diagnostic& d : e.diagnostics()) print_diagnostic(d);
+    constexpr std::size_t most = 20;
+    const std::size_t count = e.diagnostics().size();
+    for (std::size_t i = 0; i < std::min(count, most); ++i) print_diagnostic(e.diagnostics()[i]);
+    if (count > most) fmt::print(stderr, "... and {} more errors\n", count - most);
     return 2;
   } catch (const Unavailable& e) {
     fmt::print(stderr, "unavailable: {}\n", e.what());

@@ -3,12 +3,16 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <cerrno>
+
 #include <chrono>
 #include <cstdio>
 #include <fstream>
 
+#include "fabricast/core/file.hpp"
 #include "fabricast/core/names.hpp"
 #include "fabricast/core/quantity.hpp"
+#include "stop.hpp"
 
 namespace fabricast {
 
@@ -88,9 +92,11 @@ std::unique_ptr<World> load_world(const Options& options) {
   const std::vector<std::string> overrides = options.has("set") ? options.get<std::vector<std::string>>("set") : std::vector<std::string>();
   ReadResult read = read_scenario(options.get<std::string>("SCENARIO"), overrides);
   for (const Diagnostic& w : read.warnings) print_diagnostic(w);
-  auto world = build_world(std::move(read.scenario));
-  for (const Diagnostic& w : world->warnings)
-    if (w.path == "nccl.env") print_diagnostic(w);
+  Scenario names;  // outlives the scenario's move into the world
+  names.file = read.scenario.file, names.places = read.scenario.places, names.fabric_places = read.scenario.fabric_places;
+  auto world = placed(names, [&] { return build_world(std::move(read.scenario)); });
+  for (Diagnostic& w : world->warnings)
+    if (w.path == "nccl.env") names.locate(w), print_diagnostic(w);
   return world;
 }
 
@@ -98,7 +104,8 @@ std::int64_t chosen_size(const Options& options, const World& world) {
   if (options.has("size")) {
     const auto size = parse_bytes(options.get<std::string>("size"));
     if (!size) throw UserError(fmt::format("--size {}", size.error), size.hint);
-    if (size.value.value < 1) throw UserError("--size must be at least 1B");
+    if (size.value.value < 1 || size.value > largest_size)
+      throw UserError(fmt::format("--size '{}' is out of range", options.get<std::string>("size")), fmt::format("between 1B and {}", to_text(largest_size)));
     return size.value.value;
   }
   const auto sizes = world.scenario.sizes();
@@ -106,9 +113,18 @@ std::int64_t chosen_size(const Options& options, const World& world) {
 }
 
 void emit(const std::string& path, const std::string& content) {
-  if (path != "-") return write_file(path, content);
-  std::fwrite(content.data(), 1, content.size(), stdout);
-  std::fflush(stdout);
+  if (path != "-") {
+    const HeldStop whole;
+    return write_file(path, content);
+  }
+  if (std::fwrite(content.data(), 1, content.size(), stdout) != content.size() || std::fflush(stdout) != 0)
+    throw UserError(fmt::format("can not write to standard output: {}", system_reason(errno)));
+}
+
+std::string output_path(const Options& options, const std::string& name) {
+  const std::string path = options.text(name);
+  if (options.has(name) && path != "-") check_writable(path);
+  return path;
 }
 
 std::function<void(double)> progress_bar() {

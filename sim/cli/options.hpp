@@ -39,10 +39,24 @@ std::unique_ptr<World> load_world(const Options& options);
 /// `--size`, or the middle one of the scenario's.
 std::int64_t chosen_size(const Options& options, const World& world);
 
+/// Runs `f`; the user's faults that name a key of the scenario get its place in the file.
+template <class F>
+auto placed(const Scenario& scenario, F f) {
+  try {
+    return f();
+  } catch (const UserError& e) {
+    std::vector<Diagnostic> faults = e.diagnostics();
+    for (Diagnostic& d : faults) scenario.locate(d);
+    throw UserError(std::move(faults));
+  }
+}
+
 /// Prints a diagnostic with the line of the file it is about.
 void print_diagnostic(const Diagnostic& diagnostic);
 
-/// Sends text to a file, or to standard output for `-`.
+/// The file an option names, checked before long work; empty if it is not given.  \throws UserError
+std::string output_path(const Options& options, const std::string& name);
+/// Sends text to a file, or to standard output for `-`.  \throws UserError
 void emit(const std::string& path, const std::string& content);
 
 /// A bar on stderr, if that is a terminal and the work takes over a second.

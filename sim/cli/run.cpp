@@ -33,11 +33,13 @@ int run_verb(const std::vector<std::string>& arguments) {
                ("threads", po::value<std::string>(), "number of threads (default: all cores); results do not depend on it")
                ("dump-effective", "print the scenario with every default filled in, and stop");
   if (!options.parse(arguments)) return 0;
+  const std::string json = output_path(options, "json"), csv = output_path(options, "csv");
+  if (json == "-" && csv == "-") throw UserError("--json - and --csv - both want standard output", "give one of them a file");
+  if (!json.empty() && json != "-" && json == csv) throw UserError(fmt::format("--json and --csv both want '{}'", json));
+  const RunOptions how = run_options(options);
   const auto world = load_world(options);
   if (options.has("dump-effective")) return emit("-", to_yaml(world->scenario)), 0;
-  const Forecast forecast = run_forecast(*world, run_options(options));
-  const std::string json = options.text("json"), csv = options.text("csv");
-  if (json == "-" && csv == "-") throw UserError("--json - and --csv - both want standard output");
+  const Forecast forecast = placed(world->scenario, [&] { return run_forecast(*world, how); });
   if (!json.empty()) emit(json, forecast_json(*world, forecast));
   if (!csv.empty()) emit(csv, forecast_csv(*world, forecast));
   if (json != "-" && csv != "-") emit("-", forecast_text(*world, forecast));
@@ -51,11 +53,13 @@ int explain_verb(const std::vector<std::string>& arguments) {
                ("json", po::value<std::string>(), "write JSON to a file, or `-` for standard output alone")
                ("threads", po::value<std::string>(), "number of threads (default: all cores)");
   if (!options.parse(arguments)) return 0;
+  const std::string json = output_path(options, "json");
+  const RunOptions how = run_options(options);
   auto world = load_world(options);
   world->scenario.workload.sizes = {Bytes{chosen_size(options, *world)}};
-  const Forecast forecast = run_forecast(*world, run_options(options));
-  if (const std::string json = options.text("json"); !json.empty()) emit(json, explain_json(*world, forecast.rows.front(), forecast));
-  if (options.text("json") != "-") emit("-", explain_text(*world, forecast.rows.front(), forecast));
+  const Forecast forecast = placed(world->scenario, [&] { return run_forecast(*world, how); });
+  if (!json.empty()) emit(json, explain_json(*world, forecast.rows.front(), forecast));
+  if (json != "-") emit("-", placed(world->scenario, [&] { return explain_text(*world, forecast.rows.front(), forecast); }));
   return 0;
 }
 
@@ -70,10 +74,13 @@ int inspect_verb(const std::vector<std::string>& arguments) {
   if (stage != "fabric" && stage != "plan" && stage != "schedule")
     throw UserError(fmt::format("fabricast inspect: unknown stage '{}'", stage), "fabric, plan or schedule");
   const auto world = load_world(options);
-  if (stage == "fabric") emit("-", inspect_fabric_text(*world));
-  if (stage == "plan") emit("-", inspect_plan_text(*world, chosen_size(options, *world)));
-  if (stage == "schedule")
-    emit("-", inspect_schedule_text(*world, chosen_size(options, *world), options.integer("channel", 0, 0, 63), options.integer("rank", 0, 0, 1 << 30)));
+  const std::int64_t size = chosen_size(options, *world);
+  const int channel = options.integer("channel", 0, 0, 63), rank = options.integer("rank", 0, 0, 1 << 30);
+  emit("-", placed(world->scenario, [&] {
+    if (stage == "fabric") return inspect_fabric_text(*world);
+    if (stage == "plan") return inspect_plan_text(*world, size);
+    return inspect_schedule_text(*world, size, channel, rank);
+  }));
   return 0;
 }
 

@@ -6,6 +6,50 @@
 
 namespace fabricast {
 
+SourceSpan span_at(const std::string& file, std::string_view text, std::size_t byte) {
+  const std::string_view before = text.substr(0, byte);
+  const auto last = before.rfind('\n');
+  const std::size_t column = last == std::string_view::npos ? before.size() : before.size() - last - 1;
+  return {file, static_cast<int>(1 + std::count(before.begin(), before.end(), '\n')), static_cast<int>(column + 1), 1};
+}
+
+std::size_t find_not_utf8(std::string_view text) {
+  for (std::size_t i = 0; i < text.size();) {
+    const auto c = static_cast<unsigned char>(text[i]);
+    if (c >= 0x80 && (c < 0xc2 || c >= 0xf5)) return i;
+    const std::size_t more = c < 0x80 ? 0 : c < 0xe0 ? 1 : c < 0xf0 ? 2 : 3;
+    if (i + more >= text.size()) return i;
+    for (std::size_t k = 1; k <= more; ++k)
+      if ((static_cast<unsigned char>(text[i + k]) & 0xc0) != 0x80) return i;
+    i += more + 1;
+  }
+  return std::string_view::npos;
+}
+
+namespace {
+
+/// What is shown of a source line: at most `excerpt` bytes around the place, and nothing that upsets a terminal.
+struct Excerpt {
+  std::string text;
+  int column = 1;  ///< of the place, in `text`
+};
+
+constexpr int excerpt = 120;
+
+Excerpt excerpt_of(std::string_view line, int column) {
+  const int size = static_cast<int>(line.size());
+  const int begin = column > excerpt - 20 ? std::min(column - 20, size) : 0;
+  Excerpt e{std::string(line.substr(static_cast<std::size_t>(begin), excerpt)), column - begin};
+  for (char& c : e.text)
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';  // a tab is one column wide, as it was counted
+  for (std::size_t bad = 0; (bad = find_not_utf8(e.text)) != std::string::npos;) e.text[bad] = '?';
+  if (begin > 0) e.text.replace(0, 3, "...");
+  if (size > begin + excerpt) e.text.replace(e.text.size() - 3, 3, "...");
+  return e;
+}
+
+}  // namespace
+
 std::string render(const Diagnostic& d, std::string_view source_line) {
   const char* kind = d.severity == Diagnostic::Severity::error ? "error" : "warning";
   std::string text;
@@ -16,8 +60,10 @@ std::string render(const Diagnostic& d, std::string_view source_line) {
   }
   text += fmt::format("{}: {}{}{}\n", kind, d.path, d.path.empty() ? "" : ": ", d.message);
   if (d.where.line > 0 && !source_line.empty()) {
-    text += fmt::format("{:5} | {}\n", d.where.line, source_line);
-    text += fmt::format("      | {:>{}}{:^<{}}\n", "", d.where.column - 1, "", std::max(1, d.where.width));
+    const Excerpt e = excerpt_of(source_line, std::max(1, d.where.column));
+    const int room = static_cast<int>(e.text.size()) - e.column + 1;
+    text += fmt::format("{:5} | {}\n", d.where.line, e.text);
+    text += fmt::format("      | {:>{}}{:^<{}}\n", "", e.column - 1, "", std::max(1, std::min(d.where.width, room)));
   }
   if (!d.hint.empty()) text += fmt::format("  hint: {}\n", d.hint);
   return text;

@@ -34,6 +34,10 @@ struct Split {
 Split split(std::string_view text) {
   Split s;
   const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), s.number);
+  if (code == std::errc::result_out_of_range) {
+    s.error = fmt::format("'{}' is too large or too small a number", text);
+    return s;
+  }
   if (code != std::errc() || text.empty()) {
     s.error = fmt::format("'{}' is not a number with a unit", text);
     return s;
@@ -117,6 +121,7 @@ Parsed<Metres> parse_metres(std::string_view text) {
 Parsed<double> parse_number(std::string_view text) {
   const Split s = split(text);
   if (!s.error.empty()) return {0, fmt::format("'{}' is not a number", text), {}};
+  if (s.unit.starts_with(':')) return {0, fmt::format("'{}' is not a plain number", text), fmt::format("write {:g} for {:g}:1", s.number, s.number)};
   if (!s.unit.empty()) return {0, fmt::format("'{}' is not a plain number", text), "it takes no unit"};
   return {s.number, {}, {}};
 }

@@ -1,8 +1,6 @@
 // JSON and CSV by contract (docs/formats.md). The adapter to nlohmann-json on the side of the reports.
 #include <fmt/format.h>
 
-#include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "../scenario/effective.hpp"
@@ -80,29 +78,6 @@ std::string forecast_csv(const World&, const Forecast& forecast) {
                        rounded(forecast.bus_bandwidth(row) * 1e-9), name_of(row.algorithm), name_of(row.protocol), row.channels, row.result.bottleneck.name,
                        rounded(row.time_p5 * 1e6), rounded(row.time_p95 * 1e6), rounded(row.time_worst * 1e6));
   return out;
-}
-
-void write_file(const std::string& path, const std::string& content) {
-  // Written beside and moved into place, so that a reader never sees half a file.
-  const std::string part = path + ".part";
-  {
-    std::ofstream out(part, std::ios::binary | std::ios::trunc);
-    if (!out) throw UserError(fmt::format("can not write '{}'", path), "no such folder, or no permission");
-    out << content;
-    out.flush();
-    if (!out) {
-      std::error_code ignored;
-      std::filesystem::remove(part, ignored);
-      throw UserError(fmt::format("can not write '{}'", path), "is the disk full?");
-    }
-  }
-  std::error_code error;
-  std::filesystem::rename(part, path, error);
-  if (error) {
-    std::error_code ignored;
-    std::filesystem::remove(part, ignored);
-    throw UserError(fmt::format("can not write '{}': {}", path, error.message()));
-  }
 }
 
 }  // namespace fabricast

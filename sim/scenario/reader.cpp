@@ -3,10 +3,9 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
-#include <sstream>
 
+#include "fabricast/core/file.hpp"
 #include "fabricast/core/names.hpp"
 #include "fabricast/core/quantity.hpp"
 #include "fabricast/planner/nccl.hpp"
@@ -16,17 +15,6 @@
 #include "yaml_reader.hpp"
 
 namespace fabricast {
-
-std::string read_file(const std::string& path) {
-  std::error_code error;
-  if (std::filesystem::is_directory(path, error)) throw UserError(fmt::format("'{}' is a directory", path));
-  std::ifstream in(path, std::ios::binary);
-  if (!in) throw UserError(fmt::format("can not read '{}'", path), "no such file, or no permission");
-  std::ostringstream text;
-  text << in.rdbuf();
-  if (!in.good() && !in.eof()) throw UserError(fmt::format("can not read '{}'", path));
-  return text.str();
-}
 
 namespace {
 
@@ -71,7 +59,7 @@ class Reading {
     std::vector<Diagnostic> faults;
     std::vector<Override> list = split_overrides(overrides, faults);
     if (!faults.empty()) throw UserError(std::move(faults));
-    root_ = parse_yaml(text, path_);
+    root_ = parse_yaml(text, path_, "start with `fabricast: 1`");
     move_placement_list();
     move_placement_list(list);
     overrides_ = list;
@@ -99,9 +87,10 @@ class Reading {
     if (!reader_->given("node")) reader_->add(at("node", "the section is missing", "e.g. node: {gpu: h100-sxm}"));
     if (!reader_->given("cluster")) reader_->add(at("cluster", "the section is missing", "e.g. cluster: {nodes: 16}"));
     if (!reader_->given("workload")) reader_->add(at("workload", "the section is missing", "e.g. workload: {collective: all_reduce}"));
-    if (reader_->diagnostics().empty()) guarded([&] { check(s); });
-    if (!reader_->diagnostics().empty()) throw UserError(std::move(reader_->diagnostics()));
+    if (!reader_->failed()) guarded([&] { check(s); });
+    if (reader_->failed()) throw UserError(reader_->take_diagnostics());
     s.node.hardware = nullptr;  // the scenario is a value; it is not to point into itself
+    s.places = reader_->places();
     return std::move(result_);
   }
 
@@ -118,7 +107,17 @@ class Reading {
     try {
       f();
     } catch (const UserError& e) {
-      for (Diagnostic d : e.diagnostics()) reader_->add(std::move(d));
+      for (const Diagnostic& d : e.diagnostics()) reader_->add(d);
+    }
+  }
+
+  /// The text of a file that the key at `path` names.
+  std::string read_named(const std::string& path, const std::string& file) const {
+    try {
+      return read_file(file);
+    } catch (const UserError& e) {
+      const Diagnostic& d = e.diagnostics().front();
+      throw UserError::at(path, d.message, d.hint);
     }
   }
 
@@ -147,7 +146,7 @@ class Reading {
       if (o.path == "node.profile") profile = o.value;
     if (!profile.ends_with(".json")) return;
     const std::string file = beside(path_, profile);
-    overlay_profile(hardware, read_file(file), file);
+    overlay_profile(hardware, read_named("node.profile", file), file);
   }
 
   void set_defaults(Scenario& s) {
@@ -173,6 +172,9 @@ class Reading {
     if (s.workload.sizes.empty() && s.sizes().size() > 10000) refuse("workload.factor", "makes more than 10000 sizes", "use a larger factor");
     if (reader_->given("workload.sizes") && (reader_->given("workload.from") || reader_->given("workload.to") || reader_->given("workload.factor")))
       refuse("workload.sizes", "given beside from, to or factor", "give the one or the others");
+    constexpr std::int64_t most_gpus = std::int64_t{1} << 22;
+    if (const std::int64_t gpus = std::int64_t{s.cluster.nodes} * s.node.spec.gpus; gpus > most_gpus)
+      refuse("cluster.nodes", fmt::format("{} nodes of {} GPUs are too many to simulate", s.cluster.nodes, s.node.spec.gpus), fmt::format("at most {} GPUs", most_gpus));
     if (s.nvlink_domain.nodes > 1 && s.cluster.nodes % std::min(s.nvlink_domain.nodes, s.cluster.nodes) != 0)
       refuse("cluster.nodes", fmt::format("{} hosts do not fill NVLink domains of {}", s.cluster.nodes, s.nvlink_domain.nodes));
     if (s.nvlink_domain.nodes > 1 && s.node.spec.intranode != Intranode::nvswitch)
@@ -209,13 +211,14 @@ class Reading {
   void read_fabric_file(FileFabricSpec& spec) {
     if (spec.path.empty()) return reader_->add(at("fabric.path", "names no file", "fabric: {kind: file, path: fabric.yaml}"));
     const std::string file = beside(path_, spec.path);
-    const YAML::Node root = parse_yaml(read_file(file), file);
+    const YAML::Node root = parse_yaml(read_named("fabric.path", file), file, "e.g. switches: [tor0] and links: [{from: node0.nic0, to: tor0}]");
     YamlReader reader(plain_switches(root), file, {});
     reader("switches", spec.switches, "");
     reader("links", spec.links, "");
     reader.finish();
     spec.path = file;
-    if (!reader.diagnostics().empty()) throw UserError(std::move(reader.diagnostics()));
+    result_.scenario.fabric_places = reader.places();
+    if (reader.failed()) throw UserError(reader.take_diagnostics());
   }
 
   /// `switches: [a, b]` is short for `[{name: a}, {name: b}]`.
@@ -240,12 +243,21 @@ class Reading {
 
 }  // namespace
 
+SourceSpan Scenario::place(std::string path) const { return place_of(places, file, std::move(path)); }
+
+void Scenario::locate(Diagnostic& d) const {
+  if (d.path.empty() || d.where.line > 0) return;
+  if (d.where.file.empty()) d.where = place(d.path);
+  else d.where = place_of(fabric_places, d.where.file, d.path);
+}
+
 ReadResult parse_scenario(const std::string& text, const std::string& path, const std::vector<std::string>& overrides) {
   return Reading(text, path, overrides).read();
 }
 
 ReadResult read_scenario(const std::string& path, const std::vector<std::string>& overrides) {
-  return parse_scenario(read_file(path), path, overrides);
+  constexpr std::size_t most = std::size_t{4} << 20;  // far beyond any scenario; stops a mistaken name early
+  return parse_scenario(read_file(path, most), path, overrides);
 }
 
 }  // namespace fabricast

@@ -84,10 +84,10 @@ void visit_fields(FieldVisitor& visit, HarnessSpec& spec) {
 void visit_fields(FieldVisitor& visit, WorkloadSection& section) {
   visit("kind", section.kind, "what runs");
   visit("collective", section.collective, "operation, as nccl-tests counts its bytes");
-  visit("from", section.from, "smallest size", between(1, 0x1p50));
-  visit("to", section.to, "largest size", between(1, 0x1p50));
+  visit("from", section.from, "smallest size", between(1, static_cast<double>(largest_size.value)));
+  visit("to", section.to, "largest size", between(1, static_cast<double>(largest_size.value)));
   visit("factor", section.factor, "from one size to the next", between(1.0001, 1e6));
-  visit("sizes", section.sizes, "sizes one by one, instead of from, to and factor", between(1, 0x1p50));
+  visit("sizes", section.sizes, "sizes one by one, instead of from, to and factor", between(1, static_cast<double>(largest_size.value)));
   visit("harness", section.harness, "how it is timed");
 }
 

@@ -1,6 +1,7 @@
 #include "yaml_reader.hpp"
 
 #include <fmt/format.h>
+#include <yaml-cpp/depthguard.h>
 
 #include <algorithm>
 #include <limits>
@@ -23,6 +24,21 @@ std::string child(const std::string& path, std::string_view name) {
   return path.empty() ? std::string(name) : path + "." + std::string(name);
 }
 
+/// A limit as the user would write it.
+template <class T>
+std::string limit(double si) {
+  if constexpr (std::is_same_v<T, Bytes>) return to_text(Bytes{static_cast<std::int64_t>(si)});
+  else if constexpr (std::is_same_v<T, Seconds> || std::is_same_v<T, BytesPerSecond> || std::is_same_v<T, Metres>) return to_text(T{si});
+  else return fmt::format("{}", si);
+}
+
+template <class T>
+std::string limits(const Range& range) {
+  if (range.low == range.high) return fmt::format("write {}", limit<T>(range.low));
+  if (range.high == std::numeric_limits<double>::infinity()) return fmt::format("at least {}", limit<T>(range.low));
+  return fmt::format("between {} and {}", limit<T>(range.low), limit<T>(range.high));
+}
+
 Parsed<bool> parse_bool(std::string_view text) {
   if (text == "true") return {true, {}, {}};
   if (text == "false") return {false, {}, {}};
@@ -31,42 +47,88 @@ Parsed<bool> parse_bool(std::string_view text) {
 
 }  // namespace
 
-YAML::Node parse_yaml(const std::string& text, const std::string& file) {
+SourceSpan place_of(const std::map<std::string, SourceSpan>& places, const std::string& file, std::string path) {
+  while (true) {
+    if (const auto it = places.find(path); it != places.end()) return it->second;
+    const auto cut = path.find_last_of(".[");
+    if (cut == std::string::npos) return {file, 0, 0, 1};
+    path.resize(cut);
+  }
+}
+
+namespace {
+
+/// What usually is behind a syntax error of yaml-cpp.
+std::string syntax_hint(std::string_view what, std::string_view line) {
+  const std::size_t begin = line.find_first_not_of(" \t");
+  if (line.substr(0, begin).find('\t') != std::string_view::npos) return "indent with spaces; YAML takes no tabs";
+  if (what == "end of map flow not found") return "is a } missing before this?";
+  if (what == "end of sequence flow not found") return "is a ] missing before this?";
+  if (what == "end of map not found") return "the keys of a map start in one column";
+  if (what == "the referenced anchor is not defined") return "a word that starts with * needs quotes";
+  return {};
+}
+
+std::string line_at(std::string_view text, int line) {
+  std::size_t begin = 0;
+  for (int i = 1; i < line && begin != std::string_view::npos; ++i) begin = text.find('\n', begin) + 1;
+  return std::string(text.substr(begin, text.find('\n', begin) - begin));
+}
+
+}  // namespace
+
+YAML::Node parse_yaml(const std::string& text, const std::string& file, const std::string& begin) {
   const auto fail = [&](int line, int column, std::string what, std::string hint = {}) {
     Diagnostic d;
     d.where = {file, line, column, 1};
     d.message = std::move(what), d.hint = std::move(hint);
     throw UserError({std::move(d)});
   };
-  if (text.find('\0') != std::string::npos) fail(1, 1, "not a text file");
-  YAML::Node root;
-  try {
-    root = YAML::Load(text);
-  } catch (const YAML::Exception& e) {
-    fail(e.mark.is_null() ? 1 : e.mark.line + 1, e.mark.is_null() ? 1 : e.mark.column + 1, fmt::format("not YAML: {}", e.msg));
+  if (const std::size_t bad = std::min(text.find('\0'), find_not_utf8(text)); bad != std::string::npos) {
+    const SourceSpan at = span_at(file, text, bad);
+    fail(at.line, at.column, "not a text file in UTF-8");
   }
-  if (!root.IsMap()) fail(1, 1, "not a map of sections", "start with `fabricast: 1`");
-  return root;
+  std::vector<YAML::Node> documents;
+  try {
+    documents = YAML::LoadAll(text);
+  } catch (const YAML::DeepRecursion& e) {
+    fail(e.mark.line + 1, e.mark.column + 1, "nested too deeply");
+  } catch (const YAML::Exception& e) {
+    const int line = e.mark.is_null() ? 1 : e.mark.line + 1;
+    fail(line, e.mark.is_null() ? 1 : e.mark.column + 1, fmt::format("not YAML: {}", e.msg), syntax_hint(e.msg, line_at(text, line)));
+  }
+  if (documents.empty() || !documents.front().IsMap()) fail(1, 1, text.empty() ? "the file is empty" : "not a map of sections", begin);
+  if (documents.size() > 1) {
+    const YAML::Mark mark = documents[1].Mark();
+    fail(mark.line + 1, mark.column + 1, "a second document begins", "one file holds one");
+  }
+  return documents.front();
 }
 
 YamlReader::YamlReader(YAML::Node root, std::string file, std::vector<Override> overrides)
     : file_(std::move(file)), overrides_(std::move(overrides)) {
-  check_keys(root, "");
-  levels_.push_back({std::move(root), "", {}, false, 0});
+  for (const Override& o : overrides_)
+    if (find_not_utf8(o.path + o.value) != std::string::npos) throw UserError(fmt::format("--set {}: the value is not UTF-8", o.path));
+  check_keys(root, "", "");
+  levels_.push_back({std::move(root), "", "", {}, false, 0});
 }
 
-void YamlReader::check_keys(const YAML::Node& map, const std::string& path) {
+SourceSpan YamlReader::span(const YAML::Node& node, const std::string& origin) const {
+  return origin.empty() ? span_of(node, file_) : SourceSpan{origin, 0, 0, 1};
+}
+
+void YamlReader::check_keys(const YAML::Node& map, const std::string& path, const std::string& origin) {
   std::set<std::string> seen;
   for (const auto& entry : map) {
     if (!entry.first.IsScalar()) {
       Diagnostic d;
-      d.where = span_of(entry.first, file_), d.path = path, d.message = "a key must be a word";
+      d.where = span(entry.first, origin), d.path = path, d.message = "a key must be a word";
       diagnostics_.push_back(std::move(d));
       continue;
     }
     if (!seen.insert(entry.first.Scalar()).second) {
       Diagnostic d;
-      d.where = span_of(entry.first, file_), d.path = child(path, entry.first.Scalar()), d.message = "the key is there twice";
+      d.where = span(entry.first, origin), d.path = child(path, entry.first.Scalar()), d.message = "the key is there twice";
       diagnostics_.push_back(std::move(d));
     }
   }
@@ -75,6 +137,8 @@ void YamlReader::check_keys(const YAML::Node& map, const std::string& path) {
 YamlReader::Found YamlReader::find(const FieldInfo& info) {
   Level& level = levels_.back();
   Found found;
+  found.origin = level.origin;
+  SourceSpan key;
   if (level.list) {
     const std::size_t i = level.next++;
     found.path = fmt::format("{}[{}]", level.path, i);
@@ -85,9 +149,14 @@ YamlReader::Found YamlReader::find(const FieldInfo& info) {
     if (level.node.IsDefined() && level.node.IsMap()) {
       const YAML::Node node = std::as_const(level.node)[std::string(info.name)];
       if (node.IsDefined()) found.node = node, found.there = true;
+      // Where there is no value, yaml-cpp points behind it.
+      if (node.IsDefined() && node.IsNull())
+        for (const auto& entry : level.node)
+          if (entry.first.IsScalar() && entry.first.Scalar() == info.name) key = span(entry.first, level.origin);
     }
   }
-  if (found.there) places_[found.path] = span_of(found.node, file_);
+  known_.insert(found.path);
+  if (found.there) places_[found.path] = key.line > 0 ? key : span(found.node, level.origin);
   for (const Override& o : overrides_) {
     if (o.path != found.path) continue;
     used_overrides_.insert(o.path);
@@ -99,6 +168,7 @@ YamlReader::Found YamlReader::find(const FieldInfo& info) {
       found.node = YAML::Node(o.value);
     }
     found.there = true;
+    found.origin = fmt::format("--set {}={}", o.path, o.value);
     places_[found.path] = {fmt::format("--set {}={}", o.path, o.value), 0, 0, 1};
   }
   return found;
@@ -110,19 +180,14 @@ void YamlReader::fail(const std::string& path, std::string message, std::string 
   diagnostics_.push_back(std::move(d));
 }
 
-SourceSpan YamlReader::place(std::string path) const {
-  // The nearest thing around it that is in the file.
-  while (true) {
-    if (const auto it = places_.find(path); it != places_.end()) return it->second;
-    const auto cut = path.find_last_of(".[");
-    if (cut == std::string::npos) return {file_, 0, 0, 1};
-    path.resize(cut);
-  }
-}
+SourceSpan YamlReader::place(const std::string& path) const { return place_of(places_, file_, path); }
 
-void YamlReader::add(Diagnostic diagnostic) {
-  if (diagnostic.where.file.empty()) diagnostic.where = place(diagnostic.path);
-  diagnostics_.push_back(std::move(diagnostic));
+void YamlReader::add(Diagnostic diagnostic) { diagnostics_.push_back(std::move(diagnostic)); }
+
+std::vector<Diagnostic> YamlReader::take_diagnostics() {
+  for (Diagnostic& d : diagnostics_)
+    if (d.where.file.empty()) d.where = place(d.path);
+  return std::move(diagnostics_);
 }
 
 template <class T>
@@ -131,10 +196,7 @@ void YamlReader::store(const Found& found, const FieldInfo& info, T& target) {
   const auto take = [&](auto parsed, auto si, auto assign) {
     if (!parsed) return fail(found.path, parsed.error, parsed.hint);
     const double value = si(parsed.value);
-    if (value < info.range.low || value > info.range.high) {
-      if (info.range.high == std::numeric_limits<double>::infinity()) return fail(found.path, fmt::format("'{}' is too small: at least {}", text, info.range.low));
-      return fail(found.path, fmt::format("'{}' is out of range: between {} and {}", text, info.range.low, info.range.high));
-    }
+    if (value < info.range.low || value > info.range.high) return fail(found.path, fmt::format("'{}' is out of range", text), limits<T>(info.range));
     assign(parsed.value);
   };
   const auto number = [](auto v) { return static_cast<double>(v); };
@@ -178,9 +240,9 @@ bool YamlReader::enter(const FieldInfo& info) {
     fail(found.path, found.node.IsNull() ? "is empty" : "must be a map", "write {key: value, ...}");
     return false;
   }
-  if (found.there) check_keys(found.node, found.path);
+  if (found.there) check_keys(found.node, found.path, found.origin);
   // Without a map of its own the level may still get overrides.
-  levels_.push_back({found.there ? found.node : YAML::Node(YAML::NodeType::Undefined), found.path, {}, false, 0});
+  levels_.push_back({found.there ? found.node : YAML::Node(YAML::NodeType::Undefined), found.path, found.origin, {}, false, 0});
   return true;
 }
 
@@ -190,10 +252,10 @@ void YamlReader::report_unknown(const Level& level) {
   for (const auto& entry : level.node) {
     if (!entry.first.IsScalar() || level.known.count(entry.first.Scalar())) continue;
     Diagnostic d;
-    d.where = span_of(entry.first, file_);
+    d.where = span(entry.first, level.origin);
     d.path = child(level.path, entry.first.Scalar());
     d.message = "unknown key";
-    d.hint = suggestion(entry.first.Scalar(), known);
+    d.hint = entry.first.Scalar() == "<<" ? "merge keys are not read; write the keys out" : suggestion(entry.first.Scalar(), known);
     diagnostics_.push_back(std::move(d));
   }
 }
@@ -207,7 +269,7 @@ std::size_t YamlReader::enter_list(const FieldInfo& info, std::size_t size) {
   const Found found = find(info);
   const bool usable = found.there && found.node.IsSequence();
   if (found.there && !usable) fail(found.path, "must be a list", "write [a, b, ...]");
-  levels_.push_back({usable ? found.node : YAML::Node(YAML::NodeType::Undefined), found.path, {}, true, 0});
+  levels_.push_back({usable ? found.node : YAML::Node(YAML::NodeType::Undefined), found.path, found.origin, {}, true, 0});
   return usable ? found.node.size() : size;
 }
 
@@ -216,11 +278,11 @@ void YamlReader::string_map(const FieldInfo& info, std::map<std::string, std::st
   const std::string path = found.path;
   if (found.there && !found.node.IsMap()) return fail(path, "must be a map", "write {NAME: \"value\", ...}");
   if (found.there) {
-    check_keys(found.node, path);
+    check_keys(found.node, path, found.origin);
     for (const auto& entry : found.node) {
       if (!entry.first.IsScalar()) continue;
       const std::string key = entry.first.Scalar();
-      places_[child(path, key)] = span_of(entry.second, file_);
+      places_[child(path, key)] = span(entry.second, found.origin);
       if (!entry.second.IsScalar()) fail(child(path, key), "must be a single value");
       else map[key] = entry.second.Scalar();
     }
@@ -240,6 +302,9 @@ void YamlReader::finish() {
     Diagnostic d;
     d.where.file = fmt::format("--set {}={}", o.path, o.value);
     d.path = o.path, d.message = "unknown key";
+    const std::vector<std::string_view> known(known_.begin(), known_.end());
+    const auto near = nearest(o.path, known);
+    d.hint = near ? fmt::format("did you mean '{}'?", *near) : "`fabricast describe scenario` shows the keys";
     diagnostics_.push_back(std::move(d));
   }
 }

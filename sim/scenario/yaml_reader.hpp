@@ -16,6 +16,9 @@
 
 namespace fabricast {
 
+/// The place of a path, or of the nearest thing around it that has one; else the file.
+SourceSpan place_of(const std::map<std::string, SourceSpan>& places, const std::string& file, std::string path);
+
 /// A value that wins over the file: `fabric.switch.rate=800Gbps`.
 struct Override {
   std::string path, value;
@@ -34,17 +37,20 @@ class YamlReader final : public FieldVisitor {
 
   /// Reports keys of the outermost map, and overrides, that no field took.
   void finish();
-  /// Adds a fault found later, at the place of a path.
+  /// Adds a fault found elsewhere; if it has no place it gets that of its path.
   void add(Diagnostic diagnostic);
   /// Whether the file or an override gives this path.
   bool given(const std::string& path) const { return places_.count(path) > 0; }
-  SourceSpan place(std::string path) const;
-  std::vector<Diagnostic>& diagnostics() { return diagnostics_; }
+  SourceSpan place(const std::string& path) const;
+  const std::map<std::string, SourceSpan>& places() const { return places_; }
+  bool failed() const { return !diagnostics_.empty(); }
+  std::vector<Diagnostic> take_diagnostics();
 
  private:
   struct Level {
     YAML::Node node;         ///< a map or a sequence; undefined if absent
     std::string path;
+    std::string origin;      ///< the override it comes from; empty: the file
     std::set<std::string> known;
     bool list = false;
     std::size_t next = 0;    ///< element of a list
@@ -52,11 +58,13 @@ class YamlReader final : public FieldVisitor {
   struct Found {
     YAML::Node node;
     std::string path;
+    std::string origin;
     bool there = false;
   };
   Found find(const FieldInfo& info);
   void fail(const std::string& path, std::string message, std::string hint = {});
-  void check_keys(const YAML::Node& map, const std::string& path);
+  void check_keys(const YAML::Node& map, const std::string& path, const std::string& origin);
+  SourceSpan span(const YAML::Node& node, const std::string& origin) const;
   void report_unknown(const Level& level);
   template <class T>
   void store(const Found& found, const FieldInfo& info, T& target);
@@ -65,11 +73,13 @@ class YamlReader final : public FieldVisitor {
   std::vector<Override> overrides_;
   std::set<std::string> used_overrides_;
   std::vector<Level> levels_;
+  std::set<std::string> known_;  ///< every path a field asked for
   std::map<std::string, SourceSpan> places_;
   std::vector<Diagnostic> diagnostics_;
 };
 
-/// Parses YAML. \throws UserError with the place of a syntax error, or if the document is no map.
-YAML::Node parse_yaml(const std::string& text, const std::string& file);
+/// Parses YAML; `begin` says how such a file begins.
+/// \throws UserError with the place of a syntax error, or if it is not one map.
+YAML::Node parse_yaml(const std::string& text, const std::string& file, const std::string& begin);
 
 }  // namespace fabricast

@@ -25,7 +25,7 @@ void visit_fields(FieldVisitor& visit, FileFabricSwitch& s) {
 void visit_fields(FieldVisitor& visit, FileFabricLink& link) {
   visit("from", link.from, "node3.nic2 or a switch: the end nearer to the nodes");
   visit("to", link.to, "a switch");
-  visit("rate", link.rate, "line rate of each direction");
+  visit("rate", link.rate, "line rate of each direction", line_rates);
   visit("latency", link.latency, "of each direction: propagation and the switch entered", between(0, 1));
   visit("count", link.count, "parallel cables", between(1, 4096));
 }
@@ -71,8 +71,8 @@ Fabric build(const FileFabricSpec& spec, const FabricDemand& demand) {
   }
   for (std::size_t e = 0; e < cables_of_port.size(); ++e)
     if (cables_of_port[e] != 1)
-      refuse("links", fmt::format("node{}.nic{} has {} cables; every NIC port has one", e / demand.ports_per_node,
-                                  e % demand.ports_per_node, cables_of_port[e]));
+      refuse("links", fmt::format("node{}.nic{} has {}; every NIC port has one", e / demand.ports_per_node, e % demand.ports_per_node,
+                                  cables_of_port[e] ? fmt::format("{} cables", cables_of_port[e]) : "no cable"));
   if (faults.size() > 20) faults.resize(20);
   if (!faults.empty()) {
     for (Diagnostic& d : faults) d.where.file = spec.path;

@@ -18,7 +18,7 @@ namespace {
 
 void visit_fields(FieldVisitor& visit, SwitchSpec& spec) {
   visit("ports", spec.ports, "ports of a switch (radix)", between(2, 4096));
-  visit("rate", spec.rate, "line rate of a port, one direction");
+  visit("rate", spec.rate, "line rate of a port, one direction", line_rates);
   visit("latency", spec.latency, "port to port, with FEC", between(0, 1));
 }
 

@@ -22,6 +22,12 @@ struct SourceSpan {
   int width = 1;
 };
 
+/// The place of a byte of a text.
+SourceSpan span_at(const std::string& file, std::string_view text, std::size_t byte);
+
+/// Offset of the first byte of a text that is not UTF-8, or npos. JSON, and so our output, can be nothing else.
+std::size_t find_not_utf8(std::string_view text);
+
 /// One message about the user's input.
 struct Diagnostic {
   enum class Severity { error, warning };

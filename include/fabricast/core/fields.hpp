@@ -33,6 +33,9 @@ struct Range {
 constexpr Range at_least(double low) { return {low, std::numeric_limits<double>::infinity()}; }
 constexpr Range between(double low, double high) { return {low, high}; }
 
+/// Line rates in bytes per second that are no slip of the pen: 1 Mb/s to 1000 Tb/s.
+constexpr Range line_rates{0.125e6, 125e12};
+
 /// A ratio is written `10%` or `0.1`; a plain double is a pure number.
 struct Ratio {
   double value = 1;

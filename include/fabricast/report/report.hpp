@@ -21,8 +21,4 @@ std::string inspect_fabric_text(const World& world);
 std::string inspect_plan_text(const World& world, std::int64_t bytes);
 std::string inspect_schedule_text(const World& world, std::int64_t bytes, int channel, int rank);
 
-/// Writes a file whole or not at all; `-` is standard output, which the caller handles.
-/// \throws UserError if it can not be written.
-void write_file(const std::string& path, const std::string& content);
-
 }  // namespace fabricast

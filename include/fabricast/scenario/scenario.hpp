@@ -76,6 +76,9 @@ struct HarnessSpec {
   int iterations = 20;
 };
 
+/// The largest message; far beyond any GPU's memory.
+constexpr Bytes largest_size{std::int64_t{1} << 50};
+
 struct WorkloadSection {
   WorkloadKind kind = WorkloadKind::collective;
   CollectiveOp collective = CollectiveOp::all_reduce;
@@ -110,6 +113,14 @@ struct Scenario {
   std::vector<FaultSpec> faults;
   NetworkSection network;
   Hardware hardware;  ///< shipped, with the profile laid over it
+  std::map<std::string, SourceSpan> places;  ///< where each key stands, for messages about it
+
+  std::map<std::string, SourceSpan> fabric_places;  ///< the same of a fabric file
+
+  /// Where a key stands; if it does not, the nearest thing around it that does.
+  SourceSpan place(std::string path) const;
+  /// Gives a fault or warning its place, if it has none and its path has.
+  void locate(Diagnostic& diagnostic) const;
 
   std::vector<std::int64_t> sizes() const;
 };
@@ -131,8 +142,5 @@ ReadResult parse_scenario(const std::string& text, const std::string& path, cons
 
 /// The effective scenario as YAML, which reads back to the same scenario.
 std::string to_yaml(const Scenario& scenario);
-
-/// Reads a whole file. \throws UserError if it can not be read.
-std::string read_file(const std::string& path);
 
 }  // namespace fabricast

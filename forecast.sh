@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+# From a fresh clone to a forecast: installs what the build needs (Debian 12), builds Release into build/, and runs
+#
+#   ./forecast.sh                        a cluster of 64 nodes with 8 H100 each
+#   ./forecast.sh SCENARIO.yaml [...]    another scenario, with the options of `fabricast run`
+#   ./forecast.sh --set k=v [...]        the cluster of 64 nodes with other options
+set -euo pipefail
+home=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+. "$home/.ci/packages.sh"
+
+need $build_packages
+if [ ! -f "$home/build/build.ninja" ]; then
+  quietly configuring cmake -S "$home" -B "$home/build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DFABRICAST_TESTS=OFF
+fi
+[ -x "$home/build/fabricast" ] || echo "building (a few minutes, once) ..." >&2
+quietly building cmake --build "$home/build" --target fabricast
+
+scenario="$home/scenarios/nodes64_rail_optimized.yaml"
+case "${1:-}" in
+  "" | -*) ;;
+  *) scenario=$1 && shift ;;
+esac
+exec "$home/build/fabricast" run "$scenario" "$@"

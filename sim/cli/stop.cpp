@@ -1,0 +1,43 @@
+#include "stop.hpp"
+
+#include "fabricast/core/stop.hpp"
+
+#include <sys/time.h>
+#include <unistd.h>
+
+namespace fabricast {
+
+namespace {
+
+// Only what is allowed in a signal handler.
+void ask(int) {
+  stop_requested = true;
+  itimerval half_a_second{{0, 0}, {0, 500000}};
+  setitimer(ITIMER_REAL, &half_a_second, nullptr);
+}
+
+void end(int) {
+  constexpr char text[] = "interrupted\n";
+  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text, sizeof text - 1);
+  _exit(130);
+}
+
+}  // namespace
+
+void catch_stop_signals() {
+  std::signal(SIGINT, ask);
+  std::signal(SIGTERM, ask);
+  std::signal(SIGALRM, end);
+  std::signal(SIGPIPE, SIG_IGN);
+}
+
+HeldStop::HeldStop() {
+  sigset_t alarm;
+  sigemptyset(&alarm);
+  sigaddset(&alarm, SIGALRM);
+  pthread_sigmask(SIG_BLOCK, &alarm, &before_);
+}
+
+HeldStop::~HeldStop() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+}  // namespace fabricast

@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# Builds and runs the tests.
+#
+#   ./test.sh          all of them, Release, in build/
+#   ./test.sh --fast   without those that carry the label slow
+#   ./test.sh --asan   the unit tests under the address and undefined behaviour sanitizers, in build-asan/
+#
+# Further arguments go to ctest, e.g. ./test.sh -R scenarios.
+set -euo pipefail
+home=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+. "$home/.ci/packages.sh"
+
+build=build preset=default select=()
+while [ $# -gt 0 ]; do
+  case $1 in
+    --fast) select+=(-LE slow) ;;
+    --asan) build=build-asan preset=asan select+=(-L unit -LE slow) ;;
+    -h | --help) sed -n '2,8s/^# \{0,1\}//p' "$0" && exit 0 ;;
+    *) break ;;
+  esac
+  shift
+done
+
+need $build_packages $test_packages
+cd "$home"
+quietly configuring cmake --preset "$preset" -DFABRICAST_TESTS=ON
+[ -f "$build/CTestTestfile.cmake" ] && [ -n "$(ls "$build"/test_* 2>/dev/null)" ] || echo "building (some minutes, once) ..." >&2
+quietly building cmake --build "$build"
+jobs=${CTEST_PARALLEL_LEVEL:-$(nproc)}
+exec ctest --test-dir "$build" --output-on-failure -j "$jobs" "${select[@]}" "$@"

@@ -1,0 +1,219 @@
+// What the scenarios of scenarios/ are there to show, held to closed forms. The forms use the rates that the binary
+// itself reports for its parts (so that a refit of parameters moves both sides), and leave room for latency, which
+// they leave out.
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "support/command_line.hpp"
+
+namespace {
+
+using fabricast::run_fabricast;
+using nlohmann::json;
+
+constexpr std::int64_t GiB8 = std::int64_t{8} << 30;
+constexpr double nics = 8, channels = 16;
+
+json output(const std::string& words) {
+  const fabricast::Ran ran = run_fabricast(words + " --json -");
+  INFO(words << "\n" << ran.err);
+  REQUIRE(ran.code == 0);
+  return json::parse(ran.out);
+}
+
+json run(const std::string& scenario, const std::string& options = {}) { return output("run scenarios/" + scenario + ".yaml " + options); }
+
+json row(const json& forecast, std::int64_t bytes) {
+  for (const json& r : forecast.at("rows"))
+    if (r.at("bytes") == bytes) return r;
+  FAIL("no row of " << bytes << " bytes");
+  return {};
+}
+
+json large(const std::string& scenario, const std::string& options = {}) { return row(run(scenario, options), GiB8); }
+
+double busbw(const json& r) { return r.at("busbw_gbps"); }
+
+/// Bus bandwidth of another percentile's time than the median's.
+double busbw_at(const json& r, const char* percentile) { return busbw(r) * r.at("time_us").get<double>() / r.at(percentile).get<double>(); }
+
+/// GB/s of payload of a link, from `inspect fabric`, by the name it has there.
+double link_rate(const std::string& scenario, const std::string& name) {
+  const fabricast::Ran ran = run_fabricast("inspect fabric scenarios/" + scenario + ".yaml");
+  REQUIRE(ran.code == 0);
+  const auto at = ran.out.find(name);
+  INFO(name << " in\n" << ran.out);
+  REQUIRE(at != std::string::npos);
+  const auto end = ran.out.find(" GB/s", at);
+  const auto begin = ran.out.find_last_of(' ', end - 1);
+  return std::stod(ran.out.substr(begin, end - begin));
+}
+
+/// A 400 Gb/s port's payload: 26 bytes of header on 4096 for InfiniBand, 82 for RoCE [FABRICS-2].
+constexpr double infiniband_cable = 50 * 4096.0 / 4122, roce_cable = 50 * 4096.0 / 4178;
+
+}  // namespace
+
+TEST_CASE("every scenario runs its sizes, and the forecast grows with them", "[scenarios]") {
+  const std::string scenario = GENERATE(as<std::string>(), "one_node", "two_nodes", "nodes64_rail_optimized", "nodes64_fat_tree", "oversubscription_2",
+                                        "oversubscription_4", "slow_cable", "gdr_off", "wrong_numa", "nodes2048");
+  CAPTURE(scenario);
+  const json forecast = run(scenario);
+  double before = 0;
+  std::int64_t bytes = 0;
+  for (const json& r : forecast.at("rows")) {
+    CHECK(r.at("bytes") > bytes);
+    CHECK(r.at("time_us") >= before);  // 8 B and 64 B fill one line alike
+    bytes = r.at("bytes"), before = r.at("time_us");
+  }
+  CHECK(bytes == GiB8);
+}
+
+TEST_CASE("a node's ring runs at what nccl-tests measures on H100 and H200", "[scenarios]") {
+  const json r = large("one_node", "--set nccl.env.NCCL_ALGO=Ring");
+  CHECK(r.at("algorithm") == "ring");
+  CHECK(r.at("protocol") == "simple");
+  CHECK(busbw(r) == Approx(366).epsilon(0.03));  // 363 to 370 GB/s [FABRICS-4]
+}
+
+TEST_CASE("small messages take low-latency protocols, large ones Simple", "[scenarios]") {
+  for (const char* scenario : {"one_node", "two_nodes", "nodes64_rail_optimized"}) {
+    const json rows = run(scenario).at("rows");
+    CHECK(rows.front().at("protocol") == "ll");
+    CHECK(rows.back().at("protocol") == "simple");
+  }
+}
+
+TEST_CASE("two nodes are no faster than their NICs and at most a fifth slower", "[scenarios]") {
+  const double bound = nics * infiniband_cable;
+  const json r = large("two_nodes", "--set nccl.env.NCCL_ALGO=Ring");
+  CHECK(busbw(r) < bound);
+  CHECK(busbw(r) > 0.8 * bound);
+  // The network costs more than NVLink by some microseconds.
+  const auto smallest = [](const char* scenario) { return run(scenario).at("rows").front().at("time_us").get<double>(); };
+  CHECK(smallest("two_nodes") > smallest("one_node") + 5);
+}
+
+TEST_CASE("rails keep ECMP out of the rings' way; whole nodes at a leaf do not", "[scenarios]") {
+  const std::string ring = "--set nccl.env.NCCL_ALGO=Ring";
+  const json rail = large("nodes64_rail_optimized", ring), fat = large("nodes64_fat_tree", ring);
+  // Rails: no draw of the hash differs, and only the NICs or the GPUs bind.
+  CHECK(rail.at("time_us_worst") == rail.at("time_us_p5"));
+  CHECK(busbw(rail) > 0.8 * nics * roce_cable);
+  // Fat tree: in each draw the slowest uplink has k >= 3 of the 16 channels' connections.
+  for (const char* percentile : {"time_us_p5", "time_us", "time_us_p95", "time_us_worst"}) {
+    const double k = channels * roce_cable / busbw_at(fat, percentile);
+    CAPTURE(percentile, k);
+    CHECK(k == Approx(std::round(k)).epsilon(0.02));
+    CHECK(std::round(k) >= 3);
+  }
+  CHECK(busbw(fat) < 0.75 * busbw(rail));
+  CHECK(fat.at("bottleneck").get<std::string>().find("spine") != std::string::npos);
+}
+
+TEST_CASE("oversubscribed leaves give a scattered ring their uplinks' share", "[scenarios]") {
+  struct Leaf {
+    const char* scenario;
+    double nodes, uplinks;
+  };
+  // 64 ports: up = ceil(64 / (1 + o)), nodes = floor((64 - up) / 8).
+  for (const Leaf& leaf : {Leaf{"oversubscription_2", 5, 22}, Leaf{"oversubscription_4", 6, 13}}) {
+    CAPTURE(leaf.scenario);
+    const json r = large(leaf.scenario);
+    // Every node of the fullest leaf sends to another leaf.
+    CHECK(busbw(r) == Approx(leaf.uplinks * infiniband_cable / leaf.nodes).epsilon(0.03));
+    CHECK(r.at("bottleneck").get<std::string>().ends_with("-spines"));
+    // In order, one node of a leaf does, and its 8 NICs find more than 8 uplinks.
+    CHECK(busbw(large(leaf.scenario, "--set cluster.placement=in_order")) > 1.4 * busbw(r));
+    CHECK(busbw(large(leaf.scenario, "--set fabric.oversubscription=1")) > 1.4 * busbw(r));
+  }
+}
+
+TEST_CASE("ECMP on eight uplinks loses what balls in bins lose", "[scenarios]") {
+  const json r = large("ecmp_collision");
+  CHECK(r.at("draws") == 64);
+  std::vector<double> most;  // connections on the fullest uplink
+  for (const char* percentile : {"time_us_p5", "time_us", "time_us_p95", "time_us_worst"}) {
+    const double k = channels * roce_cable / busbw_at(r, percentile);
+    CAPTURE(percentile, k);
+    CHECK(k == Approx(std::round(k)).epsilon(0.02));
+    most.push_back(std::round(k));
+  }
+  // P(no bin above k) for 16 balls in 8 bins, by the exponential generating function, squared for two directions.
+  const auto at_most = [](int k) {
+    std::vector<double> ways(17, 0);
+    ways[0] = 1;
+    for (int bin = 0; bin < 8; ++bin) {
+      std::vector<double> next(17, 0);
+      for (int have = 0; have <= 16; ++have)
+        for (int add = 0; add <= k && have + add <= 16; ++add) next[have + add] += ways[have] / std::tgamma(add + 1);
+      ways = next;
+    }
+    return std::pow(ways[16] * std::tgamma(17) / std::pow(8.0, 16), 2);
+  };
+  // The sample's median and tails lie within what 64 draws can stray (0.06 is one sigma at the median).
+  CHECK(at_most(static_cast<int>(most[1])) > 0.5 - 0.19);
+  CHECK(at_most(static_cast<int>(most[1]) - 1) < 0.5 + 0.19);
+  CHECK(at_most(static_cast<int>(most[0]) - 1) < 0.05 + 0.09);
+  CHECK(at_most(static_cast<int>(most[2])) > 0.95 - 0.09);
+}
+
+TEST_CASE("polarized hashing leaves a spine one uplink of 32", "[scenarios]") {
+  const json polar = large("ecmp_polarization");
+  // Per group 32 cables carry the eight NICs of about half its 128 nodes; more than 45 of them in any case.
+  CHECK(busbw(polar) < 32 * roce_cable / 45);
+  const json salted = large("ecmp_polarization", "--set routing.salt=per_switch"), tiers = large("ecmp_polarization", "--set routing.bits=per_tier");
+  CHECK(busbw(salted) > 3 * busbw(polar));
+  CHECK(busbw(tiers) > 3 * busbw(polar));
+  CHECK(polar.at("bottleneck").get<std::string>().find("core") != std::string::npos);
+}
+
+TEST_CASE("a cable at a tenth is named, and slows the ring to a tenth of the NICs", "[scenarios]") {
+  const double nic = link_rate("slow_cable", "links of");  // the first class is that of the NICs
+  const json r = large("slow_cable");
+  CHECK(busbw(r) == Approx(0.1 * nics * nic).epsilon(0.02));
+  CHECK(r.at("faults") == json::array({"node3.nic2"}));
+  const json explained = output("explain scenarios/slow_cable.yaml --size 8GiB").at("row").at("bottleneck");
+  CHECK(explained.at("name") == "node3.nic2-leaf2");
+  CHECK(explained.at("capacity_gbps").get<double>() == Approx(0.1 * nic).epsilon(1e-3));
+  CHECK(explained.at("sharers").size() == 2);  // 16 channels on eight NICs
+}
+
+TEST_CASE("a NIC that is away for 20 ms makes the call 20 ms late", "[scenarios]") {
+  const double late = large("nic_down_and_back").at("time_us").get<double>() - large("nic_down_and_back", "--set 'faults=[]'").at("time_us").get<double>();
+  CHECK(late == Approx(20e3).epsilon(0.01));
+}
+
+TEST_CASE("without GDR the PCIe switch's uplink carries each byte twice", "[scenarios]") {
+  const double uplink = link_rate("gdr_off", "cpu0-pcie0");
+  const json off = large("gdr_off"), on = large("gdr_off", "--set node.gdr=true");
+  CHECK(busbw(off) <= nics * uplink / 2 * 1.001);
+  CHECK(busbw(off) > 0.85 * nics * uplink / 2);
+  CHECK(busbw(on) > 1.2 * busbw(off));
+}
+
+TEST_CASE("NICs of the other socket load the link between the sockets", "[scenarios]") {
+  const double link = link_rate("wrong_numa", "cpu0-cpu1");
+  const json wrong = large("wrong_numa"), right = large("wrong_numa", "--set node.nics.numa=local");
+  // Half of the traffic out and half of that in cross it in one direction: once at least, twice at most.
+  CHECK(busbw(wrong) <= 2 * link * 1.001);
+  CHECK(busbw(wrong) > 0.9 * link);
+  CHECK(wrong.at("bottleneck").get<std::string>().find("cpu") != std::string::npos);
+  CHECK(busbw(right) > 2 * busbw(wrong));
+}
+
+TEST_CASE("latency grows with the logarithm of the nodes, and bandwidth stays", "[scenarios]") {
+  const json big = run("nodes2048"), small = run("nodes2048", "--set cluster.nodes=64");
+  CHECK(big.at("ranks") == 16384);
+  const double latency_big = row(big, 1024).at("time_us"), latency_small = row(small, 1024).at("time_us");
+  // A tree: 11 levels against 6.
+  CHECK(row(big, 1024).at("algorithm") == "tree");
+  CHECK(latency_big / latency_small > 1.2);
+  CHECK(latency_big / latency_small < 11.0 / 6);
+  CHECK(busbw(row(big, GiB8)) > 0.75 * nics * infiniband_cable);
+}
