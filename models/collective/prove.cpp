@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <deque>
+#include <iterator>
 #include <map>
 
-#include "fabricast/collective/algorithm.hpp"
 
 namespace fabricast {
 
@@ -30,8 +30,7 @@ class Prover {
   Prover(const Communicator& comm, const Plan& plan)
       : comm_(comm), plan_(plan), ranks_(static_cast<std::size_t>(comm.ranks())), held_(ranks_) {}
 
-  std::optional<std::string> run() {
-    const CollectiveAlgorithm& algorithm = *find_by_algorithm(plan_.algorithm);
+  std::optional<std::string> run(const CollectiveAlgorithm& algorithm) {
     for (int c = 0; c < plan_.channels; ++c)
       if (auto fault = run_channel(*algorithm.program(comm_, plan_, c)))
         return fmt::format("channel {}: {}", c, *fault);
@@ -82,7 +81,14 @@ class Prover {
                            step.range.size, message.range.begin, message.range.size);
       for (std::size_t r = 0; r < ranks_; ++r) sum[r] = static_cast<std::uint8_t>(sum[r] + message.contributions[r]);
     }
-    if (step.result && step.range.size > 0) held_[rank][step.range.begin] = {step.range.begin + step.range.size, sum};
+    if (step.result && step.range.size > 0) {
+      const std::int64_t begin = step.range.begin, end = begin + step.range.size;
+      auto& held = held_[rank];
+      const auto after = held.lower_bound(begin);
+      if ((after != held.end() && after->first < end) || (after != held.begin() && std::prev(after)->second.end > begin))
+        return fmt::format("rank {} gets a result twice in [{}, +{})", rank, begin, step.range.size);
+      held.emplace_hint(after, begin, Held{end, sum});
+    }
     for (const std::int32_t t : step.to)
       if (t >= 0) wires[{worker, t}].push_back({step.range, sum});
     return std::nullopt;
@@ -123,8 +129,13 @@ class Prover {
 
 }  // namespace
 
+std::optional<std::string> schedule_fault(const CollectiveAlgorithm& algorithm, const Communicator& comm,
+                                          const Plan& plan) {
+  return Prover(comm, plan).run(algorithm);
+}
+
 std::optional<std::string> schedule_fault(const Communicator& comm, const Plan& plan) {
-  return Prover(comm, plan).run();
+  return schedule_fault(*find_by_algorithm(plan.algorithm), comm, plan);
 }
 
 }  // namespace fabricast

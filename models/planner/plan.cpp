@@ -16,12 +16,10 @@ namespace {
 bool gdr_of(const Node& node, const NcclSettings& settings) {
   if (node.spec.gdr != Gdr::automatic) return node.spec.gdr == Gdr::on;
   if (node.spec.nics.link == LinkKind::socket || node.nics == 0) return false;
-  PathType distance = PathType::LOC;
-  for (int g = 0; g < node.spec.gpus; ++g) distance = std::max(distance, node.graph.nearest_nic_distance(g));
   // The OFI and TCPX plugins decide for themselves, and do.
   const bool plugin = node.spec.nics.link == LinkKind::efa || node.spec.nics.link == LinkKind::gpudirect_tcpx;
   const PathType level = settings.gdr_level.value_or(plugin ? PathType::SYS : PathType::P2C);
-  return distance <= level;
+  return nic_distance(node) <= level;
 }
 
 // Slots of a connection, and their payload [NCCL-enqueue-2.1].

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <span>
 
 namespace fabricast {
@@ -170,13 +171,7 @@ void shape_inter(SearchGraph& graph, const Node& node, bool tree) {
   }
 }
 
-PathType worst_nic_distance(const Node& node) {
-  PathType worst = PathType::LOC;
-  for (int g = 0; g < node.spec.gpus; ++g) worst = std::max(worst, node.graph.nearest_nic_distance(g));
-  return worst;
-}
-
-SearchGraph inter_graph(const Node& node, const NodeSpeeds& speeds) {
+SearchGraph inter_graph(const Node& node, const NodeSpeeds& speeds, const NcclSettings& settings) {
   const int capability = node.gpu.compute_capability, gpus = node.spec.gpus;
   const double nic = std::min(gigabytes_per_second(node.nic_line_rate), nccl_pcie(node.gpu.pcie));
   // One GPU's way to its NICs is one PCIe slot, however many NICs there are.
@@ -184,7 +179,7 @@ SearchGraph inter_graph(const Node& node, const NodeSpeeds& speeds) {
   double gpu_total = gpus > 1 ? std::max(speeds.gpu, nic) : nic;
   SearchGraph graph;
   graph.type_intra = speeds.type;
-  graph.type_inter = worst_nic_distance(node);
+  graph.type_inter = nic_distance(node);
   const bool pcie_only = !node.nvlink && gpus > 1;
   Found found;
   const int nics_used = gpus == 1 ? 1 : node.nics;
@@ -194,8 +189,14 @@ SearchGraph inter_graph(const Node& node, const NodeSpeeds& speeds) {
     found = descend(ladder(capability, true), std::min(nic, hop), gpu_total, std::max(1, node.nics),
                     [&](double) { return std::max(1, node.nics); });
   } else {
-    found = descend(ladder(capability, true), nic, gpu_total, 32,
-                    [&](double speed) { return usable * floor_fit(nic, speed); });
+    const auto fit = [&](double speed) {
+      int channels = std::min(32, usable * floor_fit(nic, speed));
+      // A ring leaves each GPU over NVLink but the last, which differs from ring to ring.
+      const auto load = [&] { return (channels - channels / gpus) * speed; };
+      while (node.spec.intranode == Intranode::nvswitch && gpus > 1 && load() > speeds.gpu + 1e-6) --channels;
+      return channels;
+    };
+    found = descend(ladder(capability, true), nic, gpu_total, 32, fit);
     duplicate(found, capability, 32);
   }
   // One channel, run twice or not, is the same everywhere.
@@ -205,9 +206,9 @@ SearchGraph inter_graph(const Node& node, const NodeSpeeds& speeds) {
   // Where each NIC is near one GPU only, a ring comes back by its neighbour's NIC (crossNic 2); with two GPUs near a
   // NIC it comes back by the same. Blackwell nodes and slower NICs come back by PXN [NCCL-search].
   const bool own_switch = node.spec.pcie_switches >= gpus && node.nics == gpus && gpus > 1;
-  graph.cross_nic = own_switch && capability == 90 && found.speed >= 45 ? 2 : 0;
+  const bool swaps = (capability == 90 && found.speed >= 45) || capability == 103;
+  graph.cross_nic = own_switch && swaps && settings.cross_nic != 0 ? 2 : 0;
   if (own_switch && graph.cross_nic == 0) graph.type_inter = std::max(graph.type_inter, PathType::PXN);
-  if (capability == 103 && own_switch) graph.cross_nic = 2;
   return graph;
 }
 
@@ -218,31 +219,35 @@ SearchGraph nvls_graph(const Node& node, const NodeSpeeds& speeds, bool multi_no
     return graph;
   if (settings.version < NcclVersion{2, 17, 0}) return graph;
   const int heads = std::min(gpus, 32);
-  // A head sends every segment once and its own again as multicast.
-  for (const double speed : ladder(capability, false)) {
-    if (speed * (heads + 1) > speeds.gpu + 1e-6) continue;
-    graph.bw_intra = speed;
-    break;
-  }
-  if (graph.bw_intra == 0) graph.bw_intra = speeds.gpu / (heads + 1);
-  graph.channels = heads;
-  graph.bw_inter = ladder(capability, false).front();
-  if (multi_node) {
-    const double nic = std::min(gigabytes_per_second(node.nic_line_rate), nccl_pcie(node.gpu.pcie));
-    graph.channels = std::min(heads, node.nics);
-    graph.bw_inter = nic;
-    for (const double speed : ladder(capability, true))
-      if (speed <= nic + 1e-9) {
-        graph.bw_inter = speed;
-        break;
-      }
-  }
+  graph.channels = multi_node ? std::min(heads, node.nics) : heads;
+  const double nic = multi_node ? std::min(gigabytes_per_second(node.nic_line_rate), nccl_pcie(node.gpu.pcie))
+                                : std::numeric_limits<double>::infinity();
+  const auto fastest = [&](double limit) {
+    for (const double speed : ladder(capability, multi_node))
+      if (speed <= limit + 1e-6) return speed;
+    return limit;
+  };
+  // A head sends every segment once and its own again as multicast. Then the network, or what stands for it on a single
+  // node, is raised up to twice that [NCCL-search].
+  graph.bw_intra = fastest(std::min(nic, speeds.gpu / (graph.channels + 1)));
+  graph.bw_inter = fastest(std::min(nic, 2 * graph.bw_intra));
   graph.type_intra = PathType::NVL;
   graph.type_inter = PathType::PIX;
   return graph;
 }
 
 }  // namespace
+
+PathType nic_distance(const Node& node) {
+  // A wrong binding pairs GPUs and NICs by number, wherever they sit.
+  const int gpus = node.spec.gpus;
+  PathType worst = PathType::LOC;
+  for (int g = 0; g < gpus && node.nics > 0; ++g)
+    worst = std::max(worst, node.spec.nics.numa == NicNuma::remote
+                                ? node.graph.gpu_nic_distance(g, g * node.nics / gpus)
+                                : node.graph.nearest_nic_distance(g));
+  return worst;
+}
 
 SearchGraphs search_graphs(const Node& node, std::int64_t nodes, const NcclSettings& settings) {
   const NodeSpeeds speeds = node_speeds(node);
@@ -255,7 +260,7 @@ SearchGraphs search_graphs(const Node& node, std::int64_t nodes, const NcclSetti
     shape_single_node(graphs.ring, node);
     shape_single_node(graphs.tree, node);
   } else {
-    graphs.ring = inter_graph(node, speeds);
+    graphs.ring = inter_graph(node, speeds, settings);
     graphs.tree = graphs.ring;
     graphs.tree.cross_nic = 0;
     const bool plain = capability >= 90 && node.nics >= node.spec.gpus && node.gpu.c2c.empty();

@@ -59,7 +59,10 @@ Parsed<double> parse(std::string_view text, const std::array<Unit, N>& units, st
   if (!s.error.empty()) return {0, s.error, fmt::format(fmt::runtime(no_unit), "1")};
   if (s.unit.empty()) return {0, fmt::format("'{}' has no unit", text), fmt::format(fmt::runtime(no_unit), text)};
   for (const Unit& unit : units)
-    if (unit.name == s.unit) return {s.number * unit.scale, {}, {}};
+    if (unit.name == s.unit) {
+      if (const double value = s.number * unit.scale; std::isfinite(value)) return {value, {}, {}};
+      return {0, fmt::format("'{}' is too large", text), {}};
+    }
   return {0, fmt::format("unknown unit '{}'", s.unit), std::string(unknown_unit)};
 }
 
@@ -74,15 +77,19 @@ Parsed<T> refuse_negative(Parsed<T> p) {
   return p;
 }
 
-/// The largest unit in which the number is short.
+/// In the unit in which the number is short, among those in which 15 digits read back to the very value: what the user
+/// wrote is such a one.
 template <std::size_t N>
 std::string shortest(double value, const std::array<Unit, N>& units) {
   std::string best;
   for (const Unit& unit : units) {
-    std::string text = fmt::format("{}{}", value / unit.scale, unit.name);
-    if (best.empty() || text.size() < best.size()) best = std::move(text);
+    const std::string number = fmt::format("{:.15g}", value / unit.scale);
+    double back = 0;
+    std::from_chars(number.data(), number.data() + number.size(), back);
+    std::string text = number + std::string(unit.name);
+    if (back * unit.scale == value && (best.empty() || text.size() < best.size())) best = std::move(text);
   }
-  return best;
+  return best.empty() ? fmt::format("{}{}", value / units[0].scale, units[0].name) : best;
 }
 
 }  // namespace

@@ -2,6 +2,9 @@
 // the nodes. Rings and trees lose nothing; traffic between different rails has to be forwarded inside a node first.
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "fabricast/core/error.hpp"
 #include "sizing.hpp"
 
 namespace fabricast {
@@ -33,6 +36,11 @@ Fabric build(const RailOnlySpec& spec, const FabricDemand& demand) {
                          : one_tier            ? demand.nodes
                                                : split_ports(ports, spec.oversubscription).down;
   const std::uint32_t units = (demand.nodes + clos.nodes_per_block - 1) / clos.nodes_per_block;
+  // A leaf that nothing joins to others uses all its ports for nodes.
+  const std::uint32_t most = units == 1 && spec.tiers <= 1 ? ports : split_ports(ports, spec.oversubscription).down;
+  if (std::min(clos.nodes_per_block, demand.nodes) > most)
+    throw UserError::at("fabric.nodes_per_su",
+                        fmt::format("{} nodes at a leaf with {} ports for nodes", clos.nodes_per_block, most));
   clos.leaves = units * rails;
   size_upper_tiers(clos, units, ports, spec.oversubscription, spec.spine_oversubscription, spec.tiers);
   const std::uint32_t leaves_per_rail = clos.groups / rails * clos.leaves_per_group;

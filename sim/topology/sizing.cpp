@@ -47,6 +47,9 @@ void size_upper_tiers(Clos& clos, std::uint32_t leaves_per_island, std::uint32_t
     clos.leaf_up = 0, clos.leaves_per_group = 1, clos.groups = clos.leaves, clos.spines_per_group = 0;
     return;
   }
+  if (tiers == 1)
+    throw UserError::at("fabric.tiers", fmt::format("{} leaves do not fit in one tier of switches", leaves_per_island),
+                        "leave `tiers` out for as many as it takes");
   clos.leaf_up = leaf.up;
   const std::uint32_t spines = fewest_uppers(leaves_per_island, leaf.up, ports);
   if (spines > 0 && tiers != 3) {

@@ -8,11 +8,14 @@
 #include <optional>
 #include <string>
 
-#include "fabricast/collective/communicator.hpp"
+#include "fabricast/collective/algorithm.hpp"
 
 namespace fabricast {
 
 /// The first fault of the plan's schedule over all its channels, or nothing if it is right.
 std::optional<std::string> schedule_fault(const Communicator& comm, const Plan& plan);
+/// The same for an algorithm that is not registered.
+std::optional<std::string> schedule_fault(const CollectiveAlgorithm& algorithm, const Communicator& comm,
+                                          const Plan& plan);
 
 }  // namespace fabricast

@@ -12,9 +12,12 @@
 
 namespace fabricast {
 
-/// The 64-bit finalizer of splitmix64 [Steele2014].
+/// What splitmix64 adds to its state before each number: the golden ratio of 2^64 [Steele2014].
+inline constexpr std::uint64_t splitmix64_step = 0x9e3779b97f4a7c15ULL;
+
+/// The number that splitmix64 makes of a state [Steele2014].
 constexpr std::uint64_t mix64(std::uint64_t x) {
-  x += 0x9e3779b97f4a7c15ULL;
+  x += splitmix64_step;
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
   x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
   return x ^ (x >> 31);
@@ -23,7 +26,7 @@ constexpr std::uint64_t mix64(std::uint64_t x) {
 class Rng {
  public:
   explicit constexpr Rng(std::uint64_t seed) {
-    for (std::uint64_t& word : state_) word = seed = mix64(seed);
+    for (std::uint64_t& word : state_) word = mix64(seed), seed += splitmix64_step;
   }
 
   constexpr std::uint64_t next() {

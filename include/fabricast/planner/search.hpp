@@ -28,6 +28,9 @@ struct SearchGraphs {
   int channels = 0;              ///< channels of ring and tree collectives after duplication and limits
 };
 
+/// Distance of the GPU that is farthest from the NIC it uses.
+PathType nic_distance(const Node& node);
+
 /// \param nodes number of NCCL nodes (NVLink domains)
 SearchGraphs search_graphs(const Node& node, std::int64_t nodes, const NcclSettings& settings);
 

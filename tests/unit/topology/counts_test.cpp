@@ -1,0 +1,128 @@
+// Switches and cables of the topologies against closed forms and published tables.
+#include <catch2/catch.hpp>
+
+#include "sim/topology/sizing.hpp"
+#include "support/fabrics.hpp"
+
+namespace fabricast {
+namespace {
+
+using test::demand_of, test::fabric_of, test::Keys;
+
+struct Counts {
+  std::uint32_t leaves, spines, cores, endpoint_cables, leaf_cables, spine_cables;
+  bool operator==(const Counts&) const = default;
+};
+std::ostream& operator<<(std::ostream& out, const Counts& c) {
+  return out << c.leaves << " leaves, " << c.spines << " spines, " << c.cores << " cores; cables " << c.endpoint_cables
+             << ", " << c.leaf_cables << ", " << c.spine_cables;
+}
+Counts counts(const Fabric& f) {
+  return {f.switches_in(Tier::leaf),  f.switches_in(Tier::spine),  f.switches_in(Tier::core),
+          f.cables_below(Tier::leaf), f.cables_below(Tier::spine), f.cables_below(Tier::core)};
+}
+
+TEST_CASE("the full k-ary fat tree [AlFares2008]", "[topology]") {
+  for (std::uint32_t k = 4; k <= 16; k += 2) {
+    const std::uint32_t hosts = k * k * k / 4;
+    const Fabric fabric = fabric_of("fat_tree", demand_of(hosts, 1), {{"switch.ports", std::to_string(k)}});
+    INFO("k = " << k);
+    CHECK(counts(fabric) == Counts{k * k / 2, k * k / 2, k * k / 4, hosts, hosts, hosts});
+    CHECK(fabric.switches() == 5 * k * k / 4);
+    CHECK(fabric.endpoints() == hosts);
+  }
+}
+
+TEST_CASE("one NIC more than a full fat tree does not fit", "[topology]") {
+  for (const std::uint32_t k : {4U, 8U, 16U})
+    CHECK_THROWS_WITH(fabric_of("fat_tree", demand_of(k * k * k / 4 + 1, 1), {{"switch.ports", std::to_string(k)}}),
+                      Catch::Contains("do not fit in three tiers"));
+}
+
+TEST_CASE("partly filled and oversubscribed fat trees", "[topology]") {
+  // 100 hosts, 8 ports: 25 leaves of 4 in 7 groups of 4 leaves and 4 spines; 4 planes of 4 cores.
+  CHECK(counts(fabric_of("fat_tree", demand_of(100, 1), {{"switch.ports", "8"}})) == Counts{28, 28, 16, 100, 112, 112});
+  // Two tiers: 64 ports, 32 down.
+  CHECK(counts(fabric_of("fat_tree", demand_of(2048, 1))) == Counts{64, 32, 0, 2048, 2048, 0});
+  CHECK(counts(fabric_of("fat_tree", demand_of(1000, 1))) == Counts{32, 16, 0, 1000, 1024, 0});
+  // 3 : 1 on 64 ports: 48 down, 16 up.
+  CHECK(counts(fabric_of("fat_tree", demand_of(768, 1), {{"oversubscription", "3"}})) == Counts{16, 4, 0, 768, 256, 0});
+  // Eight NICs a node: four nodes at a leaf of 32.
+  CHECK(counts(fabric_of("fat_tree", demand_of(16, 8))) == Counts{4, 2, 0, 128, 128, 0});
+  // One switch is enough.
+  CHECK(counts(fabric_of("fat_tree", demand_of(64, 1))) == Counts{1, 0, 0, 64, 0, 0});
+}
+
+TEST_CASE("a switch's ports are divided as whole ports allow, never fewer up than asked", "[topology]") {
+  CHECK(split_ports(64, 1).down == 32);
+  CHECK(split_ports(64, 3).down == 48);
+  CHECK(split_ports(64, 2).up == 22);
+  CHECK(split_ports(64, 2).down == 42);
+  CHECK(split_ports(36, 1).up == 18);
+}
+
+TEST_CASE("the fewest upper switches that share all cables evenly", "[topology]") {
+  CHECK(fewest_uppers(16, 32, 64) == 8);
+  CHECK(fewest_uppers(24, 32, 64) == 16);  // 12 would do, but does not divide 32
+  CHECK(fewest_uppers(32, 32, 64) == 16);
+  CHECK(fewest_uppers(64, 32, 64) == 32);
+  CHECK(fewest_uppers(65, 32, 64) == 0);
+  CHECK(fewest_uppers(1, 32, 64) == 1);
+}
+
+TEST_CASE("leaf-spine by the numbers given", "[topology]") {
+  const Fabric fabric = fabric_of("leaf_spine", demand_of(48, 2),
+                                  {{"leaves", "6"}, {"spines", "4"}, {"cables", "3"}, {"switch.ports", "32"}});
+  CHECK(counts(fabric) == Counts{6, 4, 0, 96, 6 * 4 * 3, 0});
+  CHECK(fabric.name(LinkId(fabric.clos()->leaf_to_spine(2, 4))) == "leaf2-spine1#1");
+}
+
+TEST_CASE("rail-optimized units up to four: the table of [SuperPOD-H100]", "[topology]") {
+  const std::vector<std::pair<std::uint32_t, Counts>> table = {{31, {8, 4, 0, 248, 256, 0}},
+                                                               {63, {16, 8, 0, 504, 512, 0}},
+                                                               {95, {24, 16, 0, 760, 768, 0}},
+                                                               {127, {32, 16, 0, 1016, 1024, 0}}};
+  for (const auto& [nodes, expected] : table) {
+    INFO(nodes << " nodes");
+    CHECK(counts(fabric_of("rail_optimized", demand_of(nodes, 8), {{"nodes_per_su", "32"}})) == expected);
+  }
+}
+
+TEST_CASE("rail-optimized units up to 64: the table of [SuperPOD-H100]", "[topology]") {
+  const std::vector<std::pair<std::uint32_t, Counts>> table = {{128, {32, 16, 0, 1024, 1024, 0}},
+                                                               {256, {64, 32, 0, 2048, 2048, 0}},
+                                                               {512, {128, 128, 64, 4096, 4096, 4096}},
+                                                               {1024, {256, 256, 128, 8192, 8192, 8192}},
+                                                               {2048, {512, 512, 256, 16384, 16384, 16384}}};
+  for (const auto& [nodes, expected] : table)
+    for (const char* grouping : {"rail", "pod"}) {
+      INFO(nodes << " nodes, grouping " << grouping);
+      CHECK(counts(fabric_of("rail_optimized", demand_of(nodes, 8), {{"grouping", grouping}})) == expected);
+    }
+}
+
+TEST_CASE("rail-only fabrics are one network per rail", "[topology]") {
+  // 256 nodes: 8 leaves per rail of 32 nodes each, joined by 4 spines.
+  CHECK(counts(fabric_of("rail_only", demand_of(256, 8))) == Counts{64, 32, 0, 2048, 2048, 0});
+  CHECK(counts(fabric_of("rail_only", demand_of(64, 8))) == Counts{8, 0, 0, 512, 0, 0});
+}
+
+TEST_CASE("link classes: rates, efficiency and latency", "[topology]") {
+  FabricDemand demand = demand_of(8, 1);
+  demand.port_rate = BytesPerSecond{25e9}, demand.header_efficiency = .98, demand.nic_efficiency = .9;
+  const Fabric fabric =
+      fabric_of("leaf_spine", demand, {{"switch.rate", "400Gbps"}, {"switch.latency", "300ns"}, {"cable", "10m"}});
+  const Clos& clos = *fabric.clos();
+  const LinkClass& up = fabric.link_class(LinkId(Clos::endpoint_up(3)));
+  const LinkClass& down = fabric.link_class(LinkId(Clos::endpoint_down(3)));
+  CHECK(up.rate.value == Approx(25e9 * .98 * .9));
+  CHECK(down.rate.value == Approx(25e9 * .98 * .9));
+  CHECK(up.latency.value == Approx(10 * 4.9e-9 + 300e-9));
+  CHECK(down.latency.value == Approx(10 * 4.9e-9));
+  const LinkClass& between = fabric.link_class(LinkId(clos.leaf_to_spine(1, 0)));
+  CHECK(between.rate.value == Approx(50e9 * .98));
+  CHECK(between.latency.value == Approx(10 * 4.9e-9 + 300e-9));
+}
+
+}  // namespace
+}  // namespace fabricast
