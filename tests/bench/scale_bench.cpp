@@ -53,6 +53,13 @@ struct Row {
   double most_seconds, most_megabytes;
 };
 
+/// `path=[1KiB, 2KiB, ...]`
+std::string powers_of_two(const std::string& path, int count) {
+  std::string list;
+  for (int i = 0; i < count; ++i) list += fmt::format("{}{}KiB", i ? ", " : "", 1L << i);
+  return fmt::format("{}=[{}]", path, list);
+}
+
 constexpr auto base = R"(fabricast: 1
 node: {gpu: h100-sxm, gpus: 8}
 cluster: {nodes: 128}
@@ -83,7 +90,7 @@ int main(int argc, char** argv) {
       {"16,384 GPUs, 1,000 seeds, tree", {"cluster.nodes=2048", "routing.seeds=1000"}, 3, 500},
       {"16,384 GPUs, 1,000 seeds, ring", {"cluster.nodes=2048", "routing.seeds=1000", ring}, 3, 500},
       {"512 GPUs, 25 sizes, 16 seeds",
-       {"cluster.nodes=64", "routing.seeds=16", "workload.sizes=[]", "workload.from=1KiB", "workload.to=16GiB"},
+       {"cluster.nodes=64", "routing.seeds=16", powers_of_two("workload.sizes", 25)},
        0.1,
        100}};
   fmt::print("{:34} {:>9} {:>9} {:>9} {:>9}\n", "fabricast run", "s", "MB", "target s", "target MB");

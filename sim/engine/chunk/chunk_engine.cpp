@@ -7,9 +7,8 @@
 //
 // Facts of SimGrid 3.32 that this file rests on, each with a regression test
 // (tests/unit/engine/simgrid_facts_test.cpp):
-// - routes are shared in inverse proportion to their latency, unless all are equal: links have none here, and latency
-// is
-//   waited for by the receiver;
+// - a link is shared in inverse proportion to the latency of the routes, so links have none here, and the receiver
+//   waits for it;
 // - network/TCP-gamma caps fast links and network/crosstraffic costs 5 %: both are off;
 // - a route per connection needs a NetZoneImpl of one's own; actors that start transfers in the same round may not pass
 //   their routes by a shared variable, so every connection has a sending host of its own;
@@ -403,7 +402,7 @@ class ChunkEngine final : public NetworkEngine {
     const pid_t child = fork();
     FABRICAST_CHECK(child >= 0, "no process");
     if (child == 0) {
-      std::signal(SIGINT, SIG_DFL);
+      for (const int signal : {SIGINT, SIGTERM, SIGALRM, SIGPIPE}) std::signal(signal, SIG_DFL);
       prctl(PR_SET_PDEATHSIG, SIGKILL);  // never outlive the forecast
       close(ends[0]);
       int code = 1;

@@ -1,0 +1,71 @@
+// The three engines on the same scenarios: flow within a few per cent of chunk, bound below both.
+//
+// Chunk simulates every slice on SimGrid and shares no timing code with flow. Calls are isolated: chunk does not know
+// what the tool that times a call adds.
+#include <fmt/format.h>
+
+#include <catch2/catch.hpp>
+#include <cmath>
+
+#include "fabricast/report/forecast.hpp"
+
+using namespace fabricast;
+
+namespace {
+
+struct Case {
+  std::string node, cluster, rest, op, algorithm;
+  double most;  ///< greatest difference of flow from chunk
+};
+
+std::vector<double> times(const Case& c, std::string_view engine, std::string_view protocol) {
+  const std::string text = fmt::format(
+      "fabricast: 1\nnode: {}\ncluster: {}\n{}nccl: {{env: {{NCCL_ALGO: {}, NCCL_PROTO: {}}}}}\n"
+      "workload: {{collective: {}, sizes: [8KiB, 256KiB, 4MiB, 64MiB], harness: {{tool: isolated}}}}\nnetwork: "
+      "{{engine: {}}}\n",
+      c.node, c.cluster, c.rest, c.algorithm, protocol, c.op, engine);
+  const auto world = build_world(parse_scenario(text, "agreement.yaml").scenario);
+  std::vector<double> list;
+  for (const ForecastRow& row : run_forecast(*world).rows) list.push_back(row.time);
+  return list;
+}
+
+void compare(const Case& c) {
+  for (const std::string_view protocol : {"LL", "LL128", "Simple"}) {
+    const std::vector<double> flow = times(c, "flow", protocol), chunk = times(c, "chunk", protocol),
+                              bound = times(c, "bound", protocol);
+    for (std::size_t i = 0; i < flow.size(); ++i) {
+      CAPTURE(c.node, c.cluster, c.rest, c.op, c.algorithm, protocol, i, flow[i], chunk[i], bound[i]);
+      CHECK(std::abs(flow[i] / chunk[i] - 1) <= c.most);
+      CHECK(bound[i] <= chunk[i] * 1.0005);
+      CHECK(bound[i] <= flow[i] * 1.0005);
+    }
+  }
+}
+
+const std::string h100 = "{gpu: h100-sxm, gpus: 8}";
+const std::string adaptive = "routing: {kind: adaptive}\n";
+const std::string ecmp = "fabric: {kind: fat_tree, switch: {ports: 16}}\nrouting: {kind: ecmp, seeds: 1}\n";
+
+}  // namespace
+
+TEST_CASE("rings agree") {
+  for (const char* op : {"all_reduce", "all_gather", "reduce_scatter"})
+    for (const char* nodes : {"{nodes: 1}", "{nodes: 2}", "{nodes: 4}"}) compare({h100, nodes, adaptive, op, "Ring", 0.02});
+  compare({"{gpu: a100-sxm, gpus: 8}", "{nodes: 2}", adaptive, "all_reduce", "Ring", 0.02});
+}
+
+TEST_CASE("chains agree") {
+  for (const char* op : {"broadcast", "reduce"}) compare({h100, "{nodes: 2}", adaptive, op, "Ring", 0.025});
+}
+
+TEST_CASE("trees agree") {
+  for (const char* nodes : {"{nodes: 1}", "{nodes: 2}", "{nodes: 4}"})
+    compare({h100, nodes, adaptive, "all_reduce", "Tree", 0.035});
+  compare({"{gpu: a100-sxm, gpus: 8}", "{nodes: 2}", adaptive, "all_reduce", "Tree", 0.05});
+}
+
+TEST_CASE("colliding flows agree") {
+  compare({h100, "{nodes: 4}", ecmp, "all_reduce", "Ring", 0.05});
+  compare({h100, "{nodes: 4}", ecmp, "all_reduce", "Tree", 0.06});
+}

@@ -1,0 +1,97 @@
+// Pipelines against the recurrence slice by slice, and their extrapolation.
+#include <catch2/catch.hpp>
+#include <vector>
+
+#include "fabricast/core/rng.hpp"
+#include "sim/engine/flow/pipeline.hpp"
+
+using namespace fabricast;
+
+namespace {
+
+/// Recurrence (1) for workers only, with all slices.
+double workers_only(const Pipeline& p) {
+  const std::size_t n = p.stations.size();
+  const auto total = static_cast<std::size_t>(p.slices + p.tails), slots = static_cast<std::size_t>(p.slots);
+  std::vector<std::vector<double>> end(n, std::vector<double>(total, 0));
+  for (std::size_t k = 0; k < total; ++k) {
+    double arrival = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      const Service& s = k < static_cast<std::size_t>(p.slices) ? p.stations[i].whole : p.stations[i].tail;
+      double start = arrival;
+      if (k > 0) start = std::max(start, end[i][k - 1]);
+      if (k >= slots && i + 1 < n) start = std::max(start, end[i + 1][k - slots] + p.stations[i].latency);
+      end[i][k] = start + std::max(s.pass, s.round);
+      arrival = end[i][k] + p.stations[i].latency;
+    }
+  }
+  return end[n - 1][total - 1];
+}
+
+Pipeline random_workers(Rng& rng) {
+  Pipeline p;
+  const auto n = 1 + rng.below(30);
+  for (std::uint64_t i = 0; i < n; ++i) {
+    Station s;
+    s.whole = {1e-6 * (0.2 + rng.uniform()), 0, 1e-6 * rng.uniform()};
+    s.tail = {0.5 * s.whole.pass, 0, 0.5 * s.whole.round};
+    s.latency = 1e-6 * 8 * rng.uniform();
+    p.stations.push_back(s);
+  }
+  p.slots = 2 + static_cast<int>(rng.below(8));
+  return p;
+}
+
+}  // namespace
+
+TEST_CASE("a row of workers ends when the recurrence says, however many slices there are") {
+  Rng rng(3);
+  for (int trial = 0; trial < 300; ++trial) {
+    Pipeline p = random_workers(rng);
+    p.slices = 1 + static_cast<std::int64_t>(rng.below(trial < 200 ? 40 : 3000));
+    p.tails = static_cast<std::int64_t>(rng.below(3));
+    CAPTURE(trial, p.stations.size(), p.slots, p.slices, p.tails);
+    CHECK(pipeline_makespan(p) == Approx(workers_only(p)).epsilon(trial < 200 ? 1e-12 : 2e-3));
+  }
+}
+
+TEST_CASE("a full pipe advances at the pace of its slowest place") {
+  Pipeline p;
+  p.slots = 8;
+  for (const double us : {1.0, 2.5, 1.5}) {
+    Station s;
+    s.whole = s.tail = {us * 1e-6, 0, 0};
+    p.stations.push_back(s);
+  }
+  p.slices = 1000000;
+  CHECK(pipeline_makespan(p) == Approx(1e6 * 2.5e-6 + 2.5e-6).epsilon(1e-5));
+}
+
+TEST_CASE("messages of other channels at a server hold up the last channel, and then the pace") {
+  Pipeline p;
+  p.slots = 8;
+  Station gpu, nic, last;
+  gpu.whole = {1e-6, 0, 0};
+  nic.server = true, nic.whole = {2e-6, 8e-6, 8e-6};  // four channels, one after the other
+  last.whole = {1e-6, 0, 0};
+  p.stations = {gpu, nic, last};
+  p.slices = 1;
+  CHECK(pipeline_makespan(p) == Approx(1e-6 + 8e-6 + 1e-6));
+  p.slices = 100000;
+  CHECK(pipeline_makespan(p) == Approx(100000 * 8e-6).epsilon(1e-3));
+}
+
+TEST_CASE("slots bound what is in flight") {
+  Pipeline p;
+  Station gpu, nic, last;
+  gpu.whole = {1e-6, 0, 0};
+  nic.server = true, nic.whole = {1e-6, 1e-6, 1e-6}, nic.latency = 50e-6, nic.credit = 50e-6;
+  last.whole = {1e-6, 0, 0};
+  p.stations = {gpu, nic, last};
+  p.slices = 100000;
+  // A slot is on its way for pass + latency + the last worker + credit: 102 us.
+  for (const int slots : {2, 8}) {
+    p.slots = slots;
+    CHECK(pipeline_makespan(p) / 100000 == Approx(102e-6 / slots).epsilon(1e-2));
+  }
+}
