@@ -82,18 +82,10 @@ class Reading {
     s.file = path_;
     s.hardware = shipped_hardware();
     guarded([&] { lay_profile_over(s.hardware); });
-    guarded([&] {
-      s.node.hardware = &s.hardware;
-      s.node.spec = default_node(s.hardware, "", "");
-      // Defaults below depend on the node, so it is read ahead of the others.
-      YamlReader ahead(root_, path_, overrides_);
-      int version = 1;
-      ahead("fabricast", version, "");
-      ahead("node", s.node, "");
-      set_defaults(s);
-    });
+    const std::vector<Diagnostic> unknown = read_node(s);
     guarded([&] { visit_fields(*reader_, s); });
     reader_->finish();
+    for (const Diagnostic& d : unknown) reader_->add(d);
     if (!reader_->given("fabricast")) reader_->add(at("fabricast", "the version of the format is missing", "start with `fabricast: 1`"));
     if (!reader_->given("node")) reader_->add(at("node", "the section is missing", "e.g. node: {gpu: h100-sxm}"));
     if (!reader_->given("cluster")) reader_->add(at("cluster", "the section is missing", "e.g. cluster: {nodes: 16}"));
@@ -105,6 +97,24 @@ class Reading {
   }
 
  private:
+  /// Defaults of other sections depend on the node, so it is read ahead of them. Returns what it names and is not there;
+  /// the rest of the file is then read as if it named nothing.
+  std::vector<Diagnostic> read_node(Scenario& s) {
+    std::vector<Diagnostic> unknown;
+    s.node.spec = default_node(s.hardware, "", "");
+    try {
+      s.node.hardware = &s.hardware;
+      YamlReader ahead(root_, path_, overrides_);
+      ahead("node", s.node, "");
+    } catch (const UserError& e) {
+      unknown = e.diagnostics();
+      s.node.hardware = nullptr;
+      s.node.spec = default_node(s.hardware, "", "");
+    }
+    set_defaults(s);
+    return unknown;
+  }
+
   static Diagnostic at(std::string path, std::string message, std::string hint) {
     Diagnostic d;
     d.path = std::move(path), d.message = std::move(message), d.hint = std::move(hint);
