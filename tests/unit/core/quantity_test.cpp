@@ -116,9 +116,11 @@ TEST_CASE("text of quantities", "[core]") {
   CHECK(to_text(Bytes{0}) == "0B");
   CHECK(to_text(Seconds{330e-9}) == "330ns");
   CHECK(to_text(parse_seconds("12.5us").value) == "12.5us");
+  CHECK(to_text(parse_seconds("200ns").value) == "200ns");
   CHECK(to_text(Seconds{0}) == "0s");
   CHECK(to_text(BytesPerSecond{50e9}) == "400Gbps");
   CHECK(to_text(BytesPerSecond{200e9}) == "1.6Tbps");
+  CHECK(to_text(BytesPerSecond{6.25e9}) == "50Gbps");
   CHECK(to_text(Metres{20}) == "20m");
   CHECK(to_text(0.1) == "0.1");
   CHECK(to_text(1e300) == "1e+300");
