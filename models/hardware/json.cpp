@@ -19,19 +19,9 @@ using nlohmann::json;
 
 [[noreturn]] void bad_data(const std::string& what) { throw InternalError("shipped hardware data: " + what); }
 
-/// A key of a parameter that is none.
-struct UnknownKey : std::invalid_argument {
-  UnknownKey(const std::string& key, std::string known)
-      : std::invalid_argument(fmt::format("unknown key '{}'", key)), hint(std::move(known)) {}
-  std::string hint;
-};
-
 Parameter read_parameter(const json& j, const std::string& path) {
   if (!j.is_object() || !j.contains("value"))
     throw std::invalid_argument(path + ": not a parameter {value, low, high, source}");
-  constexpr std::array<std::string_view, 4> keys = {"value", "low", "high", "source"};
-  for (const auto& [key, value] : j.items())
-    if (std::find(keys.begin(), keys.end(), key) == keys.end()) throw UnknownKey{key, suggestion(key, keys)};
   Parameter p;
   p.value = j.at("value").get<double>();
   p.low = j.value("low", p.value);
@@ -180,10 +170,13 @@ void overlay_profile(Hardware& hardware, const std::string& text, const std::str
              near ? fmt::format("did you mean '{}'?", *near) : "`fabricast list parameters` shows all");
       return;
     }
+    constexpr std::array<std::string_view, 4> keys = {"value", "low", "high", "source"};
+    if (value.is_object())
+      for (const auto& [key, part] : value.items())
+        if (std::find(keys.begin(), keys.end(), key) == keys.end())
+          return refuse(path, fmt::format("unknown key '{}'", key), suggestion(key, keys));
     try {
       *it->second.parameter = read_parameter(value, path);
-    } catch (const UnknownKey& e) {
-      refuse(path, e.what(), e.hint);
     } catch (const std::exception& e) {
       std::string what = e.what();
       if (what.starts_with(path + ": "))

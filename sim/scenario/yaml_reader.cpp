@@ -88,10 +88,6 @@ YamlReader::Found YamlReader::find(const FieldInfo& info) {
     }
   }
   if (found.there) places_[found.path] = span_of(found.node, file_);
-  // What is not there has no place of its own: show its key.
-  if (found.there && found.node.IsNull() && !level.list)
-    for (const auto& entry : level.node)
-      if (entry.first.IsScalar() && entry.first.Scalar() == info.name) places_[found.path] = span_of(entry.first, file_);
   for (const Override& o : overrides_) {
     if (o.path != found.path) continue;
     used_overrides_.insert(o.path);

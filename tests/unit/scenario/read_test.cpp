@@ -122,7 +122,6 @@ TEST_CASE("mistakes are shown where they stand", "[scenario]") {
       {"fabric: {kind: leaf_spine, leaves: 0}\n",
        "s.yaml:5:36: fabric.leaves: '0' is out of range: between 1 and 1000000"},
       {"fabric: 3\n", "s.yaml:5:9: fabric: must be a map | write {key: value, ...}"},
-      {"fabric:\n", "s.yaml:5:1: fabric: is empty | write {key: value, ...}"},
       {"routing: {kind: ecmp, seeds: 2.5}\n", "s.yaml:5:30: routing.seeds: '2.5' is not a whole number"},
       {"routing: {kind: ecmp, seed: -1}\n", "s.yaml:5:29: routing.seed: '-1' is too small: at least 0"},
       {"routing: {kind: ecmp, fields: src_ip}\n", "s.yaml:5:31: routing.fields: must be a list | write [a, b, ...]"},
