@@ -65,7 +65,7 @@ TEST_CASE("sizes that are refused", "[core]") {
   CHECK(refusal(parse_bytes("4194304TiB")) == "'4194304TiB' is too large | at most 4 EiB");  // 2^62
   CHECK(refusal(parse_bytes("1e200TiB")) == "'1e200TiB' is too large | at most 4 EiB");
   CHECK(refusal(parse_bytes("1e308TiB")) == "'1e308TiB' is too large");
-  for (const char* text : {"", "B", "MiB", "+5B", " 5B", "five", "--1B", "1e400B", ".B"}) {
+  for (const char* text : {"", "B", "MiB", "+5B", " 5B", "five", "--1B", ".B"}) {
     INFO(text);
     CHECK(refusal(parse_bytes(text)) ==
           "'" + std::string(text) + "' is not a number with a unit | write 1B, 1KiB or 1MB");
@@ -74,7 +74,7 @@ TEST_CASE("sizes that are refused", "[core]") {
     INFO(text);
     CHECK(refusal(parse_bytes(text)) == "'" + std::string(text) + "' is not a finite number | write 1B, 1KiB or 1MB");
   }
-  for (const char* text : {"5B5", "5 B B", "5MiB ", "0x10B", "5,5MB"}) {
+  for (const char* text : {"1e400B", "5B5", "5 B B", "5MiB ", "0x10B", "5,5MB"}) {
     INFO(text);
     CHECK_FALSE(parse_bytes(text));
   }

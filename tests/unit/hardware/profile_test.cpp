@@ -67,7 +67,8 @@ TEST_CASE("bad values of a profile", "[hardware]") {
   CHECK(one("{\"value\": 7, \"low\": 8}") == List{at + "'low' <= 'value' <= 'high' does not hold"});
   CHECK(one("{\"value\": 7, \"high\": 6}") == List{at + "'low' <= 'value' <= 'high' does not hold"});
   CHECK(one("{\"value\": 7, \"low\": 6, \"high\": 8}").empty());
-  CHECK(faults("{\"software\": 3}") == List{"p.json:1:2: software: must be an object"});
+  REQUIRE(faults("{\"software\": 3}").size() == 1);
+  CHECK_THAT(faults("{\"software\": 3}")[0], Catch::StartsWith("p.json:1:2: software: must be an object"));
   CHECK(faults("{\"links\": {\"nvlink4\": 3}}") == List{"p.json:1:12: links.nvlink4: must be an object of parameters"});
   // All at once.
   CHECK(faults("{\"a\": 1, \"b\": 2}").size() == 2);
