@@ -82,10 +82,9 @@ class Reading {
     s.file = path_;
     s.hardware = shipped_hardware();
     guarded([&] { lay_profile_over(s.hardware); });
-    const std::vector<Diagnostic> unknown = read_node(s);
+    read_node(s);
     guarded([&] { visit_fields(*reader_, s); });
     reader_->finish();
-    for (const Diagnostic& d : unknown) reader_->add(d);
     if (!reader_->given("fabricast")) reader_->add(at("fabricast", "the version of the format is missing", "start with `fabricast: 1`"));
     if (!reader_->given("node")) reader_->add(at("node", "the section is missing", "e.g. node: {gpu: h100-sxm}"));
     if (!reader_->given("cluster")) reader_->add(at("cluster", "the section is missing", "e.g. cluster: {nodes: 16}"));
@@ -97,22 +96,23 @@ class Reading {
   }
 
  private:
-  /// Defaults of other sections depend on the node, so it is read ahead of them. Returns what it names and is not there;
-  /// the rest of the file is then read as if it named nothing.
-  std::vector<Diagnostic> read_node(Scenario& s) {
-    std::vector<Diagnostic> unknown;
+  /// Defaults of other sections depend on the node, so it is read ahead of them. If it names what is not there, the rest
+  /// of the file is read as if it named nothing.
+  void read_node(Scenario& s) {
     s.node.spec = default_node(s.hardware, "", "");
+    YamlReader ahead(root_, path_, overrides_);
     try {
       s.node.hardware = &s.hardware;
-      YamlReader ahead(root_, path_, overrides_);
       ahead("node", s.node, "");
     } catch (const UserError& e) {
-      unknown = e.diagnostics();
+      for (Diagnostic d : e.diagnostics()) {
+        d.where = ahead.place(d.path);
+        reader_->add(std::move(d));
+      }
       s.node.hardware = nullptr;
       s.node.spec = default_node(s.hardware, "", "");
     }
     set_defaults(s);
-    return unknown;
   }
 
   static Diagnostic at(std::string path, std::string message, std::string hint) {

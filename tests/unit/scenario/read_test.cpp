@@ -166,9 +166,13 @@ TEST_CASE("mistakes of one section", "[scenario]") {
              begin_as("s.yaml:4:20: workload.factor: makes more than 10000 sizes | use a larger factor"));
 }
 
-TEST_CASE("an unknown GPU is said once", "[scenario]") {
-  const std::string text = "fabricast: 1\nnode: {gpu: h100-sxn}\ncluster: {nodes: 2}\nworkload: {}\n";
-  CHECK_THAT(faults(text), begin_as("s.yaml:2:13: node.gpu: unknown GPU 'h100-sxn' | did you mean 'h100-sxm'?"));
+TEST_CASE("an unknown GPU is said once, and spoils nothing after it", "[scenario]") {
+  const std::string text =
+      "fabricast: 1\nnode: {gpu: h100-sxn}\ncluster: {nodes: x}\nworkload: {}\nfabric: {nodes_per_su: 8}\n";
+  CHECK_THAT(faults(text), begin_as("s.yaml:2:13: node.gpu: unknown GPU 'h100-sxn' | did you mean 'h100-sxm'?",
+                                    "s.yaml:3:18: cluster.nodes: 'x' is not a whole number"));
+  CHECK_THAT(faults("fabricast: 1\nnode: {profile: hgx}\ncluster: {nodes: 2}\nworkload: {}\n"),
+             begin_as("s.yaml:2:17: node.profile: unknown profile 'hgx'"));
 }
 
 TEST_CASE("all mistakes of a file come at once", "[scenario]") {
