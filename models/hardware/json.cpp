@@ -201,6 +201,11 @@ void overlay_profile(Hardware& hardware, const std::string& text, const std::str
              near ? fmt::format("did you mean '{}'?", *near) : "`fabricast list parameters` shows all");
       return;
     }
+    constexpr std::array<std::string_view, 4> keys = {"value", "low", "high", "source"};
+    if (value.is_object())
+      for (const auto& [key, part] : value.items())
+        if (std::find(keys.begin(), keys.end(), key) == keys.end())
+          return refuse(path, fmt::format("unknown key '{}'", key), suggestion(key, keys));
     try {
       *it->second.parameter = read_parameter(value, path);
       // Rates and shares are divided by.

@@ -78,7 +78,7 @@ Parsed<T> refuse_negative(Parsed<T> p) {
 }
 
 /// In the unit in which the number is short, among those in which 15 digits read back to the very value: what the user
-/// wrote is such a one.
+/// wrote is such a one. Units go from large to small.
 template <std::size_t N>
 std::string shortest(double value, const std::array<Unit, N>& units) {
   std::string best;
@@ -87,7 +87,7 @@ std::string shortest(double value, const std::array<Unit, N>& units) {
     double back = 0;
     std::from_chars(number.data(), number.data() + number.size(), back);
     std::string text = number + std::string(unit.name);
-    if (back * unit.scale == value && (best.empty() || text.size() < best.size())) best = std::move(text);
+    if (back * unit.scale == value && (best.empty() || text.size() <= best.size())) best = std::move(text);
   }
   return best.empty() ? fmt::format("{}{}", value / units[0].scale, units[0].name) : best;
 }
@@ -165,7 +165,7 @@ std::string to_text(Seconds seconds) {
 }
 
 std::string to_text(BytesPerSecond rate) {
-  constexpr std::array bits = {Unit{"Gbps", 0.125e9}, Unit{"Tbps", 0.125e12}, Unit{"Mbps", 0.125e6}};
+  constexpr std::array bits = {Unit{"Tbps", 0.125e12}, Unit{"Gbps", 0.125e9}, Unit{"Mbps", 0.125e6}};
   return shortest(rate.value, bits);
 }
 

@@ -71,16 +71,7 @@ class Reading {
     s.file = path_;
     s.hardware = shipped_hardware();
     guarded([&] { lay_profile_over(s.hardware); });
-    guarded([&] {
-      s.node.hardware = &s.hardware;
-      s.node.spec = default_node(s.hardware, "", "");
-      // Defaults below depend on the node, so it is read ahead of the others.
-      YamlReader ahead(root_, path_, overrides_);
-      int version = 1;
-      ahead("fabricast", version, "");
-      ahead("node", s.node, "");
-      set_defaults(s);
-    });
+    read_node(s);
     guarded([&] { visit_fields(*reader_, s); });
     reader_->finish();
     if (!reader_->given("fabricast")) reader_->add(at("fabricast", "the version of the format is missing", "start with `fabricast: 1`"));
@@ -95,6 +86,25 @@ class Reading {
   }
 
  private:
+  /// Defaults of other sections depend on the node, so it is read ahead of them. If it names what is not there, the rest
+  /// of the file is read as if it named nothing.
+  void read_node(Scenario& s) {
+    s.node.spec = default_node(s.hardware, "", "");
+    YamlReader ahead(root_, path_, overrides_);
+    try {
+      s.node.hardware = &s.hardware;
+      ahead("node", s.node, "");
+    } catch (const UserError& e) {
+      for (Diagnostic d : e.diagnostics()) {
+        d.where = ahead.place(d.path);
+        reader_->add(std::move(d));
+      }
+      s.node.hardware = nullptr;
+      s.node.spec = default_node(s.hardware, "", "");
+    }
+    set_defaults(s);
+  }
+
   static Diagnostic at(std::string path, std::string message, std::string hint) {
     Diagnostic d;
     d.path = std::move(path), d.message = std::move(message), d.hint = std::move(hint);

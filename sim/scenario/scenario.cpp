@@ -27,15 +27,15 @@ WordRef word(std::span<const std::string_view> words, std::size_t& index) {
 }  // namespace
 
 void visit_fields(FieldVisitor& visit, NodeSection& section) {
-  const std::string gpu = section.spec.gpu, profile = section.spec.profile;
-  visit_kind(visit, section.spec);
-  // A preset names a GPU; a given GPU wins. A fitted profile (a file) names none.
-  const bool preset_given = section.spec.profile != profile && !section.spec.profile.ends_with(".json");
-  if (section.hardware && (section.spec.gpu != gpu || preset_given)) {
-    const std::string kept = section.spec.profile;
-    section.spec = default_node(*section.hardware, section.spec.gpu != gpu ? section.spec.gpu : std::string(),
-                                preset_given ? section.spec.profile : std::string());
-    section.spec.profile = kept;
+  if (section.hardware) {
+    // A preset names a GPU; a given GPU wins, even the default one. A fitted profile (a file) names none.
+    section.spec.gpu.clear(), section.spec.profile.clear();
+    visit_kind(visit, section.spec);
+    const std::string gpu = section.spec.gpu, profile = section.spec.profile;
+    section.spec = default_node(*section.hardware, gpu, profile.ends_with(".json") ? std::string() : profile);
+    section.spec.profile = profile;
+  } else {
+    visit_kind(visit, section.spec);
   }
   visit_rest(visit, section.spec);
 }

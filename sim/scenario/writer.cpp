@@ -70,8 +70,9 @@ void write_yaml(const Json& j, int indent, std::string& out) {
     if (!v.is_string()) return v.dump();
     const std::string text = v.get<std::string>();
     // Quoted where YAML would take it for something else than these words.
-    const bool plain = !text.empty() && text.find_first_of(":#{}[],&*?|-<>=!%@`'\"\\ \n\t") == std::string::npos &&
-                       text.find_first_not_of("0123456789.") != std::string::npos && text != "true" && text != "false" && text != "null";
+    const bool plain = !text.empty() && text.find_first_of(":#{}[],&*?|-<>=!%@`~'\"\\ \n\t") == std::string::npos &&
+                       text.find_first_not_of("0123456789.") != std::string::npos && text != "true" && text != "false" && text != "null" &&
+                       text != "Null" && text != "NULL";
     return plain ? text : v.dump();
   };
   for (const auto& [key, value] : j.items()) {

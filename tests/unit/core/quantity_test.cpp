@@ -65,7 +65,7 @@ TEST_CASE("sizes that are refused", "[core]") {
   CHECK(refusal(parse_bytes("4194304TiB")) == "'4194304TiB' is too large | at most 4 EiB");  // 2^62
   CHECK(refusal(parse_bytes("1e200TiB")) == "'1e200TiB' is too large | at most 4 EiB");
   CHECK(refusal(parse_bytes("1e308TiB")) == "'1e308TiB' is too large");
-  for (const char* text : {"", "B", "MiB", "+5B", " 5B", "five", "--1B", "1e400B", ".B"}) {
+  for (const char* text : {"", "B", "MiB", "+5B", " 5B", "five", "--1B", ".B"}) {
     INFO(text);
     CHECK(refusal(parse_bytes(text)) ==
           "'" + std::string(text) + "' is not a number with a unit | write 1B, 1KiB or 1MB");
@@ -74,7 +74,7 @@ TEST_CASE("sizes that are refused", "[core]") {
     INFO(text);
     CHECK(refusal(parse_bytes(text)) == "'" + std::string(text) + "' is not a finite number | write 1B, 1KiB or 1MB");
   }
-  for (const char* text : {"5B5", "5 B B", "5MiB ", "0x10B", "5,5MB"}) {
+  for (const char* text : {"1e400B", "5B5", "5 B B", "5MiB ", "0x10B", "5,5MB"}) {
     INFO(text);
     CHECK_FALSE(parse_bytes(text));
   }
@@ -116,9 +116,11 @@ TEST_CASE("text of quantities", "[core]") {
   CHECK(to_text(Bytes{0}) == "0B");
   CHECK(to_text(Seconds{330e-9}) == "330ns");
   CHECK(to_text(parse_seconds("12.5us").value) == "12.5us");
+  CHECK(to_text(parse_seconds("200ns").value) == "200ns");
   CHECK(to_text(Seconds{0}) == "0s");
   CHECK(to_text(BytesPerSecond{50e9}) == "400Gbps");
   CHECK(to_text(BytesPerSecond{200e9}) == "1.6Tbps");
+  CHECK(to_text(BytesPerSecond{6.25e9}) == "50Gbps");
   CHECK(to_text(Metres{20}) == "20m");
   CHECK(to_text(0.1) == "0.1");
   CHECK(to_text(1e300) == "1e+300");

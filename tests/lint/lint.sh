@@ -1,0 +1,83 @@
+#!/bin/sh
+# Rules of the house that a compiler does not know (docs/architecture.md).
+# Usage: lint.sh SOURCE_DIR. Prints file:line: what is wrong, and fails if anything is.
+set -u
+cd "$1" || exit 2
+
+sources() { find include sim models calibrate -name '*.hpp' -o -name '*.cpp' -o -name '*.inc' | LC_ALL=C sort; }
+headers() { find include sim models calibrate tests -name '*.hpp' | LC_ALL=C sort; }
+texts() {
+  find . \( -name .git -o -name 'build*' \) -prune -o -type f ! -name '*.png' ! -name '*.json' -print |
+    LC_ALL=C sort | sed 's#^\./##'
+}
+
+# Layers from the ground up: each may include itself and what is named before it.
+layers='core fluid fabric topology routing hardware collective protocol planner workload engine scenario report calibrate cli'
+
+arrows_point_down() {
+  grep -n '^#include "' $(sources) | awk -F: -v layers="$layers" '
+    function area(path, part) {
+      split(path, part, "/")
+      if (part[1] == "include") return part[3]
+      return part[1] == "calibrate" ? "calibrate" : part[2]
+    }
+    BEGIN { n = split(layers, name, " "); for (i = 1; i <= n; ++i) rank[name[i]] = i }
+    {
+      split($3, quoted, "\""); target = quoted[2]
+      if (target ~ /^fabricast\//) target = "include/" target
+      else if (target !~ /^(sim|models|calibrate)\//) { dir = $1; sub(/[^\/]*$/, "", dir); target = dir target }
+      while (sub(/[^\/]+\/\.\.\//, "", target)) {}
+      from = area($1); to = area(target)
+      if (!(from in rank)) print $1 ":" $2 ": the layer \"" from "\" has no place in tests/lint/lint.sh"
+      else if (!(to in rank)) print $1 ":" $2 ": the layer \"" to "\" has no place in tests/lint/lint.sh"
+      else if (rank[to] > rank[from]) print $1 ":" $2 ": " from " includes " to ", which lies above it"
+    }'
+}
+
+# Libraries stay behind their adapters; public headers show the standard library alone.
+libraries_stay_behind_adapters() {
+  adapter() {  # library, where it may be included
+    grep -nE "^#include [<\"]($1)[/.>]" $(sources) | grep -vE "^($2)" | sed -E "s#^([^:]*:[0-9]+):.*#\1: $1 is included outside $2#"
+  }
+  adapter 'yaml-cpp' 'sim/scenario/'
+  adapter 'nlohmann' 'models/hardware/|sim/scenario/|sim/report/|sim/cli/|calibrate/'
+  adapter 'simgrid|xbt' 'sim/engine/chunk/'
+  adapter 'Eigen' 'calibrate/fit/'
+  adapter 'boost' 'sim/cli/'
+  adapter 'cuda|nccl|infiniband|mpi' 'calibrate/probe/'
+  grep -nE '^#include <[^>]*[/.]' $(find include -name '*.hpp') |
+    sed -E 's#^([^:]*:[0-9]+):.*#\1: a public header shows more than the standard library#'
+}
+
+headers_are_read_once() {
+  for file in $(headers); do grep -q '^#pragma once$' "$file" || echo "$file:1: #pragma once is missing"; done
+}
+
+files_are_short() {
+  for file in $(sources; find tests -name '*.cpp' -o -name '*.hpp'); do
+    lines=$(wc -l < "$file")
+    [ "$lines" -le 500 ] || echo "$file:$lines: more than 500 lines: split it by concept"
+  done
+}
+
+# Only sim/cli prints and ends the program. A forked child is not meant: _exit, and its last words.
+only_the_command_line_prints() {
+  grep -nE '(^|[^_[:alnum:]])(std::(cout|cerr|clog)|(f|v|vf)?printf|f?puts|putchar|fmt::print|exit|abort|quick_exit|terminate)( <<|\(|;)' \
+    $(sources | grep -v '^sim/cli/') | grep -vE '^[^:]*:[0-9]+: *(//|\*)' |
+    grep -vE 'fmt::print\(stderr, "chunk engine: ' |
+    sed -E 's#^([^:]*:[0-9]+):.*#\1: only sim/cli prints and ends the program#'
+}
+
+# Words are written in two parts, so that this file does not hold them.
+no_forbidden_words() {
+  for word in '/wor''k/' '(^|[^[:alnum:]_])share''d/' 'clau''de' 'anthro''pic' 'open''ai' 'chat''gpt' 'copi''lot' \
+      '(^|[^[:alnum:]])TO''DO([^[:alnum:]]|$)' '(^|[^[:alnum:]])FIX''ME([^[:alnum:]]|$)'; do
+    texts | tr '\n' '\0' | xargs -0 grep -nIiE "$word" | sed -E 's#^([^:]*:[0-9]+):.*#\1: a word that is not to be here#'
+  done
+}
+
+found=$(arrows_point_down; libraries_stay_behind_adapters; headers_are_read_once; files_are_short
+  only_the_command_line_prints; no_forbidden_words)
+[ -z "$found" ] && exit 0
+echo "$found"
+exit 1

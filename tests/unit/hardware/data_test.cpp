@@ -1,0 +1,109 @@
+// The data that travel in the binary.
+#include <catch2/catch.hpp>
+#include <set>
+
+#include "fabricast/core/quantity.hpp"
+#include "fabricast/hardware/node.hpp"
+
+namespace fabricast {
+namespace {
+
+/// `guess`, or a key in square brackets.
+bool is_source(const std::string& text) {
+  if (text.find("guess") != std::string::npos) return true;
+  const auto open = text.find('['), close = text.find(']', open);
+  return open != std::string::npos && close != std::string::npos && close > open + 1;
+}
+
+TEST_CASE("every number has an interval and a source", "[hardware]") {
+  Hardware hardware = shipped_hardware();
+  const auto all = hardware.all_parameters();
+  CHECK(all.size() > 150);
+  std::set<std::string> paths;
+  for (const auto& [path, ref] : all) {
+    INFO(path);
+    CHECK(paths.insert(path).second);
+    const Parameter& p = *ref.parameter;
+    CHECK((std::isfinite(p.value) && std::isfinite(p.low) && std::isfinite(p.high)));
+    CHECK(0 <= p.low);
+    CHECK(p.low <= p.value);
+    CHECK(p.value <= p.high);
+    // What has no effect (a time of 0, a factor of 1) states why; all else names a study or owns up to a guess.
+    const bool inert = p.low == p.high && (p.value == 0 || p.value == 1);
+    CHECK((is_source(p.source) || (inert && !p.source.empty())));
+    CHECK((ref.unit == "us" || ref.unit == "GB/s" || ref.unit == "KiB" || ref.unit == ""));
+    CHECK_FALSE(ref.doc.empty());
+    CHECK(hardware.find(path) == ref.parameter);
+  }
+  for (const auto& [name, type] : hardware.links) {
+    INFO(name);
+    CHECK(type.rate.value > 0);
+    CHECK(type.efficiency.value <= 1);
+    CHECK(is_source(type.source));
+  }
+  for (const auto& [name, gpu] : hardware.gpus) {
+    INFO(name);
+    CHECK(is_source(gpu.source));
+  }
+  CHECK(hardware.find("architectures.hopper.nothing") == nullptr);
+}
+
+TEST_CASE("all that GPUs, nodes and networks name is there", "[hardware]") {
+  const Hardware& hardware = shipped_hardware();
+  for (const auto& [name, gpu] : hardware.gpus) {
+    INFO(name);
+    CHECK(hardware.architectures.count(gpu.architecture));
+    CHECK((gpu.nvlink.empty() ? gpu.nvlinks == 0 : hardware.links.count(gpu.nvlink) == 1));
+    CHECK(hardware.links.count(gpu.pcie));
+    CHECK((gpu.c2c.empty() || hardware.links.count(gpu.c2c)));
+    CHECK_NOTHROW(build_node(default_node(hardware, name, {}), hardware));
+  }
+  for (const auto& [name, preset] : hardware.nodes) {
+    INFO(name);
+    const Node node = build_node(default_node(hardware, {}, name), hardware);
+    CHECK(node.graph.gpus == preset.gpus);
+    CHECK(node.spec.nics.count == preset.nics);
+  }
+  for (std::size_t kind = 0; is_network(static_cast<LinkKind>(kind)); ++kind)
+    CHECK(hardware.networks.count(EnumNames<LinkKind>::names[kind]));
+}
+
+TEST_CASE("GPUs have the links that their makers state [vendor-datasheets]", "[hardware]") {
+  const Hardware& hardware = shipped_hardware();
+  const std::vector<std::tuple<const char*, int, double>> nvlink = {
+      {"v100-sxm", 70, 150}, {"a100-sxm", 80, 300}, {"h100-sxm", 90, 450}, {"h200-sxm", 90, 450},
+      {"h800-sxm", 90, 200}, {"b200", 100, 900},    {"gb200", 100, 900}};
+  for (const auto& [name, capability, gbps] : nvlink) {
+    const GpuKind& gpu = hardware.gpus.find(name)->second;
+    INFO(name);
+    CHECK(gpu.compute_capability == capability);
+    CHECK(gpu.nvlinks * gigabytes_per_second(hardware.links.find(gpu.nvlink)->second.rate) == Approx(gbps));
+  }
+  // PCIe x16 in one direction.
+  for (const auto& [name, gbps] : {std::pair{"pcie3", 15.75}, {"pcie4", 31.5}, {"pcie5", 63.}, {"pcie6", 121.}})
+    CHECK(gigabytes_per_second(hardware.links.find(name)->second.rate) == Approx(gbps));
+}
+
+TEST_CASE("payload shares of packets of 4096 bytes [FABRICS-2]", "[hardware]") {
+  for (const auto& [name, type] : shipped_hardware().links) {
+    INFO(name);
+    if (type.kind == LinkKind::infiniband) CHECK(type.efficiency.value == Approx(4096. / 4122).epsilon(1e-4));
+    if (type.kind == LinkKind::roce) CHECK(type.efficiency.value == Approx(4096. / 4178).epsilon(1e-4));
+  }
+}
+
+TEST_CASE("the link type of the nearest rate", "[hardware]") {
+  const Hardware& hardware = shipped_hardware();
+  const auto generation = [&](LinkKind kind, const char* rate) {
+    return hardware.link_type(kind, parse_rate(rate).value).generation;
+  };
+  CHECK(generation(LinkKind::infiniband, "400Gbps") == "ndr");
+  CHECK(generation(LinkKind::infiniband, "800Gbps") == "xdr");
+  CHECK(generation(LinkKind::infiniband, "56Gbps") == "fdr");
+  CHECK(generation(LinkKind::roce, "400Gbps") == "400");
+  CHECK(generation(LinkKind::roce, "28Gbps") == "25");  // nearest by ratio
+  CHECK(generation(LinkKind::roce, "1.6Tbps") == "800");
+}
+
+}  // namespace
+}  // namespace fabricast

@@ -1,0 +1,121 @@
+#include "fabricast/hardware/node.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "fabricast/core/error.hpp"
+
+namespace fabricast {
+namespace {
+
+NodeSpec spec_of(std::string_view gpu) { return default_node(shipped_hardware(), gpu, {}); }
+Node built(const NodeSpec& spec) { return build_node(spec, shipped_hardware()); }
+
+std::string refusal(const NodeSpec& spec) {
+  try {
+    built(spec);
+  } catch (const UserError& e) {
+    const Diagnostic& d = e.diagnostics().front();
+    return d.path + ": " + d.message + (d.hint.empty() ? "" : " | " + d.hint);
+  }
+  return "built";
+}
+
+TEST_CASE("defaults follow the GPU, presets override them", "[hardware]") {
+  const NodeSpec h100 = default_node(shipped_hardware(), "", "");
+  CHECK(h100.gpu == "h100-sxm");
+  CHECK(h100.gpus == 8);
+  CHECK(h100.intranode == Intranode::nvswitch);
+  CHECK(h100.nics.count == 8);
+  CHECK(h100.nics.rate == BytesPerSecond{50e9});
+  CHECK(spec_of("a100-sxm").cpu == CpuVendor::amd);
+  CHECK(spec_of("gb200").cpu == CpuVendor::arm);
+  CHECK(spec_of("gb200").sockets == 2);
+  CHECK(spec_of("gh200").gpus == 1);
+  const NodeSpec p5 = default_node(shipped_hardware(), {}, "p5");
+  CHECK(p5.nics.count == 32);
+  CHECK(p5.nics.link == LinkKind::efa);
+  CHECK(p5.profile == "p5");
+  // Another GPU than the preset's brings its own defaults.
+  CHECK(default_node(shipped_hardware(), "l4", "p5").gpus == 4);
+}
+
+TEST_CASE("unknown GPUs and profiles", "[hardware]") {
+  CHECK_THROWS_WITH(spec_of("h100-sxn"), Catch::Contains("unknown GPU 'h100-sxn'") && Catch::Contains("'h100-sxm'?"));
+  CHECK_THROWS_WITH(default_node(shipped_hardware(), {}, "hgx-h10"), Catch::Contains("unknown profile 'hgx-h10'"));
+}
+
+TEST_CASE("ports of one card and EFA devices of a GPU are one NIC to NCCL", "[hardware]") {
+  const Node p5 = built(default_node(shipped_hardware(), {}, "p5"));
+  CHECK(p5.nics == 8);
+  CHECK(p5.nic_line_rate.value == Approx(50e9));
+  NodeSpec dual = spec_of("h100-sxm");
+  dual.nics.count = 16, dual.nics.rate = BytesPerSecond{25e9};
+  CHECK(built(dual).nics == 8);
+  CHECK(built(dual).nic_line_rate.value == Approx(50e9));
+  dual.nics.count = 12;
+  CHECK(built(dual).nics == 12);
+}
+
+TEST_CASE("what a NIC carries of its line rate", "[hardware]") {
+  const Node node = built(spec_of("h100-sxm"));
+  const double line = 50e9 * node.header_efficiency;
+  CHECK(node.nic_rate(true).value == Approx(line * node.network.nic_efficiency.value));
+  CHECK(node.nic_rate(false).value ==
+        Approx(line * node.network.nic_efficiency.value * node.network.staged_efficiency.value));
+  CHECK(node.nic_rate(false).value < node.nic_rate(true).value);
+}
+
+TEST_CASE("peer to peer over PCIe by NCCL's distance rule", "[hardware]") {
+  NodeSpec spec = spec_of("a100-pcie");
+  CHECK_FALSE(built(spec).peer_to_peer);  // eight GPUs across two sockets
+  spec.gpus = 2;
+  CHECK(built(spec).peer_to_peer);  // two GPUs of an AMD host
+  spec.cpu = CpuVendor::intel;
+  CHECK_FALSE(built(spec).peer_to_peer);
+  spec.pcie_switches = 1;
+  CHECK(built(spec).peer_to_peer);  // one switch
+  NodeSpec gaming = spec_of("rtx4090");
+  gaming.gpus = 2, gaming.pcie_switches = 1;
+  CHECK_FALSE(built(gaming).peer_to_peer);  // the driver forbids it
+  CHECK_FALSE(built(spec_of("h100-sxm")).peer_to_peer);
+  CHECK(built(spec_of("h100-sxm")).nvlink);
+}
+
+TEST_CASE("the links of a node have the rates of their type", "[hardware]") {
+  const Node node = built(spec_of("h100-sxm"));
+  const Hardware& hardware = shipped_hardware();
+  const LinkType &nvlink = hardware.links.find("nvlink4")->second, &pcie = hardware.links.find("pcie5")->second;
+  int ports = 0;
+  for (const NodeGraph::Link& l : node.graph.links) {
+    if (l.link_class.kind == LinkKind::nvlink) {
+      ++ports;
+      CHECK(l.link_class.rate.value == Approx(450e9 * nvlink.efficiency.value));
+    }
+    if (l.link_class.kind == LinkKind::pcie) CHECK(l.link_class.rate.value == Approx(63e9 * pcie.efficiency.value));
+  }
+  CHECK(ports == 16);
+  NodeSpec mesh = spec_of("v100-sxm");
+  mesh.intranode = Intranode::nvlink_mesh, mesh.gpus = 4;
+  const Node four = built(mesh);
+  const auto way = four.graph.gpu_to_gpu(1, 3);
+  REQUIRE(way.size() == 1);  // six links of 25 GB/s over three pairs
+  CHECK(four.graph.links[way[0]].link_class.rate.value ==
+        Approx(50e9 * hardware.links.find("nvlink2")->second.efficiency.value));
+}
+
+TEST_CASE("nodes that can not be", "[hardware]") {
+  NodeSpec spec = spec_of("l4");
+  spec.intranode = Intranode::nvswitch;
+  CHECK(refusal(spec) == "node.intranode: l4 has no NVLink | use pcie");
+  spec = spec_of("h100-sxm"), spec.intranode = Intranode::none;
+  CHECK(refusal(spec) == "node.intranode: 'none' joins nothing, and the node has 8 GPUs | use pcie");
+  spec = spec_of("v100-sxm"), spec.intranode = Intranode::nvlink_mesh;
+  CHECK(refusal(spec) == "node.gpus: 6 NVLinks do not reach 7 other GPUs | use nvswitch");
+  spec = spec_of("h100-sxm"), spec.nics.link = LinkKind::pcie;
+  CHECK(refusal(spec) ==
+        "node.nics.link: 'pcie' does not join nodes | infiniband, roce, efa, slingshot, gpudirect_tcpx or socket");
+  CHECK(refusal(spec_of("h100-sxm")) == "built");
+}
+
+}  // namespace
+}  // namespace fabricast

@@ -1,0 +1,266 @@
+// Scenarios: defaults, overrides, and what is said of mistakes.
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <fstream>
+
+#include "fabricast/core/names.hpp"
+#include "fabricast/scenario/scenario.hpp"
+#include "fabricast/topology/file.hpp"
+#include "support/begin_as.hpp"
+
+namespace fabricast {
+namespace {
+
+using test::begin_as;
+
+const std::string minimal =
+    "fabricast: 1\nnode: {gpu: h100-sxm}\ncluster: {nodes: 4}\nworkload: {collective: all_reduce}\n";
+
+Scenario parsed(const std::string& text, const std::vector<std::string>& overrides = {}) {
+  return parse_scenario(text, "s.yaml", overrides).scenario;
+}
+
+std::string shown(const Diagnostic& d) {
+  return d.where.file + ":" + std::to_string(d.where.line) + ":" + std::to_string(d.where.column) + ": " + d.path +
+         ": " + d.message + (d.hint.empty() ? "" : " | " + d.hint);
+}
+std::vector<std::string> faults(const std::string& text, const std::vector<std::string>& overrides = {}) {
+  std::vector<std::string> list;
+  try {
+    parsed(text, overrides);
+  } catch (const UserError& e) {
+    for (const Diagnostic& d : e.diagnostics()) list.push_back(shown(d));
+  }
+  return list;
+}
+using List = std::vector<std::string>;
+
+std::string_view fabric_kind(const Scenario& s) { return topologies()[s.fabric.kind].name; }
+std::string_view routing_kind(const Scenario& s) { return routing_policies()[s.routing.kind].name; }
+
+TEST_CASE("defaults fit the hardware named", "[scenario]") {
+  const Scenario s = parsed(minimal);
+  CHECK(s.node.spec.gpus == 8);
+  CHECK(s.node.spec.nics.rate == BytesPerSecond{50e9});
+  CHECK(fabric_kind(s) == "rail_optimized");
+  CHECK(routing_kind(s) == "adaptive");
+  CHECK(s.fabric.basics.switch_box.rate == BytesPerSecond{50e9});
+  CHECK(s.cluster.size == 4);
+  CHECK(s.workload.harness.tool == Tool::nccl_tests);
+  CHECK(s.network.engine == EngineKind::flow);
+  const auto sizes = s.sizes();
+  CHECK(sizes.size() == 31);  // 8 B to 8 GiB by twos
+  CHECK(sizes.front() == 8);
+  CHECK(sizes.back() == std::int64_t{1} << 33);
+
+  const auto with = [](const std::string& node) {
+    return parsed("fabricast: 1\nnode: {" + node + "}\ncluster: {nodes: 4}\nworkload: {collective: all_reduce}\n");
+  };
+  CHECK(routing_kind(with("nics: {link: roce}")) == "ecmp");
+  CHECK(routing_kind(with("nics: {link: socket}")) == "ecmp");
+  CHECK(routing_kind(with("nics: {link: slingshot}")) == "adaptive");
+  CHECK(routing_kind(with("profile: p5")) == "spray");
+  CHECK(fabric_kind(with("nics: {count: 2}")) == "fat_tree");
+  CHECK(with("gpu: a100-sxm").nccl.version == shipped_hardware().gpus.find("a100-sxm")->second.nccl_version);
+  CHECK(with("nics: {rate: 100Gbps}").fabric.basics.switch_box.rate == BytesPerSecond{12.5e9});
+}
+
+TEST_CASE("parts win over the profile", "[scenario]") {
+  const auto with = [](const std::string& node) {
+    return parsed("fabricast: 1\nnode: {" + node + "}\ncluster: {nodes: 4}\nworkload: {}\n").node.spec;
+  };
+  CHECK(with("profile: dgx-a100").gpu == "a100-sxm");
+  CHECK(with("profile: dgx-a100, gpus: 4").gpus == 4);
+  CHECK(with("profile: dgx-a100, nics: {rate: 100Gbps}").nics.rate == BytesPerSecond{12.5e9});
+  CHECK(with("profile: dgx-a100, nics: {rate: 100Gbps}").nics.count == 8);
+  CHECK(with("profile: dgx-a100, gpu: h100-sxm").gpu == "h100-sxm");
+  CHECK(with("profile: dgx-a100, gpu: h100-sxm").profile == "dgx-a100");
+}
+
+TEST_CASE("sizes of a sweep", "[scenario]") {
+  const auto sizes = [](const std::string& workload) {
+    return parsed("fabricast: 1\nnode: {}\ncluster: {nodes: 2}\nworkload: {" + workload + "}\n").sizes();
+  };
+  using Sizes = std::vector<std::int64_t>;
+  CHECK(sizes("from: 1KiB, to: 10KiB, factor: 3") == Sizes{1024, 3072, 9216});
+  CHECK(sizes("from: 8B, to: 8B") == Sizes{8});
+  CHECK(sizes("from: 1B, to: 5B, factor: 1.3") == Sizes{1, 2, 3, 4, 5});  // whole bytes, none twice
+  CHECK(sizes("sizes: [1MiB, 8B, 100000B]") == Sizes{1 << 20, 8, 100000});
+}
+
+TEST_CASE("--set wins over the file", "[scenario]") {
+  CHECK(parsed(minimal, {"cluster.nodes=7"}).cluster.nodes == 7);
+  CHECK(parsed(minimal, {"cluster.nodes=7", "cluster.nodes=9"}).cluster.nodes == 9);
+  CHECK(fabric_kind(parsed(minimal, {"fabric.kind=fat_tree"})) == "fat_tree");
+  CHECK_THAT(to_yaml(parsed(minimal, {"fabric.switch.rate=800Gbps"})),
+             Catch::Contains("    rate: 800Gbps\n    latency"));
+  CHECK(parsed(minimal, {"node.gpu=a100-sxm"}).node.spec.nics.rate == BytesPerSecond{25e9});
+  CHECK(parsed(minimal, {"node.gdr=false"}).node.spec.gdr == Gdr::off);
+  CHECK(parsed(minimal, {"nccl.env.NCCL_ALGO=Ring"}).nccl.env.at("NCCL_ALGO") == "Ring");
+  CHECK(parsed(minimal, {"workload.sizes=[8B, 1KiB]"}).sizes() == std::vector<std::int64_t>{8, 1024});
+  CHECK(parsed("fabricast: 1\nnode: {}\ncluster: {nodes: 2}\nworkload: {}\nfaults: [{link: leaf0, rate: 0}]\n",
+               {"faults[0].rate=50%"})
+            .faults[0]
+            .rate.value == .5);
+  CHECK_THAT(faults(minimal, {"cluster.nods=7"}), begin_as("--set cluster.nods=7:0:0: cluster.nods: unknown key"));
+  CHECK(
+      faults(minimal, {"fabric.switch.rate=800"}) ==
+      List{"--set fabric.switch.rate=800:0:0: fabric.switch.rate: '800' has no unit | write 800Gbps (bits) or 800GBps "
+           "(bytes)"});
+  REQUIRE(faults(minimal, {"cluster.nodes"}).size() == 1);
+  CHECK_THAT(faults(minimal, {"cluster.nodes"})[0], Catch::Contains("'--set cluster.nodes' has no value"));
+  CHECK_THAT(faults(minimal, {"=3"})[0], Catch::Contains("has no value"));
+}
+
+TEST_CASE("mistakes are shown where they stand", "[scenario]") {
+  const std::string head =
+      "fabricast: 1\nnode: {gpu: h100-sxm}\ncluster: {nodes: 4}\nworkload: {collective: all_reduce}\n";
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"fabrik: {}\n", "s.yaml:5:1: fabrik: unknown key | did you mean 'fabric'?"},
+      {"fabric:\n  switch:\n    rat: 400Gbps\n", "s.yaml:7:5: fabric.switch.rat: unknown key | did you mean 'rate'?"},
+      {"fabric:\n  switch: {rate: 400}\n",
+       "s.yaml:6:18: fabric.switch.rate: '400' has no unit | write 400Gbps (bits) or 400GBps (bytes)"},
+      {"fabric: {kind: fattree}\n", "s.yaml:5:16: fabric.kind: unknown word 'fattree' | did you mean 'fat_tree'?"},
+      {"fabric: {kind: fat_tree, oversubscription: 0.5}\n",
+       "s.yaml:5:44: fabric.oversubscription: '0.5' is out of range"},
+      {"fabric: {kind: leaf_spine, leaves: 0}\n", "s.yaml:5:36: fabric.leaves: '0' is out of range"},
+      {"fabric: 3\n", "s.yaml:5:9: fabric: must be a map | write {key: value, ...}"},
+      {"routing: {kind: ecmp, seeds: 2.5}\n", "s.yaml:5:30: routing.seeds: '2.5' is not a whole number"},
+      {"routing: {kind: ecmp, seed: -1}\n", "s.yaml:5:29: routing.seed: '-1' is "},
+      {"routing: {kind: ecmp, fields: src_ip}\n", "s.yaml:5:31: routing.fields: must be a list | write [a, b, ...]"},
+      {"routing: {kind: ecmp, fields: [src_ip, src_pork]}\n",
+       "s.yaml:5:40: routing.fields[1]: unknown word 'src_pork' | did you mean 'src_port'?"},
+      {"name: [a]\n", "s.yaml:5:7: name: must be a single value"},
+      {"name: a\nname: b\n", "s.yaml:6:1: name: the key is there twice"},
+      {"nccl: {env: {NCCL_ALGO: [ring]}}\n", "s.yaml:5:25: nccl.env.NCCL_ALGO: must be a single value"},
+      {"nccl: {env: {NCCL_ALGO: rong}}\n",
+       "s.yaml:5:25: nccl.env.NCCL_ALGO: 'rong' is no algorithm | did you mean 'ring'?"},
+      {"faults: [{link: leaf0}]\n", "s.yaml:5:10: faults[0]: `rate` is missing | e.g. rate: 10%, or rate: 0 for down"},
+      {"faults: [{link: leaf0, rate: 150%}]\n", "s.yaml:5:30: faults[0].rate: '150%' is out of range"},
+      {"faults: [{link: leaf0, rate: 0, at: 2s, until: 1s}]\n", "s.yaml:5:48: faults[0].until: is not after `at`"},
+      {"nvlink_domain: {nodes: 3}\n", "s.yaml:3:18: cluster.nodes: 4 hosts do not fill NVLink domains of 3"},
+      {"fabric: {kind: file}\n", "s.yaml:5:9: fabric.path: names no file | fabric: {kind: file, path: fabric.yaml}"},
+  };
+  for (const auto& [text, message] : cases) {
+    INFO(text);
+    CHECK_THAT(faults(head + text), begin_as(message));
+  }
+}
+
+TEST_CASE("mistakes of one section", "[scenario]") {
+  const auto section = [](const std::string& cluster, const std::string& workload) {
+    return faults("fabricast: 1\nnode: {}\ncluster: {" + cluster + "}\nworkload: {" + workload + "}\n");
+  };
+  CHECK_THAT(section("nodes: 0", ""), begin_as("s.yaml:3:18: cluster.nodes: '0' is out of range"));
+  CHECK_THAT(section("nodes: 2, placement: [0, 0]", ""), begin_as("s.yaml:3:32: cluster.order: host 0 is there twice"));
+  CHECK_THAT(section("nodes: 3, placement: [0, 1]", ""),
+             begin_as("s.yaml:3:32: cluster.order: lists 2 hosts for 3 nodes"));
+  CHECK_THAT(section("nodes: 3, size: 2", ""),
+             begin_as("s.yaml:3:27: cluster.size: 2 hosts on the fabric are fewer than the job takes (3)"));
+  CHECK_THAT(section("nodes: 2", "from: 1MiB, to: 1KiB"),
+             begin_as("s.yaml:4:18: workload.from: 1MiB is more than `to`, 1KiB"));
+  CHECK_THAT(section("nodes: 2", "sizes: []"), begin_as("s.yaml:4:19: workload.sizes: the list is empty"));
+  CHECK_THAT(section("nodes: 2", "sizes: [8B], factor: 2"),
+             begin_as("s.yaml:4:19: workload.sizes: given beside from, to or factor | give the one or the others"));
+  CHECK_THAT(section("nodes: 2", "factor: 1.0002"),
+             begin_as("s.yaml:4:20: workload.factor: makes more than 10000 sizes | use a larger factor"));
+}
+
+TEST_CASE("an unknown GPU is said once, and spoils nothing after it", "[scenario]") {
+  const std::string text =
+      "fabricast: 1\nnode: {gpu: h100-sxn}\ncluster: {nodes: x}\nworkload: {}\nfabric: {nodes_per_su: 8}\n";
+  CHECK_THAT(faults(text), begin_as("s.yaml:2:13: node.gpu: unknown GPU 'h100-sxn' | did you mean 'h100-sxm'?",
+                                    "s.yaml:3:18: cluster.nodes: 'x' is not a whole number"));
+  CHECK_THAT(faults("fabricast: 1\nnode: {profile: hgx}\ncluster: {nodes: 2}\nworkload: {}\n"),
+             begin_as("s.yaml:2:17: node.profile: unknown profile 'hgx'"));
+}
+
+TEST_CASE("all mistakes of a file come at once", "[scenario]") {
+  CHECK_THAT(
+      faults("node: {gpus: 0}\ncluster: {nodes: x}\nbogus: 1\n"),
+      begin_as("s.yaml:1:14: node.gpus: '0' is out of range", "s.yaml:2:18: cluster.nodes: 'x' is not a whole number",
+               "s.yaml:3:1: bogus: unknown key | known: cluster, fabric, fabricast, faults, name, nccl, network, node, "
+               "nvlink_domain, routing, workload",
+               "s.yaml:0:0: fabricast: the version of the format is missing | start with `fabricast: 1`",
+               "s.yaml:0:0: workload: the section is missing | e.g. workload: {collective: all_reduce}"));
+}
+
+TEST_CASE("what is no scenario at all", "[scenario]") {
+  CHECK_THAT(faults(""), begin_as("s.yaml:1:1: : "));
+  CHECK_THAT(faults("- a\n"), begin_as("s.yaml:1:1: : not a map of sections | start with `fabricast: 1`"));
+  CHECK_THAT(faults(std::string("a\0b", 3)), begin_as("s.yaml:1:"));
+  const List broken = faults("fabricast: 1\nnode: {gpu: [}\n");
+  REQUIRE(broken.size() == 1);
+  CHECK_THAT(broken[0], Catch::StartsWith("s.yaml:2:") && Catch::Contains("not YAML"));
+  CHECK_THAT(faults("fabricast: 2\nnode: {}\ncluster: {nodes: 2}\nworkload: {}\n"),
+             begin_as("s.yaml:1:12: fabricast: '2' is out of range"));
+}
+
+TEST_CASE("warnings have a place", "[scenario]") {
+  const ReadResult read = parse_scenario(
+      minimal + "nccl:\n  version: latest\n  env:\n    NCCL_DEBUG: INFO\n    NCCL_ALGOO: Ring\n", "s.yaml");
+  List list;
+  for (const Diagnostic& d : read.warnings) {
+    CHECK(d.severity == Diagnostic::Severity::warning);
+    list.push_back(shown(d));
+  }
+  CHECK(list == List{"s.yaml:6:12: nccl.version: 'latest' is no NCCL version; taken for 2.28 | write e.g. \"2.28\" or "
+                     "\"2.21.5\"",
+                     "s.yaml:9:17: nccl.env.NCCL_ALGOO: unknown variable | did you mean 'NCCL_ALGO'?",
+                     "s.yaml:8:17: nccl.env.NCCL_DEBUG: accepted, but this model gives it no effect on time"});
+  CHECK(parse_scenario(minimal, "s.yaml").warnings.empty());
+}
+
+/// A directory of files that goes away with the test.
+class Files {
+ public:
+  explicit Files(const char* name) : dir_(std::filesystem::temp_directory_path() / name) {
+    std::filesystem::create_directories(dir_ / "sub");
+  }
+  ~Files() { std::filesystem::remove_all(dir_); }
+  std::string write(const std::string& name, const std::string& text) const {
+    std::ofstream(dir_ / name) << text;
+    return (dir_ / name).string();
+  }
+  std::string at(const std::string& name) const { return (dir_ / name).string(); }
+
+ private:
+  std::filesystem::path dir_;
+};
+
+TEST_CASE("files that a scenario names lie beside it", "[scenario]") {
+  const Files files("fabricast-scenario-test");
+  files.write("sub/fit.json", R"({"architectures": {"hopper": {"launch": {"value": 3.25}}}})");
+  files.write("sub/fabric.yaml",
+              "switches: [tor0, {name: agg0, tier: spine}]\nlinks:\n"
+              "  - {from: node0.nic0, to: tor0}\n  - {from: tor0, to: agg0, rate: 100Gbps, count: 2}\n");
+  const std::string scenario =
+      files.write("sub/s.yaml",
+                  "fabricast: 1\nnode: {profile: fit.json, gpu: h100-sxm}\ncluster: {nodes: 2}\n"
+                  "fabric: {kind: file, path: fabric.yaml}\nworkload: {}\n");
+  const Scenario s = read_scenario(scenario).scenario;
+  CHECK(s.hardware.architectures.find("hopper")->second.launch.value == 3.25);
+  CHECK(shipped_hardware().architectures.find("hopper")->second.launch.value != 3.25);
+  const auto& fabric = std::any_cast<const FileFabricSpec&>(s.fabric.spec);
+  REQUIRE(fabric.switches.size() == 2);
+  CHECK(fabric.switches[0].name == "tor0");
+  CHECK(fabric.switches[1].tier == Tier::spine);
+  REQUIRE(fabric.links.size() == 2);
+  CHECK(fabric.links[1].count == 2);
+  CHECK(fabric.links[1].rate == BytesPerSecond{12.5e9});
+
+  // Their mistakes are shown in them.
+  files.write("sub/fit.json", "{\n  \"architectures\": {\"hopper\": {\"lunch\": {\"value\": 3}}}\n}");
+  CHECK_THROWS_WITH(read_scenario(scenario), Catch::Contains(files.at("sub/fit.json") + ":2:"));
+  files.write("sub/fit.json", "{}");
+  files.write("sub/fabric.yaml", "switches: [tor0]\nlinks:\n  - {from: tor0, too: tor0}\n");
+  CHECK_THROWS_WITH(read_scenario(scenario),
+                    Catch::Contains(files.at("sub/fabric.yaml") + ":3:18") && Catch::Contains("did you mean 'to'?"));
+  CHECK_THROWS_WITH(read_scenario(scenario, {"node.profile=none.json"}),
+                    Catch::Contains("can not read '" + files.at("sub/none.json")));
+  CHECK_THROWS_WITH(read_scenario(files.at("nothing.yaml")), Catch::Contains("can not read"));
+  CHECK_THROWS_WITH(read_scenario(files.at("sub")), Catch::Contains("is a directory"));
+}
+
+}  // namespace
+}  // namespace fabricast
