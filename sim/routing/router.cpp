@@ -74,11 +74,18 @@ void GraphWays::next_hops(VertexId here, std::uint32_t to, std::vector<LinkId>& 
 
 namespace {
 
+/// Takes the first way there is.
+struct FirstChooser {
+  using Key = int;
+  Key key(const Flow&) const { return 0; }
+  std::uint32_t pick(Key, std::uint32_t, int, std::uint32_t) const { return 0; }
+};
+
 /// All flows between two leaves share the leaf's bundle of up links, the group's bundle to the cores, and so down.
 class ClosSpreader final : public Router {
  public:
   ClosSpreader(const Fabric& fabric, const LinkState& state, bool even)
-      : fabric_(fabric), clos_(*fabric.clos()), state_(state), latency_(fabric), even_(even) {}
+      : fabric_(fabric), clos_(*fabric.clos()), state_(state), latency_(fabric), any_way_(fabric, state, {}), even_(even) {}
 
   bool route(const Flow& flow, Path& path) const override {
     path.clear();
@@ -99,10 +106,9 @@ class ClosSpreader final : public Router {
       out.push_back(first + 2 * leaf_b + 1);
     }
     out.push_back(Clos::endpoint_down(flow.to));
-    if (state_.any_down())
-      for (const std::uint32_t r : out)
-        if (capacity(fabric_, *this, state_, r).value == 0) return false;
-    return true;
+    // Bundles that are alive do not make a way: what is left of them must meet at a spine.
+    Path way;
+    return !state_.any_down() || any_way_.route(flow, way);
   }
   std::uint32_t bundles() const override { return 2 * (clos_.leaves + clos_.groups); }
   Bundle bundle(std::uint32_t i) const override {
@@ -118,6 +124,7 @@ class ClosSpreader final : public Router {
   const Clos clos_;
   const LinkState& state_;
   ClosLatency latency_;
+  ClosRouter<FirstChooser> any_way_;
   bool even_;
 };
 

@@ -1,6 +1,7 @@
 // Engines: from a plan to its time on the network.
 //
-//   flow   the default: shares of links by max-min fairness, coupled per channel, and a timed event graph (flow.hpp)
+//   flow   the default: shares of links by max-min fairness, coupled per channel, and a timed event graph
+//          (sim/engine/flow/flow_engine.cpp has the equations)
 //   chunk  every slice a transfer of its own, on SimGrid; for cross-checks on small systems
 //   bound  every transfer alone on its path: a lower bound
 #pragma once

@@ -3,12 +3,12 @@
 // An *item* is a flow, or a coupled channel: connections that advance together. It runs at a *level* q_i, its rate per
 // unit of weight, and takes of each link on its path in proportion:
 //
-//     feasible:   sum_i m_il w_i q_i <= C_l  for every link l,      0 <= q_i <= cap_i / w_i (1) max-min:    no feasible
-//     q' raises some q_i without lowering some q_j <= q_i                                    (2)
+//     feasible:   sum_i m_il w_i q_i <= C_l  for every link l,      0 <= q_i <= cap_i / w_i                     (1)
+//     max-min:    no feasible q' raises some q_i without lowering some q_j <= q_i                              (2)
 //
 // (2) holds if and only if every item has a *bottleneck* [Bertsekas1992]: its own cap, or a link l with
 //
-//     sum_j m_jl w_j q_j = C_l      and      q_i >= q_j  for every item j that crosses l. (3)
+//     sum_j m_jl w_j q_j = C_l      and      q_i >= q_j  for every item j that crosses l.                      (3)
 //
 // Such a q exists and is unique. A flow crosses a link once: m = 1. A channel has weight 1, q is the rate of one of its
 // connections, and m_l counts those that cross l. So a link is fair to connections, not to channels: a channel with

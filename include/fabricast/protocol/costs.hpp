@@ -5,8 +5,8 @@
 //   GPU       its threads wait for the slice, reduce or copy it, and store it to the next GPU or to the NIC's buffer
 //   network   the proxy thread posts it, the NIC sends it
 //
-// A GPU keeps a slice of b bytes for `overhead + b / rate`, where rate is the least of its own and its share of the links
-// inside the node. A proxy thread serves the messages of its GPU one by one; so does a NIC, at the rate that the path
+// A GPU keeps a slice of b bytes for the longer of `overhead + b / copy_rate`, its threads, and b over its share of the
+// links inside the node: handshake and transfer of neighbouring slices overlap. A proxy thread serves the messages of its GPU one by one; so does a NIC, at the rate that the path
 // has left. Then the slice takes `latency` to the next station. Both engines time the same stations; they differ in how
 // links are shared and in what is folded.
 #pragma once
