@@ -127,7 +127,7 @@ class Fitter {
     const Parameter& p = prior_[j];
     return std::max(0.05, std::log(std::max(p.high, p.value * 1.02) / std::max(p.low, p.value * 0.02)) / 2);
   }
-  double prior_precision(std::size_t j) const { return options_.prior_weight * static_cast<double>(rows_.size()) / static_cast<double>(paths_.size()) / (sigma(j) * sigma(j)); }
+  double prior_precision(std::size_t j) const { return options_.prior_weight * static_cast<double>(rows_.size()) / (sigma(j) * sigma(j)); }
 
   double loss(const Hardware& hardware, const std::vector<ForecastOfCase>& forecasts) const {
     double sum = 0;

@@ -21,7 +21,7 @@ struct FitOptions {
   std::vector<std::string> parameters;  ///< paths, or groups of them (`networks.roce`); empty: all that some case uses
   std::vector<std::string> left_out;    ///< systems not to look at
   int iterations = 12;
-  double prior_weight = 0.004;
+  double prior_weight = 3.6e-5;  ///< of one parameter, as a part of all rows
   /// If > 0: fit once more, with all parameters left at their start that the data alone do not tell to within this
   /// factor, at 90 %.
   double identified = 0;
