@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 
 #include "fabricast/core/error.hpp"
 #include "fabricast/core/file.hpp"
@@ -20,12 +21,30 @@ std::string text_of(const json& j) {
   return j.is_null() ? std::string() : j.dump();
 }
 
+/// The library's message without its error number and its own words for the place.
+std::string plain(const json::exception& e) {
+  std::string what = e.what();
+  for (const std::string_view end : {std::string_view("] "), std::string_view(": ")})
+    if (const auto at = what.find(end); at != std::string::npos) what = what.substr(at + end.size());
+  return what;
+}
+
+/// Throws with the name of the key.
+template <class T>
+void take(const json& j, const char* key, T& target) {
+  try {
+    j.at(key).get_to(target);
+  } catch (const json::type_error& e) {
+    throw std::invalid_argument(fmt::format("'{}': {}", key, plain(e)));
+  }
+}
+
 MeasuredCase read_case(const json& j) {
   MeasuredCase c;
-  c.id = j.at("id"), c.system = j.at("system"), c.collective = j.at("collective");
-  c.gpu = j.at("gpu"), c.intranode = j.at("intranode");
+  take(j, "id", c.id), take(j, "system", c.system), take(j, "collective", c.collective);
+  take(j, "gpu", c.gpu), take(j, "intranode", c.intranode);
   c.link = text_of(j.at("link")), c.nccl_version = text_of(j.at("nccl_version"));
-  c.nodes = j.at("nodes"), c.gpus_per_node = j.at("gpus_per_node");
+  take(j, "nodes", c.nodes), take(j, "gpus_per_node", c.gpus_per_node);
   if (!j.at("nics").is_null() && j.at("nics") != 0) c.nics = j.at("nics").get<int>();
   if (!j.at("nic_gbps").is_null() && j.at("nic_gbps") != 0) c.nic_gbps = j.at("nic_gbps").get<double>();
   if (j.contains("gdr") && !j.at("gdr").is_null()) c.gdr = j.at("gdr").get<bool>();
@@ -49,14 +68,6 @@ std::string version_digits(const std::string& text) {
 }  // namespace
 
 namespace {
-
-/// The library's message without its error number and its own words for the place.
-std::string plain(const json::exception& e) {
-  std::string what = e.what();
-  for (const std::string_view end : {std::string_view("] "), std::string_view(": ")})
-    if (const auto at = what.find(end); at != std::string::npos) what = what.substr(at + end.size());
-  return what;
-}
 
 /// Why a case can not be one; empty if it can.
 std::string fault_of(const MeasuredCase& c) {
@@ -96,6 +107,8 @@ std::vector<MeasuredCase> read_cases(const std::string& path) {
       cases.push_back(read_case(j));
     } catch (const json::exception& e) {
       fail(fmt::format("case {}: {}", name, plain(e)));
+    } catch (const std::invalid_argument& e) {
+      fail(fmt::format("case {}: {}", name, e.what()));
     }
     if (const std::string fault = fault_of(cases.back()); !fault.empty()) fail(fmt::format("case {}: {}", name, fault));
   }

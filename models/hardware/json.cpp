@@ -35,7 +35,7 @@ Parameter read_parameter(const json& j, const std::string& path) {
   return p;
 }
 
-void read_parameters(const json& j, std::vector<ParameterRef> list, const std::string& path) {
+void read_parameters(const json& j, const std::vector<ParameterRef>& list, const std::string& path) {
   for (const ParameterRef& ref : list)
     *ref.parameter = read_parameter(j.at(std::string(ref.name)), path + "." + std::string(ref.name));
 }
@@ -87,7 +87,7 @@ Hardware read_prior() {
     g.pcie = j.at("pcie"), g.c2c = j.at("c2c"), g.peer_to_peer = j.at("peer_to_peer");
     g.pcie_switches = j.at("pcie_switches"), g.nic_rate = read_rate(j.at("nic_rate"));
     g.nvlink_domain = j.at("nvlink_domain"), g.nccl_version = j.at("nccl_version");
-    if (!h.architectures.count(g.architecture)) bad_data(name + ": architecture");
+    if (!h.architectures.contains(g.architecture)) bad_data(name + ": architecture");
   }
   const json nodes = file("nodes.json");
   for (const auto& [name, j] : nodes.items()) {
@@ -95,7 +95,7 @@ Hardware read_prior() {
     n.name = name, n.summary = j.at("summary"), n.gpu = j.at("gpu"), n.intranode = j.at("intranode");
     n.gpus = j.at("gpus"), n.nics = j.at("nics");
     n.nic_rate = read_rate(j.at("nic_rate")), n.nic_link = read_link_kind(j.at("nic_link"));
-    if (!h.gpus.count(n.gpu)) bad_data(name + ": gpu");
+    if (!h.gpus.contains(n.gpu)) bad_data(name + ": gpu");
   }
   return h;
 }

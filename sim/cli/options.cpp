@@ -122,7 +122,7 @@ void emit(const std::string& path, const std::string& content) {
 }
 
 std::string output_path(const Options& options, const std::string& name) {
-  const std::string path = options.text(name);
+  std::string path = options.text(name);
   if (options.has(name) && path != "-") check_writable(path);
   return path;
 }

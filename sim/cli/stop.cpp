@@ -28,7 +28,9 @@ void catch_stop_signals() {
   std::signal(SIGINT, ask);
   std::signal(SIGTERM, ask);
   std::signal(SIGALRM, end);
+  // A broken pipe or a full quota is a failed write, with a message.
   std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
 }
 
 HeldStop::HeldStop() {

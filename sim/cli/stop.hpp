@@ -5,7 +5,8 @@
 
 namespace fabricast {
 
-/// SIGINT and SIGTERM set `stop_requested`, and exit 130 half a second later at the latest.
+/// SIGINT and SIGTERM set `stop_requested`, and exit 130 half a second later at the latest. Failed writes are left to
+/// those who write.
 void catch_stop_signals();
 
 /// While it lives, the process does not end in the middle: for writing files.

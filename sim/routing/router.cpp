@@ -178,6 +178,7 @@ BytesPerSecond capacity(const Fabric& fabric, const Router& router, const LinkSt
   const auto of_link = [&](std::uint32_t l) { return fabric.link_class(LinkId(l)).rate.value * state.factor(l); };
   if (resource < fabric.links()) return {of_link(resource)};
   const Router::Bundle bundle = router.bundle(resource - fabric.links());
+  if (bundle.count == 0) return {0};  // the tier above is not there
   if (state.all_nominal()) return {of_link(bundle.first) * bundle.count};
   double sum = 0, slowest = std::numeric_limits<double>::infinity();
   std::uint32_t alive = 0;

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <filesystem>
+
 #include "effective.hpp"
 #include "fabricast/core/quantity.hpp"
 
@@ -118,8 +120,14 @@ nlohmann::ordered_json effective_json(const Scenario& scenario) {
 }
 
 std::string to_yaml(const Scenario& scenario) {
+  // The text may be put anywhere, so the files it names are named from the root.
+  const auto from_root = [](const std::filesystem::path& path) { return std::filesystem::absolute(path).lexically_normal().string(); };
+  Json j = effective_json(scenario);
+  if (j["fabric"].contains("path")) j["fabric"]["path"] = from_root(j["fabric"]["path"].get<std::string>());
+  if (const std::string& profile = scenario.node.spec.profile; profile.ends_with(".json"))
+    j["node"]["profile"] = from_root(std::filesystem::path(scenario.file).parent_path() / profile);
   std::string text;
-  write_yaml(effective_json(scenario), 0, text);
+  write_yaml(j, 0, text);
   return text;
 }
 

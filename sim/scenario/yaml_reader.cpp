@@ -105,12 +105,12 @@ YAML::Node parse_yaml(const std::string& text, const std::string& file, const st
   return documents.front();
 }
 
-YamlReader::YamlReader(YAML::Node root, std::string file, std::vector<Override> overrides)
+YamlReader::YamlReader(const YAML::Node& root, std::string file, std::vector<Override> overrides)
     : file_(std::move(file)), overrides_(std::move(overrides)) {
   for (const Override& o : overrides_)
     if (find_not_utf8(o.path + o.value) != std::string::npos) throw UserError(fmt::format("--set {}: the value is not UTF-8", o.path));
   check_keys(root, "", "");
-  levels_.push_back({std::move(root), "", "", {}, false, 0});
+  levels_.push_back({root, "", "", {}, false, 0});
 }
 
 SourceSpan YamlReader::span(const YAML::Node& node, const std::string& origin) const {
@@ -250,7 +250,7 @@ void YamlReader::report_unknown(const Level& level) {
   if (!level.node.IsDefined() || !level.node.IsMap()) return;
   const std::vector<std::string_view> known(level.known.begin(), level.known.end());
   for (const auto& entry : level.node) {
-    if (!entry.first.IsScalar() || level.known.count(entry.first.Scalar())) continue;
+    if (!entry.first.IsScalar() || level.known.contains(entry.first.Scalar())) continue;
     Diagnostic d;
     d.where = span(entry.first, level.origin);
     d.path = child(level.path, entry.first.Scalar());
@@ -298,7 +298,7 @@ void YamlReader::string_map(const FieldInfo& info, std::map<std::string, std::st
 void YamlReader::finish() {
   report_unknown(levels_.front());
   for (const Override& o : overrides_) {
-    if (used_overrides_.count(o.path)) continue;
+    if (used_overrides_.contains(o.path)) continue;
     Diagnostic d;
     d.where.file = fmt::format("--set {}={}", o.path, o.value);
     d.path = o.path, d.message = "unknown key";

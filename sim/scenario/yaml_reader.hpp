@@ -27,7 +27,7 @@ struct Override {
 class YamlReader final : public FieldVisitor {
  public:
   /// \param root a map; its keys are those of the first visited fields
-  YamlReader(YAML::Node root, std::string file, std::vector<Override> overrides);
+  YamlReader(const YAML::Node& root, std::string file, std::vector<Override> overrides);
 
   void scalar(const FieldInfo& info, ScalarRef value) override;
   bool enter(const FieldInfo& info) override;
@@ -40,7 +40,7 @@ class YamlReader final : public FieldVisitor {
   /// Adds a fault found elsewhere; if it has no place it gets that of its path.
   void add(Diagnostic diagnostic);
   /// Whether the file or an override gives this path.
-  bool given(const std::string& path) const { return places_.count(path) > 0; }
+  bool given(const std::string& path) const { return places_.contains(path); }
   SourceSpan place(const std::string& path) const;
   const std::map<std::string, SourceSpan>& places() const { return places_; }
   bool failed() const { return !diagnostics_.empty(); }

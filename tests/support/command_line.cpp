@@ -4,27 +4,40 @@
 #include <unistd.h>
 
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <sstream>
 
 namespace fabricast {
 
-namespace {
-std::string take(const std::filesystem::path& file) {
+namespace fs = std::filesystem;
+
+std::string read_text(const fs::path& file) {
   std::ostringstream text;
   text << std::ifstream(file, std::ios::binary).rdbuf();
-  std::filesystem::remove(file);
   return text.str();
 }
-}  // namespace
 
-Ran run_fabricast(const std::string& words) {
-  const std::filesystem::path base = std::filesystem::temp_directory_path() / ("fabricast-test-" + std::to_string(getpid()));
-  const std::string out = base.string() + ".out", err = base.string() + ".err";
-  const std::string command = "cd '" FABRICAST_SOURCES "' && '" FABRICAST_BINARY "' " + words + " >'" + out + "' 2>'" + err + "' </dev/null";
-  const int status = std::system(command.c_str());
-  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, take(out), take(err)};
+Scratch::Scratch() {
+  static int count = 0;
+  path = fs::temp_directory_path() / ("fabricast-test-" + std::to_string(getpid()) + "-" + std::to_string(count++));
+  fs::create_directories(path);
 }
+
+Scratch::~Scratch() { fs::remove_all(path); }
+
+std::size_t Scratch::files() const {
+  return static_cast<std::size_t>(std::distance(fs::directory_iterator(path), fs::directory_iterator()));
+}
+
+Ran run_shell(const std::string& command) {
+  const Scratch scratch;
+  const std::string script = scratch / "script", out = scratch / "out", err = scratch / "err";
+  std::ofstream(script) << "cd '" FABRICAST_SOURCES "'\nfabricast='" FABRICAST_BINARY "'\n" << command << "\n";
+  const int status = std::system(("bash '" + script + "' >'" + out + "' 2>'" + err + "' </dev/null").c_str());
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read_text(out), read_text(err)};
+}
+
+Ran run_fabricast(const std::string& words) { return run_shell("exec $fabricast " + words); }
 
 }  // namespace fabricast

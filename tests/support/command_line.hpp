@@ -1,6 +1,7 @@
 // Runs the built binary as a user does.
 #pragma once
 
+#include <filesystem>
 #include <string>
 
 namespace fabricast {
@@ -10,7 +11,23 @@ struct Ran {
   std::string out, err;
 };
 
-/// Runs `fabricast WORDS` by the shell, in the folder of the sources. FABRICAST_BINARY names the binary.
+/// Runs a command by the shell, in the folder of the sources; `$fabricast` is the binary.
+Ran run_shell(const std::string& command);
+/// Runs `fabricast WORDS` likewise.
 Ran run_fabricast(const std::string& words);
+
+std::string read_text(const std::filesystem::path& file);
+
+/// A folder of its own for a test, gone after it.
+class Scratch {
+ public:
+  Scratch();
+  ~Scratch();
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  std::string operator/(const std::string& name) const { return (path / name).string(); }
+  std::size_t files() const;
+  std::filesystem::path path;
+};
 
 }  // namespace fabricast

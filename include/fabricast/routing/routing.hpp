@@ -24,7 +24,7 @@ namespace fabricast {
 
 /// One queue pair. QP numbers have 24 bits; on Ethernet the UDP source port is made of them.
 struct Flow {
-  std::uint32_t from, to;  ///< endpoints
+  std::uint32_t from = 0, to = 0;  ///< endpoints
   std::uint32_t from_qp = 0, to_qp = 0;
 };
 
