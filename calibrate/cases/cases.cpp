@@ -34,9 +34,7 @@ template <class T>
 void take(const json& j, const char* key, T& target) {
   try {
     j.at(key).get_to(target);
-  } catch (const json::type_error& e) {
-    throw std::invalid_argument(fmt::format("'{}': {}", key, plain(e)));
-  }
+  } catch (const json::type_error& e) { throw std::invalid_argument(fmt::format("'{}': {}", key, plain(e))); }
 }
 
 MeasuredCase read_case(const json& j) {
@@ -50,7 +48,8 @@ MeasuredCase read_case(const json& j) {
   if (j.contains("gdr") && !j.at("gdr").is_null()) c.gdr = j.at("gdr").get<bool>();
   for (const auto& [key, value] : j.at("env").items()) c.env[key] = text_of(value);
   for (const auto& [key, value] : j.at("harness").items()) c.harness[key] = text_of(value);
-  for (const json& row : j.at("rows")) c.rows.push_back({row.at("bytes").get<std::int64_t>(), row.at("time_us").get<double>()});
+  for (const json& row : j.at("rows"))
+    c.rows.push_back({row.at("bytes").get<std::int64_t>(), row.at("time_us").get<double>()});
   return c;
 }
 
@@ -96,20 +95,17 @@ std::vector<MeasuredCase> read_cases(const std::string& path) {
     Diagnostic d;
     d.where = span_at(path, text, e.byte ? e.byte - 1 : 0), d.message = "not JSON: " + plain(e);
     throw UserError({std::move(d)});
-  } catch (const json::exception& e) {
-    fail("not JSON: " + plain(e));
-  }
+  } catch (const json::exception& e) { fail("not JSON: " + plain(e)); }
   if (!list.is_array()) fail("not a list of measured cases", "[{\"id\": ..., \"system\": ..., \"rows\": [...]}, ...]");
   std::vector<MeasuredCase> cases;
   for (const json& j : list) {
-    const std::string name = j.is_object() && j.contains("id") ? text_of(j["id"]) : fmt::format("number {}", cases.size() + 1);
+    const std::string name =
+        j.is_object() && j.contains("id") ? text_of(j["id"]) : fmt::format("number {}", cases.size() + 1);
     try {
       cases.push_back(read_case(j));
     } catch (const json::exception& e) {
       fail(fmt::format("case {}: {}", name, plain(e)));
-    } catch (const std::invalid_argument& e) {
-      fail(fmt::format("case {}: {}", name, e.what()));
-    }
+    } catch (const std::invalid_argument& e) { fail(fmt::format("case {}: {}", name, e.what())); }
     if (const std::string fault = fault_of(cases.back()); !fault.empty()) fail(fmt::format("case {}: {}", name, fault));
   }
   return cases;
@@ -132,8 +128,11 @@ std::size_t band_of(std::int64_t bytes) {
 
 std::string scenario_of(const MeasuredCase& c) {
   const bool network = c.nodes > 1 && !c.link.empty();
-  std::string y = fmt::format("fabricast: 1\nname: {}\nnode:\n  gpu: {}\n  gpus: {}\n  intranode: {}\n", c.id, c.gpu, c.gpus_per_node, c.intranode);
-  if (network) y += fmt::format("  nics: {{count: {}, rate: {}Gbps, link: {}}}\n", c.nics.value_or(c.gpus_per_node), c.nic_gbps.value_or(400), c.link);
+  std::string y = fmt::format("fabricast: 1\nname: {}\nnode:\n  gpu: {}\n  gpus: {}\n  intranode: {}\n", c.id, c.gpu,
+                              c.gpus_per_node, c.intranode);
+  if (network)
+    y += fmt::format("  nics: {{count: {}, rate: {}Gbps, link: {}}}\n", c.nics.value_or(c.gpus_per_node),
+                     c.nic_gbps.value_or(400), c.link);
   if (c.gdr) y += fmt::format("  gdr: {}\n", *c.gdr);
   y += fmt::format("cluster: {{nodes: {}}}\n", c.nodes);
   if ((c.gpu == "gb200" || c.gpu == "gb300") && c.nodes > 1) y += "nvlink_domain: {nodes: 18}\n";
@@ -149,12 +148,15 @@ std::string scenario_of(const MeasuredCase& c) {
   if (!version.empty()) y += fmt::format("  version: \"{}\"\n", version);
   if (!env.empty()) y += fmt::format("  env: {{{}}}\n", env);
   std::string harness, sizes;
-  for (const auto& [key, value] : c.harness) harness += fmt::format("{}{}: {}", harness.empty() ? "" : ", ", key, value);
+  for (const auto& [key, value] : c.harness)
+    harness += fmt::format("{}{}: {}", harness.empty() ? "" : ", ", key, value);
   for (const MeasuredRow& row : c.rows) sizes += fmt::format("{}{}B", sizes.empty() ? "" : ", ", row.bytes);
-  return y + fmt::format("workload:\n  kind: collective\n  collective: {}\n  harness: {{{}}}\n  sizes: [{}]\n", c.collective, harness, sizes);
+  return y + fmt::format("workload:\n  kind: collective\n  collective: {}\n  harness: {{{}}}\n  sizes: [{}]\n",
+                         c.collective, harness, sizes);
 }
 
-CaseRunner::CaseRunner(const MeasuredCase& c) : case_(&c), scenario_(parse_scenario(scenario_of(c), c.id + ".yaml").scenario) {
+CaseRunner::CaseRunner(const MeasuredCase& c)
+    : case_(&c), scenario_(parse_scenario(scenario_of(c), c.id + ".yaml").scenario) {
   const GpuKind& gpu = scenario_.hardware.gpus.find(scenario_.node.spec.gpu)->second;
   prefixes_ = {"software.", "architectures." + gpu.architecture + ".", "links." + gpu.nvlink + "."};
   if (!c.link.empty() && c.nodes > 1) prefixes_.push_back("networks." + c.link + ".");
@@ -165,7 +167,8 @@ CaseRunner::CaseRunner(const MeasuredCase& c) : case_(&c), scenario_(parse_scena
 }
 
 bool CaseRunner::uses(const std::string& parameter) const {
-  return std::any_of(prefixes_.begin(), prefixes_.end(), [&](const std::string& p) { return parameter.starts_with(p); });
+  return std::any_of(prefixes_.begin(), prefixes_.end(),
+                     [&](const std::string& p) { return parameter.starts_with(p); });
 }
 
 ForecastOfCase CaseRunner::run(const Hardware& hardware) const {
@@ -178,7 +181,8 @@ ForecastOfCase CaseRunner::run(const Hardware& hardware) const {
   ForecastOfCase out;
   for (std::size_t i = 0; i < forecast.rows.size(); ++i) {
     const ForecastRow& row = forecast.rows[i];
-    out.rows.push_back({row.bytes, case_->rows[i].time_us * 1e-6, row.time, row.algorithm, row.protocol, !row.plan.stands_in});
+    out.rows.push_back(
+        {row.bytes, case_->rows[i].time_us * 1e-6, row.time, row.algorithm, row.protocol, !row.plan.stands_in});
   }
   return out;
 }

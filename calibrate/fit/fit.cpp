@@ -16,19 +16,23 @@ namespace fabricast {
 namespace {
 
 constexpr double quantile_95 = 1.645;  // of the normal distribution: intervals hold 90 %
-constexpr double scale = 0.12;  // 12 %: beyond the repeatability of idle systems
+constexpr double scale = 0.12;         // 12 %: beyond the repeatability of idle systems
 
 class Fitter {
  public:
-  Fitter(const std::vector<MeasuredCase>& cases, const Hardware& start, const FitOptions& options) : options_(options), hardware_(start) {
+  Fitter(const std::vector<MeasuredCase>& cases, const Hardware& start, const FitOptions& options)
+      : options_(options), hardware_(start) {
     for (const MeasuredCase& c : cases) {
       if (c.collective == "alltoall" || c.collective == "sendrecv") continue;
       if (std::find(options.left_out.begin(), options.left_out.end(), c.system) != options.left_out.end()) continue;
       runners_.emplace_back(c);
     }
     for (const auto& [path, ref] : hardware_.all_parameters()) {
-      const bool wanted = options.parameters.empty() || std::any_of(options.parameters.begin(), options.parameters.end(), [&](const auto& p) { return path == p || path.starts_with(p + "."); });
-      const bool used = std::any_of(runners_.begin(), runners_.end(), [&](const CaseRunner& r) { return r.uses(path); });
+      const bool wanted = options.parameters.empty() ||
+                          std::any_of(options.parameters.begin(), options.parameters.end(),
+                                      [&](const auto& p) { return path == p || path.starts_with(p + "."); });
+      const bool used =
+          std::any_of(runners_.begin(), runners_.end(), [&](const CaseRunner& r) { return r.uses(path); });
       // A value of zero has no logarithm: it says that an effect is absent.
       if (wanted && used && ref.parameter->value > 0) paths_.push_back(path), prior_.push_back(*ref.parameter);
     }
@@ -86,12 +90,14 @@ class Fitter {
     evaluate(hardware, all, out);
   }
 
-  void evaluate(const Hardware& hardware, const std::vector<std::size_t>& which, std::vector<ForecastOfCase>& out) const {
+  void evaluate(const Hardware& hardware, const std::vector<std::size_t>& which,
+                std::vector<ForecastOfCase>& out) const {
     const std::size_t threads = std::max(1U, std::thread::hardware_concurrency());
     std::vector<std::thread> pool;
     for (std::size_t t = 0; t < threads; ++t)
       pool.emplace_back([&, t] {
-        for (std::size_t i = t; i < which.size() && !stop_requested; i += threads) out[which[i]] = runners_[which[i]].run(hardware);
+        for (std::size_t i = t; i < which.size() && !stop_requested; i += threads)
+          out[which[i]] = runners_[which[i]].run(hardware);
       });
     for (std::thread& t : pool) t.join();
     stop_if_requested();
@@ -108,7 +114,8 @@ class Fitter {
       for (std::size_t k = 0; k < forecasts_[i].rows.size(); ++k) {
         const auto& r = forecasts_[i].rows[k];
         // A system of many rows weighs a little more than one of few.
-        if (counts(r)) rows_.push_back({i, k, std::pow(rows_of[{runners_[i].measured().system, band_of(r.bytes)}], -0.75)});
+        if (counts(r))
+          rows_.push_back({i, k, std::pow(rows_of[{runners_[i].measured().system, band_of(r.bytes)}], -0.75)});
       }
     double sum = 0;
     for (const RowRef& r : rows_) sum += r.weight;
@@ -127,7 +134,9 @@ class Fitter {
     const Parameter& p = prior_[j];
     return std::max(0.05, std::log(std::max(p.high, p.value * 1.02) / std::max(p.low, p.value * 0.02)) / 2);
   }
-  double prior_precision(std::size_t j) const { return options_.prior_weight * static_cast<double>(rows_.size()) / (sigma(j) * sigma(j)); }
+  double prior_precision(std::size_t j) const {
+    return options_.prior_weight * static_cast<double>(rows_.size()) / (sigma(j) * sigma(j));
+  }
 
   double loss(const Hardware& hardware, const std::vector<ForecastOfCase>& forecasts) const {
     double sum = 0;
@@ -182,8 +191,10 @@ class Fitter {
     for (const RowRef& r : rows_) squares += r.weight * robust(residual(r, forecasts_));
     // Rows of one system err together: count systems times bands as the number of independent data.
     std::map<std::pair<std::string, std::size_t>, int> groups;
-    for (const RowRef& r : rows_) groups[{runners_[r.runner].measured().system, band_of(forecasts_[r.runner].rows[r.row].bytes)}] = 1;
-    const double variance = squares / static_cast<double>(rows_.size()) * static_cast<double>(rows_.size()) / static_cast<double>(groups.size());
+    for (const RowRef& r : rows_)
+      groups[{runners_[r.runner].measured().system, band_of(forecasts_[r.runner].rows[r.row].bytes)}] = 1;
+    const double variance = squares / static_cast<double>(rows_.size()) * static_cast<double>(rows_.size()) /
+                            static_cast<double>(groups.size());
     for (std::size_t j = 0; j < paths_.size(); ++j) {
       const auto k = static_cast<Eigen::Index>(j);
       FittedParameter p;
@@ -191,7 +202,8 @@ class Fitter {
       p.error = std::sqrt(std::max(0.0, covariance(k, k)) * variance);
       p.error_by_data = data_normal_(k, k) > 0 ? std::sqrt(variance / data_normal_(k, k)) : INFINITY;
       p.after = *hardware_.find(paths_[j]);
-      p.after.low = p.after.value * std::exp(-quantile_95 * p.error), p.after.high = p.after.value * std::exp(quantile_95 * p.error);
+      p.after.low = p.after.value * std::exp(-quantile_95 * p.error),
+      p.after.high = p.after.value * std::exp(quantile_95 * p.error);
       fit.parameters.push_back(std::move(p));
     }
     fit.hardware = std::move(hardware_);
@@ -220,20 +232,31 @@ Fit fit_parameters(const std::vector<MeasuredCase>& cases, const Hardware& start
 }
 
 std::string profile_json(const Fit& fit, const std::string& source) {
-  nlohmann::ordered_json j;
+  // One line per parameter, as in the shipped data.
+  const auto quoted = [](const std::string& text) { return nlohmann::json(text).dump(); };
+  std::map<std::string, std::map<std::string, std::vector<std::string>>> sections;
   for (const FittedParameter& p : fit.parameters) {
-    const auto rounded = [](double v) { return std::stod(fmt::format("{:.4g}", v)); };
-    nlohmann::ordered_json value = {{"value", rounded(p.after.value)}, {"low", rounded(p.after.low)}, {"high", rounded(p.after.high)}, {"source", source}};
     const auto first = p.path.find('.');
     const std::string section = p.path.substr(0, first), rest = p.path.substr(first + 1);
-    if (section == "software") {
-      j[section][rest] = value;
-      continue;
-    }
-    const auto second = rest.find('.');
-    j[section][rest.substr(0, second)][rest.substr(second + 1)] = value;
+    const auto second = section == "software" ? std::string::npos : rest.find('.');
+    const std::string group = second == std::string::npos ? "" : rest.substr(0, second);
+    const std::string name = second == std::string::npos ? rest : rest.substr(second + 1);
+    sections[section][group].push_back(
+        fmt::format("{}: {{\"value\": {:.4g}, \"low\": {:.4g}, \"high\": {:.4g}, \"source\": {}}}", quoted(name),
+                    p.after.value, p.after.low, p.after.high, quoted(source)));
   }
-  return j.dump(1) + "\n";
+  std::vector<std::string> blocks;
+  for (const auto& [section, groups] : sections) {
+    std::vector<std::string> inner;
+    for (const auto& [group, lines] : groups) {
+      if (group.empty())
+        inner.push_back(fmt::format("    {}", fmt::join(lines, ",\n    ")));
+      else
+        inner.push_back(fmt::format("    {}: {{\n      {}\n    }}", quoted(group), fmt::join(lines, ",\n      ")));
+    }
+    blocks.push_back(fmt::format("  {}: {{\n{}\n  }}", quoted(section), fmt::join(inner, ",\n")));
+  }
+  return fmt::format("{{\n{}\n}}\n", fmt::join(blocks, ",\n"));
 }
 
 }  // namespace fabricast

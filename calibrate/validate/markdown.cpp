@@ -8,15 +8,19 @@ std::string validation_markdown(const Validation& v, const Hardware& hardware) {
   std::string out =
       "# Validation\n\n"
       "Written by `fabricast calibrate validate --markdown docs/validation.md`; anyone can run it again.\n\n"
-      "Error of a row: |ln(forecast / measured)|; of a system in a band: exp(median over its rows) - 1. Each system counts once in each\n"
-      "band. The sign tells whether forecasts are mostly above (+) or below (-) the measurement. Counted are rows whose algorithm,\n"
+      "Error of a row: |ln(forecast / measured)|; of a system in a band: exp(median over its rows) - 1. Each system "
+      "counts once in each\n"
+      "band. The sign tells whether forecasts are mostly above (+) or below (-) the measurement. Counted are rows "
+      "whose algorithm,\n"
       "by NCCL's choice or because the run forced it, is ring or tree. The measured cases and their sources are in\n"
       "`calibrate/data/cases.json`.\n\n## Errors by system, in %\n\n| system |";
   for (const Band& b : bands) out += fmt::format(" {} |", b.name);
   out += "\n|---|---|---|---|---|\n";
   for (const auto& [system, cells] : v.systems) {
     out += fmt::format("| {} |", system);
-    for (const auto& cell : cells) out += cell.rows ? fmt::format(" {:.1f}{} ({}) |", 100 * cell.error, cell.bias > 0 ? '+' : '-', cell.rows) : std::string(" |");
+    for (const auto& cell : cells)
+      out += cell.rows ? fmt::format(" {:.1f}{} ({}) |", 100 * cell.error, cell.bias > 0 ? '+' : '-', cell.rows)
+                       : std::string(" |");
     out += "\n";
   }
   const auto summary = [&](std::string_view name, const std::array<double, bands.size()>& values) {
@@ -27,11 +31,17 @@ std::string validation_markdown(const Validation& v, const Hardware& hardware) {
   summary("median over systems", v.median);
   summary("mean", v.mean);
   summary("worst decile", v.worst_decile);
-  out += fmt::format("\n{} rows of {} cases are counted; {} rows wait for schedules of other algorithms and of point-to-point operations.\n", v.rows, v.cases.size(), v.unserved_rows);
-  out += "\n## Parameters\n\nAll numbers that the forecasts above rest on, shared by all systems of a kind.\n\n| parameter | value | interval | unit | source |\n|---|---|---|---|---|\n";
+  out += fmt::format(
+      "\n{} rows of {} cases are counted; {} rows wait for schedules of other algorithms and of point-to-point "
+      "operations.\n",
+      v.rows, v.cases.size(), v.unserved_rows);
+  out +=
+      "\n## Parameters\n\nAll numbers that the forecasts above rest on, shared by all systems of a kind.\n\n| "
+      "parameter | value | interval | unit | source |\n|---|---|---|---|---|\n";
   Hardware copy = hardware;
   for (const auto& [path, p] : copy.all_parameters())
-    out += fmt::format("| `{}` | {:.4g} | {:.4g} to {:.4g} | {} | {} |\n", path, p.parameter->value, p.parameter->low, p.parameter->high, p.unit, p.parameter->source);
+    out += fmt::format("| `{}` | {:.4g} | {:.4g} to {:.4g} | {} | {} |\n", path, p.parameter->value, p.parameter->low,
+                       p.parameter->high, p.unit, p.parameter->source);
   return out;
 }
 

@@ -71,8 +71,9 @@ std::string validation_text(const Validation& v, bool rows) {
     for (const auto& c : v.cases) {
       out += c.id + "\n";
       for (const auto& r : c.forecast.rows)
-        out += fmt::format("  {:>12} {:>11.1f} {:>11.1f} {:>+7.0f} %  {}/{}{}\n", r.bytes, r.measured * 1e6, r.forecast * 1e6, 100 * (r.forecast / r.measured - 1),
-                           name_of(r.algorithm), name_of(r.protocol), r.served ? "" : "  (stands in)");
+        out += fmt::format("  {:>12} {:>11.1f} {:>11.1f} {:>+7.0f} %  {}/{}{}\n", r.bytes, r.measured * 1e6,
+                           r.forecast * 1e6, 100 * (r.forecast / r.measured - 1), name_of(r.algorithm),
+                           name_of(r.protocol), r.served ? "" : "  (stands in)");
     }
   out += fmt::format("{:<18}", "system");
   for (const Band& b : bands) out += fmt::format("{:>18}", b.name);
@@ -80,7 +81,9 @@ std::string validation_text(const Validation& v, bool rows) {
   for (const auto& [system, cells] : v.systems) {
     out += fmt::format("{:<18}", system);
     for (const auto& cell : cells)
-      out += cell.rows ? fmt::format("{:>9.1f}{} ({:>4})", 100 * cell.error, cell.bias > 0 ? '+' : '-', cell.rows) + "  " : fmt::format("{:18}", "");
+      out += cell.rows
+                 ? fmt::format("{:>9.1f}{} ({:>4})", 100 * cell.error, cell.bias > 0 ? '+' : '-', cell.rows) + "  "
+                 : fmt::format("{:18}", "");
     out += "\n";
   }
   const auto summary = [&](std::string_view name, const std::array<double, bands.size()>& values) {
@@ -92,7 +95,8 @@ std::string validation_text(const Validation& v, bool rows) {
   summary("MEAN", v.mean);
   summary("WORST DECILE", v.worst_decile);
   for (const auto& [id, why] : v.failed) out += fmt::format("did not run: {}: {}\n", id, why);
-  out += fmt::format("{} cases, {} rows; {} rows of algorithms without schedule not counted; {} did not run\n", v.cases.size(), v.rows, v.unserved_rows, v.failed.size());
+  out += fmt::format("{} cases, {} rows; {} rows of algorithms without schedule not counted; {} did not run\n",
+                     v.cases.size(), v.rows, v.unserved_rows, v.failed.size());
   return out;
 }
 

@@ -7,7 +7,6 @@
 #include <iterator>
 #include <map>
 
-
 namespace fabricast {
 
 namespace {
@@ -85,7 +84,8 @@ class Prover {
       const std::int64_t begin = step.range.begin, end = begin + step.range.size;
       auto& held = held_[rank];
       const auto after = held.lower_bound(begin);
-      if ((after != held.end() && after->first < end) || (after != held.begin() && std::prev(after)->second.end > begin))
+      if ((after != held.end() && after->first < end) ||
+          (after != held.begin() && std::prev(after)->second.end > begin))
         return fmt::format("rank {} gets a result twice in [{}, +{})", rank, begin, step.range.size);
       held.emplace_hint(after, begin, Held{end, sum});
     }

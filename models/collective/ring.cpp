@@ -38,7 +38,6 @@ Stream stream(const Communicator& comm, const Plan& plan, int channel) {
   Stream s;
   s.pattern = is_chain(plan.op) ? StreamPattern::chain : StreamPattern::ring;
   s.sends = is_chain(plan.op) ? 1 : plan.op == CollectiveOp::all_reduce ? 2 * (n - 1) : n - 1;
-  s.last_receive = !is_chain(plan.op);
   if (is_chain(plan.op)) s.start = chain_start(comm, plan.op, channel);
   s.slots = plan.slots;
   const Loops loops = cut_loops(plan, plan.shares[static_cast<std::size_t>(channel)], parts_per_loop(plan.op, n));
@@ -212,9 +211,16 @@ std::unique_ptr<ChannelProgram> program(const Communicator& comm, const Plan& pl
 }  // namespace
 
 CollectiveAlgorithm ring_algorithm() {
-  return {Algorithm::ring,   "ring",         "2(n-1) steps around a ring per channel, least volume",
-          "[Patarasuk2009]", supports,       stream,
-          network_edges,     node_role, node_transfers, program};
+  return {Algorithm::ring,
+          "ring",
+          "2(n-1) steps around a ring per channel, least volume",
+          "[Patarasuk2009]",
+          supports,
+          stream,
+          network_edges,
+          node_role,
+          node_transfers,
+          program};
 }
 
 }  // namespace fabricast

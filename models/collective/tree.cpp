@@ -54,7 +54,8 @@ std::uint64_t node_role(const Communicator& comm, std::uint32_t node) {
   std::uint64_t role = 0;
   for (const int index : {0, 1}) {
     const TreePlace place = double_tree(comm.nodes(), node, index);
-    role = role * 8 + (place.parent >= 0 ? 4U : 0U) + (place.children[0] >= 0 ? 2U : 0U) + (place.children[1] >= 0 ? 1U : 0U);
+    role = role * 8 + (place.parent >= 0 ? 4U : 0U) + (place.children[0] >= 0 ? 2U : 0U) +
+           (place.children[1] >= 0 ? 1U : 0U);
   }
   return role;
 }
@@ -161,9 +162,10 @@ std::unique_ptr<ChannelProgram> program(const Communicator& comm, const Plan& pl
 }  // namespace
 
 CollectiveAlgorithm tree_algorithm() {
-  return {Algorithm::tree, "tree",         "double binary tree over nodes, a chain of GPUs inside",
-          "[Sanders2009]", supports,       stream,
-          network_edges,   node_role, node_transfers, program};
+  return {Algorithm::tree, "tree",    "double binary tree over nodes, a chain of GPUs inside",
+          "[Sanders2009]", supports,  stream,
+          network_edges,   node_role, node_transfers,
+          program};
 }
 
 }  // namespace fabricast

@@ -153,7 +153,8 @@ json parse_profile(const std::string& text, const std::string& file) {
     fail(text.find(number), fmt::format("'{}' is too large a number", number));
   }
   if (!twice.empty())
-    throw UserError({Diagnostic{Diagnostic::Severity::error, find_key(file, text, twice), twice, "the key is there twice", {}}});
+    throw UserError(
+        {Diagnostic{Diagnostic::Severity::error, find_key(file, text, twice), twice, "the key is there twice", {}}});
   return j;
 }
 
@@ -210,7 +211,8 @@ void overlay_profile(Hardware& hardware, const std::string& text, const std::str
       *it->second.parameter = read_parameter(value, path);
       // Rates and shares are divided by.
       const std::string_view name = it->second.name;
-      if (it->second.parameter->value == 0 && (it->second.unit == "GB/s" || name.ends_with("efficiency"))) refuse(path, "must be above 0");
+      if (it->second.parameter->value == 0 && (it->second.unit == "GB/s" || name.ends_with("efficiency")))
+        refuse(path, "must be above 0");
     } catch (const std::exception& e) {
       std::string what = e.what();
       if (what.starts_with(path + ": "))

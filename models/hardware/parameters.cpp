@@ -52,7 +52,8 @@ std::vector<ParameterRef> parameters(Network& n) {
 std::vector<ParameterRef> parameters(Software& s) {
   return {{"channel_launch_before_2.9", "us", "per channel and call, NCCL before 2.9", &s.channel_launch_old},
           {"channel_launch", "us", "per channel and call", &s.channel_launch},
-          {"ll_check_before_2.20", "GB/s", "payload of LL lines whose flags a proxy thread checks, NCCL before 2.20", &s.ll_check_old},
+          {"ll_check_before_2.20", "GB/s", "payload of LL lines whose flags a proxy thread checks, NCCL before 2.20",
+           &s.ll_check_old},
           {"ll_check", "GB/s", "payload of LL lines whose flags a proxy thread checks", &s.ll_check},
           {"last_receive", "", "cost of a receive-only step relative to one that also sends", &s.last_receive},
           {"pytorch", "us", "least time of a call timed through PyTorch", &s.pytorch},

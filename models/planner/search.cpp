@@ -100,7 +100,8 @@ std::vector<int> mesh_order(int channel, int head, int exit, int gpus) {
   std::vector<int> order{head};
   for (int g = 0; g < gpus; ++g)
     if (g != head && g != exit) order.push_back(g);
-  if (order.size() > 1) std::rotate(order.begin() + 1, order.begin() + 1 + channel % (static_cast<int>(order.size()) - 1), order.end());
+  if (order.size() > 1)
+    std::rotate(order.begin() + 1, order.begin() + 1 + channel % (static_cast<int>(order.size()) - 1), order.end());
   if (exit != head) order.push_back(exit);
   return order;
 }
@@ -110,8 +111,9 @@ void shape_single_node(SearchGraph& graph, const Node& node) {
     ChannelShape shape;
     const int gpus = node.spec.gpus;
     // All ordered cycles through GPU 0: the last GPU changes with the channel, too.
-    shape.gpus = node.spec.intranode == Intranode::nvlink_mesh && gpus > 1 ? mesh_order(c / (gpus - 1), 0, 1 + c % (gpus - 1), gpus)
-                                                                           : order_from(0, gpus, false);
+    shape.gpus = node.spec.intranode == Intranode::nvlink_mesh && gpus > 1
+                     ? mesh_order(c / (gpus - 1), 0, 1 + c % (gpus - 1), gpus)
+                     : order_from(0, gpus, false);
     graph.shapes.push_back(std::move(shape));
   }
 }
@@ -243,9 +245,9 @@ PathType nic_distance(const Node& node) {
   const int gpus = node.spec.gpus;
   PathType worst = PathType::LOC;
   for (int g = 0; g < gpus && node.nics > 0; ++g)
-    worst = std::max(worst, node.spec.nics.numa == NicNuma::remote
-                                ? node.graph.gpu_nic_distance(g, g * node.nics / gpus)
-                                : node.graph.nearest_nic_distance(g));
+    worst =
+        std::max(worst, node.spec.nics.numa == NicNuma::remote ? node.graph.gpu_nic_distance(g, g * node.nics / gpus)
+                                                               : node.graph.nearest_nic_distance(g));
   return worst;
 }
 

@@ -13,8 +13,10 @@ std::vector<NodeClass> node_classes(const Communicator& comm, Algorithm algorith
   std::map<std::uint64_t, std::size_t> index_of;
   for (std::uint32_t node = 0; node < static_cast<std::uint32_t>(comm.nodes()); ++node) {
     const auto [it, fresh] = index_of.try_emplace(a.node_role(comm, node), classes.size());
-    if (fresh) classes.push_back({node, 1});
-    else ++classes[it->second].count;
+    if (fresh)
+      classes.push_back({node, 1});
+    else
+      ++classes[it->second].count;
   }
   return classes;
 }
@@ -24,7 +26,7 @@ namespace {
 /// Messages per slice of each channel that the busiest proxy thread sends and receives: a thread serves the connections
 /// of one GPU.
 struct ProxyLoad {
-  double visits = 0;   ///< sends and receives
+  double visits = 0;  ///< sends and receives
   double sends = 0;
 };
 
@@ -37,11 +39,13 @@ ProxyLoad busiest_proxy(const Communicator& comm, const Plan& plan) {
     for (int channel = 0; channel < plan.channels; ++channel) {
       algorithm.node_transfers(comm, plan, channel, c.node, transfers);
       for (const NodeTransfer& t : transfers) {
-        if (t.kind == NodeTransfer::Kind::gpu_to_nic) load[static_cast<std::size_t>(t.from)].visits += 1, load[static_cast<std::size_t>(t.from)].sends += 1;
+        if (t.kind == NodeTransfer::Kind::gpu_to_nic)
+          load[static_cast<std::size_t>(t.from)].visits += 1, load[static_cast<std::size_t>(t.from)].sends += 1;
         if (t.kind == NodeTransfer::Kind::nic_to_gpu) load[static_cast<std::size_t>(t.to)].visits += 1;
       }
     }
-    for (const ProxyLoad& l : load) most.visits = std::max(most.visits, l.visits), most.sends = std::max(most.sends, l.sends);
+    for (const ProxyLoad& l : load)
+      most.visits = std::max(most.visits, l.visits), most.sends = std::max(most.sends, l.sends);
   }
   return most;
 }
@@ -63,7 +67,8 @@ ProtocolCosts protocol_costs(const Communicator& comm, const Plan& plan) {
   c.slice = plan.protocol == Protocol::simple ? node.architecture.slice.us().value : 0;
   // A ring's threads meet at a barrier after every step, so a step that fills more warps takes longer at once; in a tree
   // or chain lines pass each by itself.
-  const bool steps = plan.algorithm == Algorithm::ring && plan.op != CollectiveOp::broadcast && plan.op != CollectiveOp::reduce;
+  const bool steps =
+      plan.algorithm == Algorithm::ring && plan.op != CollectiveOp::broadcast && plan.op != CollectiveOp::reduce;
   c.cut_through = plan.protocol != Protocol::simple && !steps;
   c.burst = ll && steps ? node.architecture.ll_burst.us().value : 0;
   c.copy_rate = node.architecture.rate[p].gbps().value;

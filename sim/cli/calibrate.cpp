@@ -21,17 +21,17 @@ std::vector<MeasuredCase> chosen_cases(const Options& options) {
   std::vector<MeasuredCase> cases = read_cases(options.text("cases", shipped_cases_path()));
   const std::string only = options.text("only");
   std::erase_if(cases, [&](const MeasuredCase& c) { return c.id.find(only) == std::string::npos; });
-  if (cases.empty()) throw UserError(only.empty() ? "there are no cases" : fmt::format("no case has '{}' in its id", only));
+  if (cases.empty())
+    throw UserError(only.empty() ? "there are no cases" : fmt::format("no case has '{}' in its id", only));
   return cases;
 }
 
 int validate(const std::vector<std::string>& arguments) {
   Options options("calibrate validate", "Forecasts measured cases and counts the errors by system and size.", {});
-  options.add()("cases", po::value<std::string>(), "file of measured cases (default: the shipped ones)")
-               ("only", po::value<std::string>(), "only cases whose id contains this")
-               ("profile", po::value<std::string>(), "lay a fitted profile over the shipped parameters")
-               ("markdown", po::value<std::string>(), "write the page for the docs")
-               ("rows", "print every row");
+  options.add()("cases", po::value<std::string>(), "file of measured cases (default: the shipped ones)")(
+      "only", po::value<std::string>(), "only cases whose id contains this")(
+      "profile", po::value<std::string>(), "lay a fitted profile over the shipped parameters")(
+      "markdown", po::value<std::string>(), "write the page for the docs")("rows", "print every row");
   if (!options.parse(arguments)) return 0;
   const std::string markdown = output_path(options, "markdown");
   Hardware hardware = shipped_hardware();
@@ -45,16 +45,18 @@ int validate(const std::vector<std::string>& arguments) {
 
 int fit(const std::vector<std::string>& arguments) {
   Options options("calibrate fit", "Fits hardware parameters to measured cases.", {});
-  options.add()("cases", po::value<std::string>(), "file of measured cases (default: the shipped ones)")
-               ("only", po::value<std::string>(), "only cases whose id contains this")
-               ("profile", po::value<std::string>(), "start from this profile laid over the shipped parameters")
-               ("from-priors", "start from data sheets and studies, without the shipped fit")
-               ("identified", po::value<std::string>(), "keep parameters at their start that the data alone do not tell to within this factor, in percent, e.g. 250")
-               ("parameters", po::value<std::vector<std::string>>()->composing(), "parameter or group to fit, e.g. networks.roce (default: all); may be repeated")
-               ("leave-out", po::value<std::vector<std::string>>()->composing(), "a system not to look at; may be repeated")
-               ("iterations", po::value<std::string>(), "at most so many (default 12)")
-               ("output", po::value<std::string>(), "write the fitted profile (JSON)")
-               ("source", po::value<std::string>(), "source to note with each fitted parameter");
+  options.add()("cases", po::value<std::string>(), "file of measured cases (default: the shipped ones)")(
+      "only", po::value<std::string>(), "only cases whose id contains this")(
+      "profile", po::value<std::string>(), "start from this profile laid over the shipped parameters")(
+      "from-priors", "start from data sheets and studies, without the shipped fit")(
+      "identified", po::value<std::string>(),
+      "keep parameters at their start that the data alone do not tell to within this factor, in percent, e.g. 250")(
+      "parameters", po::value<std::vector<std::string>>()->composing(),
+      "parameter or group to fit, e.g. networks.roce (default: all); may be repeated")(
+      "leave-out", po::value<std::vector<std::string>>()->composing(), "a system not to look at; may be repeated")(
+      "iterations", po::value<std::string>(), "at most so many (default 12)")("output", po::value<std::string>(),
+                                                                              "write the fitted profile (JSON)")(
+      "source", po::value<std::string>(), "source to note with each fitted parameter");
   if (!options.parse(arguments)) return 0;
   const std::string output = output_path(options, "output");
   Hardware hardware = options.has("from-priors") ? prior_hardware() : shipped_hardware();
@@ -64,8 +66,10 @@ int fit(const std::vector<std::string>& arguments) {
   if (options.has("parameters")) fit_options.parameters = options.get<std::vector<std::string>>("parameters");
   const auto known = hardware.all_parameters();
   for (const std::string& prefix : fit_options.parameters)
-    if (std::none_of(known.begin(), known.end(), [&](const auto& p) { return p.first == prefix || p.first.starts_with(prefix + "."); }))
-      throw UserError(fmt::format("--parameters: no parameter or group is called '{}'", prefix), "`fabricast list parameters` shows all");
+    if (std::none_of(known.begin(), known.end(),
+                     [&](const auto& p) { return p.first == prefix || p.first.starts_with(prefix + "."); }))
+      throw UserError(fmt::format("--parameters: no parameter or group is called '{}'", prefix),
+                      "`fabricast list parameters` shows all");
   if (options.has("leave-out")) fit_options.left_out = options.get<std::vector<std::string>>("leave-out");
   fit_options.iterations = options.integer("iterations", 12, 1, 1000);
   fit_options.identified = options.integer("identified", 0, 0, 100000) / 100.0;
@@ -75,7 +79,8 @@ int fit(const std::vector<std::string>& arguments) {
   const Fit result = fit_parameters(cases, hardware, fit_options);
   std::string out = fmt::format("mean loss {:.5f} -> {:.5f}\n", result.loss_before, result.loss_after);
   for (const FittedParameter& p : result.parameters)
-    out += fmt::format("  {:<44} {:>9.4g} -> {:>9.4g}  x/: {:.2f}  by data {:.2f}\n", p.path, p.before.value, p.after.value, std::exp(1.64 * p.error), std::exp(std::min(9.0, 1.64 * p.error_by_data)));
+    out += fmt::format("  {:<44} {:>9.4g} -> {:>9.4g}  x/: {:.2f}  by data {:.2f}\n", p.path, p.before.value,
+                       p.after.value, std::exp(1.64 * p.error), std::exp(std::min(9.0, 1.64 * p.error_by_data)));
   if (!output.empty()) emit(output, profile_json(result, options.text("source", "fit")));
   emit("-", out);
   return 0;
@@ -86,8 +91,10 @@ int fit(const std::vector<std::string>& arguments) {
 int calibrate_verb(const std::vector<std::string>& arguments) {
   constexpr std::array<std::string_view, 2> known = {"validate", "fit"};
   if (arguments.empty() || (arguments[0] != "validate" && arguments[0] != "fit"))
-    throw UserError(arguments.empty() ? "fabricast calibrate: validate or fit?" : fmt::format("fabricast calibrate: unknown word '{}'", arguments[0]),
-                    arguments.empty() ? "`fabricast calibrate validate --help` shows the options" : suggestion(arguments[0], known));
+    throw UserError(arguments.empty() ? "fabricast calibrate: validate or fit?"
+                                      : fmt::format("fabricast calibrate: unknown word '{}'", arguments[0]),
+                    arguments.empty() ? "`fabricast calibrate validate --help` shows the options"
+                                      : suggestion(arguments[0], known));
   const std::vector<std::string> rest(arguments.begin() + 1, arguments.end());
   return arguments[0] == "validate" ? validate(rest) : fit(rest);
 }

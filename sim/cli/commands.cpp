@@ -19,13 +19,15 @@ constexpr std::array verbs = {
     Verb{"run", "SCENARIO.yaml", "forecast a scenario: a table, JSON or CSV", run_verb},
     Verb{"explain", "SCENARIO.yaml", "where the time of one size goes, and what binds it", explain_verb},
     Verb{"inspect", "fabric|plan|schedule SCENARIO.yaml", "show a stage between scenario and result", inspect_verb},
-    Verb{"list", "[WHAT]", "what is built in: gpus, nodes, links, networks, topologies, routing, collectives, parameters", list_verb},
+    Verb{"list", "[WHAT]",
+         "what is built in: gpus, nodes, links, networks, topologies, routing, collectives, parameters", list_verb},
     Verb{"describe", "NAME", "everything known of one of them, with sources and intervals", describe_verb},
     Verb{"calibrate", "validate|fit", "compare with measured cases; fit parameters to them", calibrate_verb},
 };
 
 std::string usage() {
-  std::string text = "usage: fabricast VERB ...\n\nForecasts how long collective communication takes on a GPU cluster.\n\n";
+  std::string text =
+      "usage: fabricast VERB ...\n\nForecasts how long collective communication takes on a GPU cluster.\n\n";
   for (const Verb& v : verbs) text += fmt::format("  {:<10} {:<38} {}\n", v.name, v.arguments, v.summary);
   text += "\n`fabricast VERB --help` shows the options of a verb; `fabricast --version` the version.\n";
   return text;
@@ -68,7 +70,8 @@ int run_command_line(const std::vector<std::string>& arguments) {
     fmt::print(stderr, "error: out of memory\n");
     return 4;
   } catch (const std::exception& e) {
-    fmt::print(stderr, "internal error: {}\nThis is a bug of fabricast; please report it with the scenario.\n", e.what());
+    fmt::print(stderr, "internal error: {}\nThis is a bug of fabricast; please report it with the scenario.\n",
+               e.what());
     return 4;
   }
 }

@@ -14,11 +14,14 @@ namespace fabricast {
 
 namespace {
 
-std::string line(std::string_view name, std::string_view summary) { return fmt::format("  {:<20} {}\n", name, summary); }
+std::string line(std::string_view name, std::string_view summary) {
+  return fmt::format("  {:<20} {}\n", name, summary);
+}
 
 std::string parameter_line(const ParameterRef& p) {
-  return fmt::format("  {:<28} {:>10} {:<5} {:>9} .. {:<9} {}\n{:34}{}\n", p.name, fmt::format("{:g}", p.parameter->value), p.unit,
-                     fmt::format("{:g}", p.parameter->low), fmt::format("{:g}", p.parameter->high), p.parameter->source, "", p.doc);
+  return fmt::format("  {:<28} {:>10} {:<5} {:>9} .. {:<9} {}\n{:34}{}\n", p.name,
+                     fmt::format("{:g}", p.parameter->value), p.unit, fmt::format("{:g}", p.parameter->low),
+                     fmt::format("{:g}", p.parameter->high), p.parameter->source, "", p.doc);
 }
 
 /// Prints fields as a table: key, default, meaning.
@@ -29,12 +32,18 @@ class FieldTable final : public FieldVisitor {
     std::string text = std::visit(
         [](auto ref) -> std::string {
           using T = decltype(ref);
-          if constexpr (std::is_same_v<T, WordRef>) return std::string(ref.words[ref.get(ref.target)]);
-          else if constexpr (std::is_same_v<T, Ratio*>) return fmt::format("{}", ref->value);
-          else if constexpr (std::is_same_v<T, bool*>) return *ref ? "true" : "false";
-          else if constexpr (std::is_same_v<T, std::string*>) return *ref;
-          else if constexpr (std::is_arithmetic_v<std::remove_pointer_t<T>>) return fmt::format("{}", *ref);
-          else return to_text(*ref);
+          if constexpr (std::is_same_v<T, WordRef>)
+            return std::string(ref.words[ref.get(ref.target)]);
+          else if constexpr (std::is_same_v<T, Ratio*>)
+            return fmt::format("{}", ref->value);
+          else if constexpr (std::is_same_v<T, bool*>)
+            return *ref ? "true" : "false";
+          else if constexpr (std::is_same_v<T, std::string*>)
+            return *ref;
+          else if constexpr (std::is_arithmetic_v<std::remove_pointer_t<T>>)
+            return fmt::format("{}", *ref);
+          else
+            return to_text(*ref);
         },
         value);
     out_ += fmt::format("  {:<34} {:<14} {}", prefix_ + std::string(info.name), text, info.doc);
@@ -73,14 +82,17 @@ std::string fields_of(void (*visit)(FieldVisitor&, std::any&), std::any spec) {
 }
 
 std::string describe_gpu(Hardware& h, const GpuKind& g) {
-  std::string out = fmt::format("{}: {}\n  compute capability {}, usually {} CPUs, {} GPUs per node by {}\n", g.name, g.summary, g.compute_capability, g.cpu, g.gpus, g.intranode);
+  std::string out = fmt::format("{}: {}\n  compute capability {}, usually {} CPUs, {} GPUs per node by {}\n", g.name,
+                                g.summary, g.compute_capability, g.cpu, g.gpus, g.intranode);
   if (g.nvlinks > 0) {
     const LinkType& t = h.links.find(g.nvlink)->second;
-    out += fmt::format("  {} x {} of {:g} GB/s = {:.0f} GB/s of payload each way ({}..{})\n", g.nvlinks, g.nvlink, t.rate.value * 1e-9,
-                       g.nvlinks * t.rate.value * t.efficiency.value * 1e-9, t.efficiency.low, t.efficiency.high);
+    out += fmt::format("  {} x {} of {:g} GB/s = {:.0f} GB/s of payload each way ({}..{})\n", g.nvlinks, g.nvlink,
+                       t.rate.value * 1e-9, g.nvlinks * t.rate.value * t.efficiency.value * 1e-9, t.efficiency.low,
+                       t.efficiency.high);
   }
-  out += fmt::format("  {} to the host{}, NICs of {}\n  source {}\nits architecture {}: {}\n", g.pcie, g.c2c.empty() ? "" : " and NVLink-C2C", to_text(g.nic_rate), g.source,
-                     g.architecture, h.architectures[g.architecture].summary);
+  out += fmt::format("  {} to the host{}, NICs of {}\n  source {}\nits architecture {}: {}\n", g.pcie,
+                     g.c2c.empty() ? "" : " and NVLink-C2C", to_text(g.nic_rate), g.source, g.architecture,
+                     h.architectures[g.architecture].summary);
   for (const ParameterRef& p : parameters(h.architectures[g.architecture])) out += parameter_line(p);
   return out;
 }
@@ -139,7 +151,8 @@ constexpr std::array catalogues = {
               [] {
                 std::string out;
                 for (const auto& [name, t] : shipped_hardware().links)
-                  out += line(name, fmt::format("{:g} GB/s, {:.4g} of it payload, {:g} us", t.rate.value * 1e-9, t.efficiency.value, t.latency.value));
+                  out += line(name, fmt::format("{:g} GB/s, {:.4g} of it payload, {:g} us", t.rate.value * 1e-9,
+                                                t.efficiency.value, t.latency.value));
                 return out;
               },
               [](const std::string& name) -> std::string {
@@ -147,7 +160,8 @@ constexpr std::array catalogues = {
                 const auto it = h.links.find(name);
                 if (it == h.links.end()) return {};
                 LinkType& t = it->second;
-                std::string out = fmt::format("{}: {}, {:g} GB/s one direction, source {}\n", name, name_of(t.kind), t.rate.value * 1e-9, t.source);
+                std::string out = fmt::format("{}: {}, {:g} GB/s one direction, source {}\n", name, name_of(t.kind),
+                                              t.rate.value * 1e-9, t.source);
                 out += parameter_line({"efficiency", "", "payload share of the line rate", &t.efficiency});
                 return out + parameter_line({"latency", "us", "of the device entered", &t.latency});
               }},
@@ -169,12 +183,15 @@ constexpr std::array catalogues = {
               [](const std::string& name) -> std::string {
                 const Topology* t = find_by_name(topologies(), name);
                 if (!t) return {};
-                return fmt::format("{}: {} {}\n{}", t->name, t->summary, t->source, fields_of(t->visit, t->defaults(FabricBasics{})));
+                return fmt::format("{}: {} {}\n{}", t->name, t->summary, t->source,
+                                   fields_of(t->visit, t->defaults(FabricBasics{})));
               }},
     Catalogue{"routing", "policies for routing.kind", [] { return list_table(routing_policies()); },
               [](const std::string& name) -> std::string {
                 const RoutingPolicy* p = find_by_name(routing_policies(), name);
-                return p ? fmt::format("{}: {} {}\n{}", p->name, p->summary, p->source, fields_of(p->visit, p->defaults())) : std::string();
+                return p ? fmt::format("{}: {} {}\n{}", p->name, p->summary, p->source,
+                                       fields_of(p->visit, p->defaults()))
+                         : std::string();
               }},
     Catalogue{"collectives", "algorithms that are simulated", [] { return list_table(collective_algorithms()); },
               [](const std::string& name) -> std::string {
@@ -182,7 +199,8 @@ constexpr std::array catalogues = {
                 if (!a) return {};
                 std::string out = fmt::format("{}: {} {}\n  for", a->name, a->summary, a->source);
                 for (std::size_t op = 0; op < EnumNames<CollectiveOp>::names.size(); ++op)
-                  if (a->supports(static_cast<CollectiveOp>(op))) out += fmt::format(" {}", name_of(static_cast<CollectiveOp>(op)));
+                  if (a->supports(static_cast<CollectiveOp>(op)))
+                    out += fmt::format(" {}", name_of(static_cast<CollectiveOp>(op)));
                 return out + "\n";
               }},
     Catalogue{"parameters", "all fitted or published numbers",
@@ -190,8 +208,10 @@ constexpr std::array catalogues = {
                 Hardware h = shipped_hardware();
                 std::string out;
                 for (const auto& [path, p] : h.all_parameters())
-                  out += fmt::format("  {:<44} {:>9} {:<5} {:>8} .. {:<8} {}\n", path, fmt::format("{:g}", p.parameter->value), p.unit,
-                                     fmt::format("{:g}", p.parameter->low), fmt::format("{:g}", p.parameter->high), p.parameter->source);
+                  out += fmt::format("  {:<44} {:>9} {:<5} {:>8} .. {:<8} {}\n", path,
+                                     fmt::format("{:g}", p.parameter->value), p.unit,
+                                     fmt::format("{:g}", p.parameter->low), fmt::format("{:g}", p.parameter->high),
+                                     p.parameter->source);
                 return out;
               },
               [](const std::string& name) -> std::string {
@@ -200,8 +220,7 @@ constexpr std::array catalogues = {
                   if (path == name) return fmt::format("{}\n{}", path, parameter_line(p));
                 return {};
               }},
-    Catalogue{"scenario", "keys of a scenario",
-              [] { return scenario_fields(); },
+    Catalogue{"scenario", "keys of a scenario", [] { return scenario_fields(); },
               [](const std::string& name) -> std::string {
                 if (name != "scenario") return {};
                 return "keys of a scenario, their defaults (with an H100 node) and meaning\n" + scenario_fields();
@@ -215,11 +234,14 @@ int list_verb(const std::vector<std::string>& arguments) {
   if (!options.parse(arguments)) return 0;
   const std::string what = options.text("WHAT");
   if (!what.empty() && !find_by_name(catalogues, what))
-    throw UserError(fmt::format("fabricast list: there is no list of '{}'", what), suggestion(what, names_of(catalogues)));
+    throw UserError(fmt::format("fabricast list: there is no list of '{}'", what),
+                    suggestion(what, names_of(catalogues)));
   std::string out;
   for (const Catalogue& c : catalogues) {
-    if (what.empty() && (c.name == "parameters" || c.name == "scenario")) out += fmt::format("{}: {} (`fabricast list {}`)\n", c.name, c.what, c.name);
-    else if (what.empty() || c.name == what) out += fmt::format("{}: {}\n{}", c.name, c.what, c.list());
+    if (what.empty() && (c.name == "parameters" || c.name == "scenario"))
+      out += fmt::format("{}: {} (`fabricast list {}`)\n", c.name, c.what, c.name);
+    else if (what.empty() || c.name == what)
+      out += fmt::format("{}: {}\n{}", c.name, c.what, c.list());
   }
   emit("-", out);
   return 0;
@@ -242,7 +264,8 @@ int describe_verb(const std::vector<std::string>& arguments) {
     for (const std::string_view key : names_of(routing_policies())) known.push_back(key);
     for (const std::string_view key : names_of(collective_algorithms())) known.push_back(key);
     const auto near = nearest(name, known);
-    throw UserError(fmt::format("fabricast describe: nothing is called '{}'", name), near ? fmt::format("did you mean '{}'?", *near) : "`fabricast list` shows the names");
+    throw UserError(fmt::format("fabricast describe: nothing is called '{}'", name),
+                    near ? fmt::format("did you mean '{}'?", *near) : "`fabricast list` shows the names");
   }
   emit("-", out);
   return 0;

@@ -45,23 +45,31 @@ bool Options::parse(const std::vector<std::string>& arguments) {
     if (!optional) ++needed;
   }
   try {
-    po::store(po::command_line_parser(arguments).options(all).positional(order)
-                  .style(po::command_line_style::unix_style & ~po::command_line_style::allow_guessing).run(), values_);
+    po::store(po::command_line_parser(arguments)
+                  .options(all)
+                  .positional(order)
+                  .style(po::command_line_style::unix_style & ~po::command_line_style::allow_guessing)
+                  .run(),
+              values_);
     po::notify(values_);
   } catch (const po::unknown_option& e) {
     std::vector<std::string> long_names;
     for (const auto& option : described_.options()) long_names.push_back("--" + option->long_name());
     const std::vector<std::string_view> known(long_names.begin(), long_names.end());
-    throw UserError(fmt::format("fabricast {}: unknown option '{}'", verb_, e.get_option_name()), suggestion(e.get_option_name(), known));
+    throw UserError(fmt::format("fabricast {}: unknown option '{}'", verb_, e.get_option_name()),
+                    suggestion(e.get_option_name(), known));
   } catch (const po::error& e) {
-    throw UserError(fmt::format("fabricast {}: {}", verb_, e.what()), fmt::format("`fabricast {} --help` shows the options", verb_));
+    throw UserError(fmt::format("fabricast {}: {}", verb_, e.what()),
+                    fmt::format("`fabricast {} --help` shows the options", verb_));
   }
   if (has("help")) {
     std::fputs(usage().c_str(), stdout);
     return false;
   }
   for (std::size_t i = 0; i < needed; ++i)
-    if (!has(positional_[i])) throw UserError(fmt::format("fabricast {}: {} is missing", verb_, positional_[i]), fmt::format("`fabricast {} --help` shows how", verb_));
+    if (!has(positional_[i]))
+      throw UserError(fmt::format("fabricast {}: {} is missing", verb_, positional_[i]),
+                      fmt::format("`fabricast {} --help` shows how", verb_));
   return true;
 }
 
@@ -69,7 +77,8 @@ int Options::integer(const std::string& name, int otherwise, int low, int high) 
   if (!has(name)) return otherwise;
   const auto value = parse_integer(get<std::string>(name));
   if (!value || value.value < low || value.value > high)
-    throw UserError(fmt::format("--{} '{}' is not a whole number between {} and {}", name, get<std::string>(name), low, high));
+    throw UserError(
+        fmt::format("--{} '{}' is not a whole number between {} and {}", name, get<std::string>(name), low, high));
   return static_cast<int>(value.value);
 }
 
@@ -89,11 +98,13 @@ void print_diagnostic(const Diagnostic& d) {
 }
 
 std::unique_ptr<World> load_world(const Options& options) {
-  const std::vector<std::string> overrides = options.has("set") ? options.get<std::vector<std::string>>("set") : std::vector<std::string>();
+  const std::vector<std::string> overrides =
+      options.has("set") ? options.get<std::vector<std::string>>("set") : std::vector<std::string>();
   ReadResult read = read_scenario(options.get<std::string>("SCENARIO"), overrides);
   for (const Diagnostic& w : read.warnings) print_diagnostic(w);
   Scenario names;  // outlives the scenario's move into the world
-  names.file = read.scenario.file, names.places = read.scenario.places, names.fabric_places = read.scenario.fabric_places;
+  names.file = read.scenario.file, names.places = read.scenario.places,
+  names.fabric_places = read.scenario.fabric_places;
   auto world = placed(names, [&] { return build_world(std::move(read.scenario)); });
   for (Diagnostic& w : world->warnings)
     if (w.path == "nccl.env") names.locate(w), print_diagnostic(w);
@@ -105,7 +116,8 @@ std::int64_t chosen_size(const Options& options, const World& world) {
     const auto size = parse_bytes(options.get<std::string>("size"));
     if (!size) throw UserError(fmt::format("--size {}", size.error), size.hint);
     if (size.value.value < 1 || size.value > largest_size)
-      throw UserError(fmt::format("--size '{}' is out of range", options.get<std::string>("size")), fmt::format("between 1B and {}", to_text(largest_size)));
+      throw UserError(fmt::format("--size '{}' is out of range", options.get<std::string>("size")),
+                      fmt::format("between 1B and {}", to_text(largest_size)));
     return size.value.value;
   }
   const auto sizes = world.scenario.sizes();
@@ -138,7 +150,8 @@ std::function<void(double)> progress_bar() {
     *last = now;
     const double seconds = std::chrono::duration<double>(now - begin).count();
     const int filled = static_cast<int>(part * 40);
-    fmt::print(stderr, "\r[{:=<{}}{: <{}}] {:3.0f} %, {:.0f} s left ", "", filled, "", 40 - filled, part * 100, seconds / part * (1 - part));
+    fmt::print(stderr, "\r[{:=<{}}{: <{}}] {:3.0f} %, {:.0f} s left ", "", filled, "", 40 - filled, part * 100,
+               seconds / part * (1 - part));
     if (part >= 1) fmt::print(stderr, "\r{:70}\r", "");
     std::fflush(stderr);
   };

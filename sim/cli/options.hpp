@@ -23,7 +23,9 @@ class Options {
   T get(const std::string& name) const {
     return values_[name].as<T>();
   }
-  std::string text(const std::string& name, std::string otherwise = {}) const { return has(name) ? get<std::string>(name) : otherwise; }
+  std::string text(const std::string& name, std::string otherwise = {}) const {
+    return has(name) ? get<std::string>(name) : otherwise;
+  }
   int integer(const std::string& name, int otherwise, int low, int high) const;
 
  private:

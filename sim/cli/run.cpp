@@ -13,7 +13,8 @@ namespace po = boost::program_options;
 namespace {
 
 void add_scenario_options(Options& options) {
-  options.add()("set", po::value<std::vector<std::string>>()->composing(), "path=value: wins over the file; may be repeated");
+  options.add()("set", po::value<std::vector<std::string>>()->composing(),
+                "path=value: wins over the file; may be repeated");
 }
 
 RunOptions run_options(const Options& options) {
@@ -28,14 +29,16 @@ RunOptions run_options(const Options& options) {
 int run_verb(const std::vector<std::string>& arguments) {
   Options options("run", "Forecasts a scenario and prints a row per size.", {"SCENARIO"});
   add_scenario_options(options);
-  options.add()("json", po::value<std::string>(), "write JSON to a file, or `-` for standard output alone")
-               ("csv", po::value<std::string>(), "write CSV likewise")
-               ("threads", po::value<std::string>(), "number of threads (default: all cores); results do not depend on it")
-               ("dump-effective", "print the scenario with every default filled in, and stop");
+  options.add()("json", po::value<std::string>(), "write JSON to a file, or `-` for standard output alone")(
+      "csv", po::value<std::string>(), "write CSV likewise")(
+      "threads", po::value<std::string>(), "number of threads (default: all cores); results do not depend on it")(
+      "dump-effective", "print the scenario with every default filled in, and stop");
   if (!options.parse(arguments)) return 0;
   const std::string json = output_path(options, "json"), csv = output_path(options, "csv");
-  if (json == "-" && csv == "-") throw UserError("--json - and --csv - both want standard output", "give one of them a file");
-  if (!json.empty() && json != "-" && json == csv) throw UserError(fmt::format("--json and --csv both want '{}'", json));
+  if (json == "-" && csv == "-")
+    throw UserError("--json - and --csv - both want standard output", "give one of them a file");
+  if (!json.empty() && json != "-" && json == csv)
+    throw UserError(fmt::format("--json and --csv both want '{}'", json));
   const RunOptions how = run_options(options);
   const auto world = load_world(options);
   if (options.has("dump-effective")) return emit("-", to_yaml(world->scenario)), 0;
@@ -47,11 +50,12 @@ int run_verb(const std::vector<std::string>& arguments) {
 }
 
 int explain_verb(const std::vector<std::string>& arguments) {
-  Options options("explain", "Says where the time of one size goes, what binds it, and what NCCL rejected.", {"SCENARIO"});
+  Options options("explain", "Says where the time of one size goes, what binds it, and what NCCL rejected.",
+                  {"SCENARIO"});
   add_scenario_options(options);
-  options.add()("size", po::value<std::string>(), "the size, e.g. 64MiB (default: the middle one of the scenario)")
-               ("json", po::value<std::string>(), "write JSON to a file, or `-` for standard output alone")
-               ("threads", po::value<std::string>(), "number of threads (default: all cores)");
+  options.add()("size", po::value<std::string>(), "the size, e.g. 64MiB (default: the middle one of the scenario)")(
+      "json", po::value<std::string>(), "write JSON to a file, or `-` for standard output alone")(
+      "threads", po::value<std::string>(), "number of threads (default: all cores)");
   if (!options.parse(arguments)) return 0;
   const std::string json = output_path(options, "json");
   const RunOptions how = run_options(options);
@@ -59,16 +63,18 @@ int explain_verb(const std::vector<std::string>& arguments) {
   world->scenario.workload.sizes = {Bytes{chosen_size(options, *world)}};
   const Forecast forecast = placed(world->scenario, [&] { return run_forecast(*world, how); });
   if (!json.empty()) emit(json, explain_json(*world, forecast.rows.front(), forecast));
-  if (json != "-") emit("-", placed(world->scenario, [&] { return explain_text(*world, forecast.rows.front(), forecast); }));
+  if (json != "-")
+    emit("-", placed(world->scenario, [&] { return explain_text(*world, forecast.rows.front(), forecast); }));
   return 0;
 }
 
 int inspect_verb(const std::vector<std::string>& arguments) {
-  Options options("inspect", "Shows the fabric, NCCL's plan for a size, or the schedule of a rank.", {"STAGE", "SCENARIO"});
+  Options options("inspect", "Shows the fabric, NCCL's plan for a size, or the schedule of a rank.",
+                  {"STAGE", "SCENARIO"});
   add_scenario_options(options);
-  options.add()("size", po::value<std::string>(), "the size, for plan and schedule")
-               ("channel", po::value<std::string>(), "the channel, for schedule (default 0)")
-               ("rank", po::value<std::string>(), "the rank, for schedule (default 0)");
+  options.add()("size", po::value<std::string>(), "the size, for plan and schedule")(
+      "channel", po::value<std::string>(), "the channel, for schedule (default 0)")(
+      "rank", po::value<std::string>(), "the rank, for schedule (default 0)");
   if (!options.parse(arguments)) return 0;
   const std::string stage = options.get<std::string>("STAGE");
   if (stage != "fabric" && stage != "plan" && stage != "schedule")
@@ -77,10 +83,10 @@ int inspect_verb(const std::vector<std::string>& arguments) {
   const std::int64_t size = chosen_size(options, *world);
   const int channel = options.integer("channel", 0, 0, 63), rank = options.integer("rank", 0, 0, 1 << 30);
   emit("-", placed(world->scenario, [&] {
-    if (stage == "fabric") return inspect_fabric_text(*world);
-    if (stage == "plan") return inspect_plan_text(*world, size);
-    return inspect_schedule_text(*world, size, channel, rank);
-  }));
+         if (stage == "fabric") return inspect_fabric_text(*world);
+         if (stage == "plan") return inspect_plan_text(*world, size);
+         return inspect_schedule_text(*world, size, channel, rank);
+       }));
   return 0;
 }
 

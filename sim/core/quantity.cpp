@@ -128,7 +128,9 @@ Parsed<Metres> parse_metres(std::string_view text) {
 Parsed<double> parse_number(std::string_view text) {
   const Split s = split(text);
   if (!s.error.empty()) return {0, fmt::format("'{}' is not a number", text), {}};
-  if (s.unit.starts_with(':')) return {0, fmt::format("'{}' is not a plain number", text), fmt::format("write {:g} for {:g}:1", s.number, s.number)};
+  if (s.unit.starts_with(':'))
+    return {0, fmt::format("'{}' is not a plain number", text),
+            fmt::format("write {:g} for {:g}:1", s.number, s.number)};
   if (!s.unit.empty()) return {0, fmt::format("'{}' is not a plain number", text), "it takes no unit"};
   return {s.number, {}, {}};
 }

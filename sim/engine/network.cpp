@@ -26,8 +26,9 @@ void resolve_fault(Fault& fault, std::size_t index, const Fabric& fabric, const 
         }
   }
   if (fault.inside.empty())
-    throw UserError::at(fmt::format("faults[{}].link", index), fmt::format("nothing is called '{}'", fault.target),
-                        "names are as in `fabricast inspect fabric`, e.g. leaf0-spine1, node3.nic2, spine1 or node0.gpu0-pcie0");
+    throw UserError::at(
+        fmt::format("faults[{}].link", index), fmt::format("nothing is called '{}'", fault.target),
+        "names are as in `fabricast inspect fabric`, e.g. leaf0-spine1, node3.nic2, spine1 or node0.gpu0-pcie0");
 }
 
 std::vector<NetworkSegment> segments(const std::vector<Fault>& faults) {
@@ -40,6 +41,7 @@ std::vector<NetworkSegment> segments(const std::vector<Fault>& faults) {
   for (const double begin : cuts) {
     NetworkSegment segment;
     segment.begin = begin;
+    if (!list.empty()) list.back().end = begin;
     for (const Fault& f : faults) {
       if (f.begin > begin || f.end <= begin) continue;
       // Where several faults meet on a link, the worst counts.
@@ -47,8 +49,10 @@ std::vector<NetworkSegment> segments(const std::vector<Fault>& faults) {
       for (const Fault::Inside& i : f.inside) {
         const auto it = std::find_if(segment.inside.begin(), segment.inside.end(),
                                      [&](const auto& s) { return s.node == i.node && s.link == i.link; });
-        if (it == segment.inside.end()) segment.inside.push_back({i.node, i.link, f.rate});
-        else it->factor = std::min(it->factor, f.rate);
+        if (it == segment.inside.end())
+          segment.inside.push_back({i.node, i.link, f.rate});
+        else
+          it->factor = std::min(it->factor, f.rate);
       }
       segment.faults.push_back(f);
     }

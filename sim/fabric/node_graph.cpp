@@ -63,7 +63,8 @@ std::vector<Reach> reach_from(const NodeGraph& graph, std::uint16_t from, bool n
   return best;
 }
 
-std::vector<std::uint16_t> way_to(const NodeGraph& graph, const std::vector<Reach>& best, std::uint16_t from, std::uint16_t to) {
+std::vector<std::uint16_t> way_to(const NodeGraph& graph, const std::vector<Reach>& best, std::uint16_t from,
+                                  std::uint16_t to) {
   std::vector<std::uint16_t> way;
   if (best[to].hops == unreached) return way;
   for (std::uint16_t v = to; v != from; v = graph.links[best[v].link].from) way.push_back(best[v].link);
@@ -90,7 +91,8 @@ std::uint16_t NodeGraph::memory_of_gpu(int g) const {
   std::uint16_t nearest = 0;
   int hops = unreached;
   for (std::size_t v = 0; v < vertices.size(); ++v)
-    if (vertices[v].kind == NodeVertexKind::memory && best[v].hops < hops) hops = best[v].hops, nearest = static_cast<std::uint16_t>(v);
+    if (vertices[v].kind == NodeVertexKind::memory && best[v].hops < hops)
+      hops = best[v].hops, nearest = static_cast<std::uint16_t>(v);
   return nearest;
 }
 

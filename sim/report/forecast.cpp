@@ -20,7 +20,8 @@ double harness_time(const HarnessSpec& harness, const Communicator& comm, const 
   // done, so the pace is that of the busiest station, and the way through the chain is paid once per run.
   const bool overlaps = plan.op == CollectiveOp::broadcast || plan.op == CollectiveOp::reduce;
   if (overlaps && harness.tool != Tool::host_timed)
-    time = std::min(call, gpu.issue_gap.us().value + channel_launch(comm, plan) + r.work + std::max(0.0, r.makespan - r.work) / harness.iterations);
+    time = std::min(call, gpu.issue_gap.us().value + channel_launch(comm, plan) + r.work +
+                              std::max(0.0, r.makespan - r.work) / harness.iterations);
   const int per_thread = harness.ranks_per_process / std::max(1, harness.threads);
   if (per_thread > 1) time = std::max(time, per_thread * gpu.issue_per_gpu.us().value);
   if (harness.tool == Tool::pytorch) time = std::max(time, comm.node.software.pytorch.us().value);
@@ -88,7 +89,8 @@ Forecast run_forecast(const World& world, const RunOptions& options) {
       }
     }
   };
-  const std::size_t wanted = options.threads > 0 ? static_cast<std::size_t>(options.threads) : std::max(1U, std::thread::hardware_concurrency());
+  const std::size_t wanted = options.threads > 0 ? static_cast<std::size_t>(options.threads)
+                                                 : std::max(1U, std::thread::hardware_concurrency());
   // The chunk engine forks, which goes with one thread only.
   const std::size_t threads = s.network.engine == EngineKind::chunk ? 1 : std::min(wanted, draws * parts);
   std::vector<std::thread> pool;
@@ -101,12 +103,16 @@ Forecast run_forecast(const World& world, const RunOptions& options) {
     ForecastRow& row = forecast.rows[i];
     std::vector<std::size_t> order(draws);
     for (std::size_t d = 0; d < draws; ++d) order[d] = d;
-    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return cells[a * sizes + i].time < cells[b * sizes + i].time; });
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+      return cells[a * sizes + i].time < cells[b * sizes + i].time;
+    });
     const auto time_at = [&](double fraction) { return cells[order[at_fraction(draws, fraction)] * sizes + i].time; };
     row.time = time_at(0.5), row.time_p5 = time_at(0.05), row.time_p95 = time_at(0.95), row.time_worst = time_at(1);
     row.result = std::move(cells[order[at_fraction(draws, 0.5)] * sizes + i].result);
     for (std::size_t d = 0; d < draws; ++d)
-      forecast.fingerprint = fold(forecast.fingerprint, d == order[at_fraction(draws, 0.5)] ? row.result.fingerprint : cells[d * sizes + i].result.fingerprint);
+      forecast.fingerprint =
+          fold(forecast.fingerprint,
+               d == order[at_fraction(draws, 0.5)] ? row.result.fingerprint : cells[d * sizes + i].result.fingerprint);
   }
   return forecast;
 }

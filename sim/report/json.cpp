@@ -29,7 +29,9 @@ Json row_json(const Forecast& forecast, const ForecastRow& row) {
   j["time_us_p95"] = rounded(row.time_p95 * 1e6);
   j["time_us_worst"] = rounded(row.time_worst * 1e6);
   j["draws"] = forecast.draws;
-  if (row.plan.stands_in) j["nccl_choice"] = fmt::format("{}/{}", name_of(row.plan.candidates.front().algorithm), name_of(row.plan.candidates.front().protocol));
+  if (row.plan.stands_in)
+    j["nccl_choice"] = fmt::format("{}/{}", name_of(row.plan.candidates.front().algorithm),
+                                   name_of(row.plan.candidates.front().protocol));
   if (!row.result.felt.empty()) j["faults"] = row.result.felt;
   return j;
 }
@@ -57,25 +59,36 @@ std::string explain_json(const World& world, const ForecastRow& row, const Forec
   Json j = head_json(world, forecast);
   Json r = row_json(forecast, row);
   const CollectiveResult& result = row.result;
-  r["breakdown_us"] = {{"launch", rounded(result.launch * 1e6)}, {"latency", rounded(result.latency * 1e6)},
-                       {"fill", rounded(result.fill * 1e6)}, {"transfer", rounded(result.transfer * 1e6)}};
+  r["breakdown_us"] = {{"launch", rounded(result.launch * 1e6)},
+                       {"latency", rounded(result.latency * 1e6)},
+                       {"fill", rounded(result.fill * 1e6)},
+                       {"transfer", rounded(result.transfer * 1e6)}};
   Json sharers = Json::array();
-  for (const Bottleneck::Sharer& s : result.bottleneck.sharers) sharers.push_back({{"channel", s.channel}, {"connections", rounded(s.connections)}});
-  r["bottleneck"] = {{"name", result.bottleneck.name}, {"capacity_gbps", rounded(result.bottleneck.capacity * 1e-9)},
-                     {"payload_per_connection_gbps", rounded(result.bottleneck.rate * 1e-9)}, {"alike", result.bottleneck.alike}, {"sharers", sharers}};
+  for (const Bottleneck::Sharer& s : result.bottleneck.sharers)
+    sharers.push_back({{"channel", s.channel}, {"connections", rounded(s.connections)}});
+  r["bottleneck"] = {{"name", result.bottleneck.name},
+                     {"capacity_gbps", rounded(result.bottleneck.capacity * 1e-9)},
+                     {"payload_per_connection_gbps", rounded(result.bottleneck.rate * 1e-9)},
+                     {"alike", result.bottleneck.alike},
+                     {"sharers", sharers}};
   Json candidates = Json::array();
   for (const Candidate& c : row.plan.candidates)
-    candidates.push_back({{"algorithm", name_of(c.algorithm)}, {"protocol", name_of(c.protocol)}, {"nccl_estimate_us", rounded(c.estimate_us)}});
+    candidates.push_back({{"algorithm", name_of(c.algorithm)},
+                          {"protocol", name_of(c.protocol)},
+                          {"nccl_estimate_us", rounded(c.estimate_us)}});
   r["candidates"] = std::move(candidates);
   j["row"] = std::move(r);
   return j.dump(1) + "\n";
 }
 
 std::string forecast_csv(const World&, const Forecast& forecast) {
-  std::string out = "bytes,time_us,algbw_gbps,busbw_gbps,algorithm,protocol,channels,bottleneck,time_us_p5,time_us_p95,time_us_worst\n";
+  std::string out =
+      "bytes,time_us,algbw_gbps,busbw_gbps,algorithm,protocol,channels,bottleneck,time_us_p5,time_us_p95,time_us_"
+      "worst\n";
   for (const ForecastRow& row : forecast.rows)
-    out += fmt::format("{},{},{},{},{},{},{},{},{},{},{}\n", row.bytes, rounded(row.time * 1e6), rounded(row.algorithm_bandwidth() * 1e-9),
-                       rounded(forecast.bus_bandwidth(row) * 1e-9), name_of(row.algorithm), name_of(row.protocol), row.channels, row.result.bottleneck.name,
+    out += fmt::format("{},{},{},{},{},{},{},{},{},{},{}\n", row.bytes, rounded(row.time * 1e6),
+                       rounded(row.algorithm_bandwidth() * 1e-9), rounded(forecast.bus_bandwidth(row) * 1e-9),
+                       name_of(row.algorithm), name_of(row.protocol), row.channels, row.result.bottleneck.name,
                        rounded(row.time_p5 * 1e6), rounded(row.time_p95 * 1e6), rounded(row.time_worst * 1e6));
   return out;
 }

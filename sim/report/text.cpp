@@ -27,22 +27,29 @@ std::string forecast_text(const World& world, const Forecast& forecast) {
   const Scenario& s = world.scenario;
   const Communicator& comm = world.planner.comm;
   std::string out = fmt::format("# fabricast {}   {}\n", version_text(), s.name);
-  out += fmt::format("# {}: {} ranks = {} nodes x {} {}", name_of(forecast.op), forecast.ranks, comm.nodes(), comm.gpus(), comm.node.gpu.name);
+  out += fmt::format("# {}: {} ranks = {} nodes x {} {}", name_of(forecast.op), forecast.ranks, comm.nodes(),
+                     comm.gpus(), comm.node.gpu.name);
   if (comm.nodes() > 1)
-    out += fmt::format(", {} x {} {} per node{}, {} fabric, {} routing", comm.node.nics, to_text(comm.node.nic_line_rate),
-                       name_of(s.node.spec.nics.link), comm.gdr ? "" : " without GDR", topologies()[s.fabric.kind].name, routing_policies()[s.routing.kind].name);
+    out += fmt::format(", {} x {} {} per node{}, {} fabric, {} routing", comm.node.nics,
+                       to_text(comm.node.nic_line_rate), name_of(s.node.spec.nics.link), comm.gdr ? "" : " without GDR",
+                       topologies()[s.fabric.kind].name, routing_policies()[s.routing.kind].name);
   out += fmt::format("\n# NCCL {}, timed as by {}\n", to_text(comm.version), name_of(s.workload.harness.tool));
   const bool draws = forecast.draws > 1;
-  if (draws) out += fmt::format("# {} draws of the hash from seed {}: time is the median\n", forecast.draws, world.draws.first_seed);
+  if (draws)
+    out += fmt::format("# {} draws of the hash from seed {}: time is the median\n", forecast.draws,
+                       world.draws.first_seed);
   out += "#\n#        size  algo  proto  ch      time   algbw   busbw";
   if (draws) out += "        p5       p95     worst";
   out += "  bound by\n#         (B)                        (us)  (GB/s)  (GB/s)";
   if (draws) out += "      (us)      (us)      (us)";
   out += "\n";
   for (const ForecastRow& row : forecast.rows) {
-    out += fmt::format("{:>13} {:>5} {:>6} {:>3} {} {} {}", row.bytes, name_of(row.algorithm), name_of(row.protocol), row.channels,
-                       fixed(row.time * 1e6, 9), fixed(row.algorithm_bandwidth() * 1e-9, 7), fixed(forecast.bus_bandwidth(row) * 1e-9, 7));
-    if (draws) out += fmt::format(" {} {} {}", fixed(row.time_p5 * 1e6, 9), fixed(row.time_p95 * 1e6, 9), fixed(row.time_worst * 1e6, 9));
+    out += fmt::format("{:>13} {:>5} {:>6} {:>3} {} {} {}", row.bytes, name_of(row.algorithm), name_of(row.protocol),
+                       row.channels, fixed(row.time * 1e6, 9), fixed(row.algorithm_bandwidth() * 1e-9, 7),
+                       fixed(forecast.bus_bandwidth(row) * 1e-9, 7));
+    if (draws)
+      out += fmt::format(" {} {} {}", fixed(row.time_p5 * 1e6, 9), fixed(row.time_p95 * 1e6, 9),
+                         fixed(row.time_worst * 1e6, 9));
     out += "  " + row.result.bottleneck.name;
     if (row.plan.stands_in) out += fmt::format("  (NCCL: {})", name_of(row.plan.candidates.front().algorithm));
     if (!row.result.felt.empty()) out += fmt::format("  (felt: {})", fmt::join(row.result.felt, ", "));
@@ -54,24 +61,29 @@ std::string forecast_text(const World& world, const Forecast& forecast) {
 std::string explain_text(const World& world, const ForecastRow& row, const Forecast& forecast) {
   const CollectiveResult& r = row.result;
   const Communicator& comm = world.planner.comm;
-  std::string out = fmt::format("{} of {} on {} ranks: {} us, {} GB/s bus bandwidth\n", name_of(forecast.op), to_text(Bytes{row.bytes}),
-                                forecast.ranks, fmt::format("{:.2f}", row.time * 1e6), fmt::format("{:.2f}", forecast.bus_bandwidth(row) * 1e-9));
-  out += fmt::format("\nNCCL {} runs it as {}/{} on {} channels of {} threads, {} per chunk in {} slices\n", to_text(comm.version), name_of(row.algorithm),
-                     name_of(row.protocol), row.channels, row.plan.threads, to_text(Bytes{row.plan.chunk}), row.plan.slices_per_chunk);
+  std::string out = fmt::format("{} of {} on {} ranks: {} us, {} GB/s bus bandwidth\n", name_of(forecast.op),
+                                to_text(Bytes{row.bytes}), forecast.ranks, fmt::format("{:.2f}", row.time * 1e6),
+                                fmt::format("{:.2f}", forecast.bus_bandwidth(row) * 1e-9));
+  out += fmt::format("\nNCCL {} runs it as {}/{} on {} channels of {} threads, {} per chunk in {} slices\n",
+                     to_text(comm.version), name_of(row.algorithm), name_of(row.protocol), row.channels,
+                     row.plan.threads, to_text(Bytes{row.plan.chunk}), row.plan.slices_per_chunk);
   if (row.plan.stands_in)
     out += fmt::format("  (NCCL would choose {}/{}, which is not simulated yet; the next choice stands in)\n",
                        name_of(row.plan.candidates.front().algorithm), name_of(row.plan.candidates.front().protocol));
 
   out += "\nwhere the time goes                     us      %\n";
   const double whole = r.launch + r.makespan;
-  const auto part = [&](std::string_view name, double t) { out += fmt::format("  {:<30} {} {:>5.1f}\n", name, fixed(t * 1e6, 9), 100 * t / whole); };
+  const auto part = [&](std::string_view name, double t) {
+    out += fmt::format("  {:<30} {} {:>5.1f}\n", name, fixed(t * 1e6, 9), 100 * t / whole);
+  };
   part("launch", r.launch);
   part("latency of hops and slices", r.latency);
-  part("filling the pipe", r.fill);
+  part(r.felt.empty() ? "filling the pipe" : "filling, waiting for faults", r.fill);
   part("transfer", r.transfer);
   out += fmt::format("  {:<30} {}\n", "one call by itself", fixed(whole * 1e6, 9));
   if (std::abs(row.time - whole) > 1e-9 * whole)
-    out += fmt::format("  {:<30} {}\n", fmt::format("as {} times it", name_of(world.scenario.workload.harness.tool)), fixed(row.time * 1e6, 9));
+    out += fmt::format("  {:<30} {}\n", fmt::format("as {} times it", name_of(world.scenario.workload.harness.tool)),
+                       fixed(row.time * 1e6, 9));
 
   const Bottleneck& b = r.bottleneck;
   out += fmt::format("\nbound by {}", b.name);
@@ -91,7 +103,8 @@ std::string explain_text(const World& world, const ForecastRow& row, const Forec
   out += "\n";
   if (!r.felt.empty()) out += fmt::format("faults felt: {}\n", fmt::join(r.felt, ", "));
   if (forecast.draws > 1)
-    out += fmt::format("over {} draws: p5 {:.2f}, p95 {:.2f}, worst {:.2f} us\n", forecast.draws, row.time_p5 * 1e6, row.time_p95 * 1e6, row.time_worst * 1e6);
+    out += fmt::format("over {} draws: p5 {:.2f}, p95 {:.2f}, worst {:.2f} us\n", forecast.draws, row.time_p5 * 1e6,
+                       row.time_p95 * 1e6, row.time_worst * 1e6);
 
   out += "\nwhat NCCL weighed                estimate (us)   forecast (us)\n";
   std::vector<Candidate> list = row.plan.candidates;
@@ -100,9 +113,11 @@ std::string explain_text(const World& world, const ForecastRow& row, const Forec
     if (is_simulated(c.algorithm, forecast.op)) {
       const Plan plan = plan_collective(world.planner, forecast.op, row.bytes, c.algorithm, c.protocol);
       const auto engine = make_engine(world.scenario.network.engine, world.setup, world.draws.first_seed);
-      simulated = fmt::format("{:.2f}", 1e6 * harness_time(world.scenario.workload.harness, comm, plan, engine->run(plan)));
+      simulated =
+          fmt::format("{:.2f}", 1e6 * harness_time(world.scenario.workload.harness, comm, plan, engine->run(plan)));
     }
-    out += fmt::format("  {:<30} {:>13.2f} {:>15}{}\n", fmt::format("{}/{}", name_of(c.algorithm), name_of(c.protocol)), c.estimate_us, simulated,
+    out += fmt::format("  {:<30} {:>13.2f} {:>15}{}\n", fmt::format("{}/{}", name_of(c.algorithm), name_of(c.protocol)),
+                       c.estimate_us, simulated,
                        c.algorithm == row.algorithm && c.protocol == row.protocol ? "  <- runs" : "");
   }
   return out;
@@ -111,13 +126,16 @@ std::string explain_text(const World& world, const ForecastRow& row, const Forec
 std::string inspect_fabric_text(const World& world) {
   const Communicator& comm = world.planner.comm;
   const Node& node = comm.node;
-  std::string out = fmt::format("node: {} GPUs {}, {}, {} NICs of {}, {} sockets, {} PCIe switches\n", comm.gpus(), node.gpu.name, name_of(node.spec.intranode),
-                                node.nics, to_text(node.nic_line_rate), node.spec.sockets, node.spec.pcie_switches);
+  std::string out = fmt::format("node: {} GPUs {}, {}, {} NICs of {}, {} sockets, {} PCIe switches\n", comm.gpus(),
+                                node.gpu.name, name_of(node.spec.intranode), node.nics, to_text(node.nic_line_rate),
+                                node.spec.sockets, node.spec.pcie_switches);
   for (std::uint16_t l = 0; l < node.graph.links.size(); l = static_cast<std::uint16_t>(l + 2))
-    out += fmt::format("  {:<20} {:<16} {} GB/s\n", node.graph.link_name(l), name_of(node.graph.links[l].link_class.kind), gbps(node.graph.links[l].link_class.rate.value));
+    out += fmt::format("  {:<20} {:<16} {} GB/s\n", node.graph.link_name(l),
+                       name_of(node.graph.links[l].link_class.kind), gbps(node.graph.links[l].link_class.rate.value));
   if (!world.fabric) return out + "fabric: none, one node\n";
   const Fabric& f = *world.fabric;
-  out += fmt::format("fabric: {}, {} nodes, {} NIC ports, {} switches, {} cables\n", topologies()[world.scenario.fabric.kind].name, f.nodes(), f.endpoints(), f.switches(), f.cables());
+  out += fmt::format("fabric: {}, {} nodes, {} NIC ports, {} switches, {} cables\n",
+                     topologies()[world.scenario.fabric.kind].name, f.nodes(), f.endpoints(), f.switches(), f.cables());
   for (const Tier t : {Tier::leaf, Tier::spine, Tier::core}) {
     if (f.switches_in(t) == 0) continue;
     out += fmt::format("  {:<6} {:>8} switches {:>8} cables below\n", name_of(t), f.switches_in(t), f.cables_below(t));
@@ -135,12 +153,14 @@ std::string inspect_plan_text(const World& world, std::int64_t bytes) {
   const CollectiveOp op = world.scenario.workload.collective;
   const Plan plan = plan_collective(world.planner, op, bytes);
   const SearchGraphs& g = world.planner.graphs;
-  std::string out = fmt::format("{} of {}: {}/{}\n", name_of(op), to_text(Bytes{bytes}), name_of(plan.algorithm), name_of(plan.protocol));
-  out += fmt::format("  channels {} of {}, threads {}, chunk {} B in {} slices, {} slots\n", plan.channels, world.planner.comm.channels, plan.threads, plan.chunk,
-                     plan.slices_per_chunk, plan.slots);
+  std::string out = fmt::format("{} of {}: {}/{}\n", name_of(op), to_text(Bytes{bytes}), name_of(plan.algorithm),
+                                name_of(plan.protocol));
+  out += fmt::format("  channels {} of {}, threads {}, chunk {} B in {} slices, {} slots\n", plan.channels,
+                     world.planner.comm.channels, plan.threads, plan.chunk, plan.slices_per_chunk, plan.slots);
   out += fmt::format("  bytes by channel: {}\n", fmt::join(plan.shares, " "));
   const auto graph = [&](std::string_view name, const SearchGraph& s) {
-    out += fmt::format("{} graph: {} channels x {}/{} GB/s, {}/{}, crossNic {}\n", name, s.channels, s.bw_intra, s.bw_inter, name_of(s.type_intra), name_of(s.type_inter), s.cross_nic);
+    out += fmt::format("{} graph: {} channels x {}/{} GB/s, {}/{}, crossNic {}\n", name, s.channels, s.bw_intra,
+                       s.bw_inter, name_of(s.type_intra), name_of(s.type_inter), s.cross_nic);
     for (std::size_t c = 0; c < s.shapes.size(); ++c) {
       const ChannelShape& shape = s.shapes[c];
       out += fmt::format("  {:>2}:", c);
@@ -153,20 +173,25 @@ std::string inspect_plan_text(const World& world, std::int64_t bytes) {
   graph("ring", g.ring);
   graph("tree", g.tree);
   out += "candidates, NCCL's estimate in us:";
-  for (const Candidate& c : plan.candidates) out += fmt::format(" {}/{} {:.2f}", name_of(c.algorithm), name_of(c.protocol), c.estimate_us);
+  for (const Candidate& c : plan.candidates)
+    out += fmt::format(" {}/{} {:.2f}", name_of(c.algorithm), name_of(c.protocol), c.estimate_us);
   return out + "\n";
 }
 
 std::string inspect_schedule_text(const World& world, std::int64_t bytes, int channel, int rank) {
   const Communicator& comm = world.planner.comm;
   const Plan plan = plan_collective(world.planner, world.scenario.workload.collective, bytes);
-  if (channel < 0 || channel >= plan.channels) throw UserError(fmt::format("there is no channel {}", channel), fmt::format("the plan uses {}", plan.channels));
-  if (rank < 0 || rank >= comm.ranks()) throw UserError(fmt::format("there is no rank {}", rank), fmt::format("there are {}", comm.ranks()));
+  if (channel < 0 || channel >= plan.channels)
+    throw UserError(fmt::format("there is no channel {}", channel), fmt::format("the plan uses {}", plan.channels));
+  if (rank < 0 || rank >= comm.ranks())
+    throw UserError(fmt::format("there is no rank {}", rank), fmt::format("there are {}", comm.ranks()));
   const CollectiveAlgorithm& algorithm = *find_by_algorithm(plan.algorithm);
   const Stream s = algorithm.stream(comm, plan, channel);
-  std::string out = fmt::format("channel {} of {} {}/{}: {} loops", channel, name_of(plan.op), name_of(plan.algorithm), name_of(plan.protocol), s.loops);
+  std::string out = fmt::format("channel {} of {} {}/{}: {} loops", channel, name_of(plan.op), name_of(plan.algorithm),
+                                name_of(plan.protocol), s.loops);
   out += fmt::format(" of {} sends x {} slices of {} B", s.sends, s.slices, s.slice);
-  if (s.tail_slices > 0) out += fmt::format(", then {} sends x {} slices of {} B", s.sends, s.tail_slices, s.tail_slice);
+  if (s.tail_slices > 0)
+    out += fmt::format(", then {} sends x {} slices of {} B", s.sends, s.tail_slices, s.tail_slice);
   out += fmt::format("; {} slots\n", s.slots);
   const auto program = algorithm.program(comm, plan, channel);
   for (std::int32_t w = 0; w < program->workers(); ++w) {

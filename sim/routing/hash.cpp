@@ -47,8 +47,8 @@ HashTables make_tables(HashFunction function) {
 }  // namespace
 
 const HashTables& hash_tables(HashFunction function) {
-  static const std::array<HashTables, 3> tables = {
-      make_tables(HashFunction::crc16), make_tables(HashFunction::crc32), make_tables(HashFunction::xor16)};
+  static const std::array<HashTables, 3> tables = {make_tables(HashFunction::crc16), make_tables(HashFunction::crc32),
+                                                   make_tables(HashFunction::xor16)};
   return tables[static_cast<std::size_t>(function)];
 }
 

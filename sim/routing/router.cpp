@@ -85,7 +85,12 @@ struct FirstChooser {
 class ClosSpreader final : public Router {
  public:
   ClosSpreader(const Fabric& fabric, const LinkState& state, bool even)
-      : fabric_(fabric), clos_(*fabric.clos()), state_(state), latency_(fabric), any_way_(fabric, state, {}), even_(even) {}
+      : fabric_(fabric),
+        clos_(*fabric.clos()),
+        state_(state),
+        latency_(fabric),
+        any_way_(fabric, state, {}),
+        even_(even) {}
 
   bool route(const Flow& flow, Path& path) const override {
     path.clear();

@@ -39,7 +39,8 @@ std::vector<Override> split_overrides(const std::vector<std::string>& words, std
     const auto equals = word.find('=');
     if (equals == std::string::npos || equals == 0) {
       Diagnostic d;
-      d.message = fmt::format("'--set {}' has no value", word), d.hint = "write --set path=value, e.g. --set fabric.switch.rate=800Gbps";
+      d.message = fmt::format("'--set {}' has no value", word),
+      d.hint = "write --set path=value, e.g. --set fabric.switch.rate=800Gbps";
       faults.push_back(std::move(d));
       continue;
     }
@@ -55,7 +56,8 @@ std::string beside(const std::string& scenario, const std::string& path) {
 
 class Reading {
  public:
-  Reading(const std::string& text, std::string path, const std::vector<std::string>& overrides) : path_(std::move(path)) {
+  Reading(const std::string& text, std::string path, const std::vector<std::string>& overrides)
+      : path_(std::move(path)) {
     std::vector<Diagnostic> faults;
     std::vector<Override> list = split_overrides(overrides, faults);
     if (!faults.empty()) throw UserError(std::move(faults));
@@ -74,10 +76,12 @@ class Reading {
     read_node(s);
     guarded([&] { visit_fields(*reader_, s); });
     reader_->finish();
-    if (!reader_->given("fabricast")) reader_->add(at("fabricast", "the version of the format is missing", "start with `fabricast: 1`"));
+    if (!reader_->given("fabricast"))
+      reader_->add(at("fabricast", "the version of the format is missing", "start with `fabricast: 1`"));
     if (!reader_->given("node")) reader_->add(at("node", "the section is missing", "e.g. node: {gpu: h100-sxm}"));
     if (!reader_->given("cluster")) reader_->add(at("cluster", "the section is missing", "e.g. cluster: {nodes: 16}"));
-    if (!reader_->given("workload")) reader_->add(at("workload", "the section is missing", "e.g. workload: {collective: all_reduce}"));
+    if (!reader_->given("workload"))
+      reader_->add(at("workload", "the section is missing", "e.g. workload: {collective: all_reduce}"));
     if (!reader_->failed()) guarded([&] { check(s); });
     if (reader_->failed()) throw UserError(reader_->take_diagnostics());
     s.node.hardware = nullptr;  // the scenario is a value; it is not to point into itself
@@ -151,7 +155,8 @@ class Reading {
   void lay_profile_over(Hardware& hardware) {
     const YAML::Node node = std::as_const(root_)["node"];
     std::string profile;
-    if (node.IsDefined() && node.IsMap() && node["profile"].IsDefined() && node["profile"].IsScalar()) profile = node["profile"].Scalar();
+    if (node.IsDefined() && node.IsMap() && node["profile"].IsDefined() && node["profile"].IsScalar())
+      profile = node["profile"].Scalar();
     for (const Override& o : overrides_)
       if (o.path == "node.profile") profile = o.value;
     if (!profile.ends_with(".json")) return;
@@ -171,22 +176,32 @@ class Reading {
   }
 
   void check(Scenario& s) {
-    const auto refuse = [&](std::string path, std::string message, std::string hint = {}) { reader_->add(at(std::move(path), std::move(message), std::move(hint))); };
+    const auto refuse = [&](std::string path, std::string message, std::string hint = {}) {
+      reader_->add(at(std::move(path), std::move(message), std::move(hint)));
+    };
     if (!parse_nccl_version(s.nccl.version)) {
-      result_.warnings.push_back(at("nccl.version", fmt::format("'{}' is no NCCL version; taken for {}", s.nccl.version, to_text(NcclVersion{})), "write e.g. \"2.28\" or \"2.21.5\""));
+      result_.warnings.push_back(at(
+          "nccl.version", fmt::format("'{}' is no NCCL version; taken for {}", s.nccl.version, to_text(NcclVersion{})),
+          "write e.g. \"2.28\" or \"2.21.5\""));
       result_.warnings.back().severity = Diagnostic::Severity::warning;
     }
     if (reader_->given("workload.sizes") && s.workload.sizes.empty()) refuse("workload.sizes", "the list is empty");
     if (s.workload.sizes.empty() && s.workload.from > s.workload.to)
-      refuse("workload.from", fmt::format("{} is more than `to`, {}", to_text(s.workload.from), to_text(s.workload.to)));
-    if (s.workload.sizes.empty() && s.sizes().size() > 10000) refuse("workload.factor", "makes more than 10000 sizes", "use a larger factor");
-    if (reader_->given("workload.sizes") && (reader_->given("workload.from") || reader_->given("workload.to") || reader_->given("workload.factor")))
+      refuse("workload.from",
+             fmt::format("{} is more than `to`, {}", to_text(s.workload.from), to_text(s.workload.to)));
+    if (s.workload.sizes.empty() && s.sizes().size() > 10000)
+      refuse("workload.factor", "makes more than 10000 sizes", "use a larger factor");
+    if (reader_->given("workload.sizes") &&
+        (reader_->given("workload.from") || reader_->given("workload.to") || reader_->given("workload.factor")))
       refuse("workload.sizes", "given beside from, to or factor", "give the one or the others");
     constexpr std::int64_t most_gpus = std::int64_t{1} << 22;
     if (const std::int64_t gpus = std::int64_t{s.cluster.nodes} * s.node.spec.gpus; gpus > most_gpus)
-      refuse("cluster.nodes", fmt::format("{} nodes of {} GPUs are too many to simulate", s.cluster.nodes, s.node.spec.gpus), fmt::format("at most {} GPUs", most_gpus));
+      refuse("cluster.nodes",
+             fmt::format("{} nodes of {} GPUs are too many to simulate", s.cluster.nodes, s.node.spec.gpus),
+             fmt::format("at most {} GPUs", most_gpus));
     if (s.nvlink_domain.nodes > 1 && s.cluster.nodes % std::min(s.nvlink_domain.nodes, s.cluster.nodes) != 0)
-      refuse("cluster.nodes", fmt::format("{} hosts do not fill NVLink domains of {}", s.cluster.nodes, s.nvlink_domain.nodes));
+      refuse("cluster.nodes",
+             fmt::format("{} hosts do not fill NVLink domains of {}", s.cluster.nodes, s.nvlink_domain.nodes));
     if (s.nvlink_domain.nodes > 1 && s.node.spec.intranode != Intranode::nvswitch)
       refuse("nvlink_domain.nodes", "an NVLink domain of several hosts needs `intranode: nvswitch`");
     check_placement(s, refuse);
@@ -194,10 +209,12 @@ class Reading {
       const FaultSpec& f = s.faults[i];
       if (f.link.empty()) refuse(fmt::format("faults[{}].link", i), "no link is named");
       if (f.until.value > 0 && f.until <= f.at) refuse(fmt::format("faults[{}].until", i), "is not after `at`");
-      if (!reader_->given(fmt::format("faults[{}].rate", i))) refuse(fmt::format("faults[{}]", i), "`rate` is missing", "e.g. rate: 10%, or rate: 0 for down");
+      if (!reader_->given(fmt::format("faults[{}].rate", i)))
+        refuse(fmt::format("faults[{}]", i), "`rate` is missing", "e.g. rate: 10%, or rate: 0 for down");
     }
     if (auto* file = std::any_cast<FileFabricSpec>(&s.fabric.spec)) read_fabric_file(*file);
-    NcclSettings unused = parse_nccl_environment(parse_nccl_version(s.nccl.version).value_or(NcclVersion{}), s.nccl.env, result_.warnings);
+    NcclSettings unused = parse_nccl_environment(parse_nccl_version(s.nccl.version).value_or(NcclVersion{}), s.nccl.env,
+                                                 result_.warnings);
     (void)unused;
     for (Diagnostic& w : result_.warnings) w.where = reader_->place(w.path);
   }
@@ -208,20 +225,25 @@ class Reading {
     if (c.placement != Placement::list && !c.order.empty()) refuse("cluster.order", "is for placement: list");
     int size = std::max(c.size, c.nodes);
     if (c.placement == Placement::list) {
-      if (static_cast<int>(c.order.size()) != c.nodes) refuse("cluster.order", fmt::format("lists {} hosts for {} nodes", c.order.size(), c.nodes));
+      if (static_cast<int>(c.order.size()) != c.nodes)
+        refuse("cluster.order", fmt::format("lists {} hosts for {} nodes", c.order.size(), c.nodes));
       std::vector<int> sorted = c.order;
       std::sort(sorted.begin(), sorted.end());
-      if (const auto twice = std::adjacent_find(sorted.begin(), sorted.end()); twice != sorted.end()) refuse("cluster.order", fmt::format("host {} is there twice", *twice));
+      if (const auto twice = std::adjacent_find(sorted.begin(), sorted.end()); twice != sorted.end())
+        refuse("cluster.order", fmt::format("host {} is there twice", *twice));
       if (!sorted.empty()) size = std::max(size, sorted.back() + 1);
     }
-    if (c.size > 0 && c.size < size) refuse("cluster.size", fmt::format("{} hosts on the fabric are fewer than the job takes ({})", c.size, size));
+    if (c.size > 0 && c.size < size)
+      refuse("cluster.size", fmt::format("{} hosts on the fabric are fewer than the job takes ({})", c.size, size));
     c.size = size;
   }
 
   void read_fabric_file(FileFabricSpec& spec) {
-    if (spec.path.empty()) return reader_->add(at("fabric.path", "names no file", "fabric: {kind: file, path: fabric.yaml}"));
+    if (spec.path.empty())
+      return reader_->add(at("fabric.path", "names no file", "fabric: {kind: file, path: fabric.yaml}"));
     const std::string file = beside(path_, spec.path);
-    const YAML::Node root = parse_yaml(read_named("fabric.path", file), file, "e.g. switches: [tor0] and links: [{from: node0.nic0, to: tor0}]");
+    const YAML::Node root = parse_yaml(read_named("fabric.path", file), file,
+                                       "e.g. switches: [tor0] and links: [{from: node0.nic0, to: tor0}]");
     YamlReader reader(plain_switches(root), file, {});
     reader("switches", spec.switches, "");
     reader("links", spec.links, "");
@@ -257,8 +279,10 @@ SourceSpan Scenario::place(std::string path) const { return place_of(places, fil
 
 void Scenario::locate(Diagnostic& d) const {
   if (d.path.empty() || d.where.line > 0) return;
-  if (d.where.file.empty()) d.where = place(d.path);
-  else d.where = place_of(fabric_places, d.where.file, d.path);
+  if (d.where.file.empty())
+    d.where = place(d.path);
+  else
+    d.where = place_of(fabric_places, d.where.file, d.path);
 }
 
 ReadResult parse_scenario(const std::string& text, const std::string& path, const std::vector<std::string>& overrides) {

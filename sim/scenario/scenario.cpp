@@ -41,8 +41,8 @@ void visit_fields(FieldVisitor& visit, NodeSection& section) {
 }
 
 void visit_fields(FieldVisitor& visit, NvlinkDomainSpec& spec) {
-  visit("nodes", spec.nodes, "hosts that share one NVLink domain (NVL72: 18 hosts of 4 GPUs); NCCL takes it for one node",
-        between(1, 144));
+  visit("nodes", spec.nodes,
+        "hosts that share one NVLink domain (NVL72: 18 hosts of 4 GPUs); NCCL takes it for one node", between(1, 144));
 }
 
 void visit_fields(FieldVisitor& visit, ClusterSpec& spec) {
@@ -55,7 +55,8 @@ void visit_fields(FieldVisitor& visit, ClusterSpec& spec) {
 
 void visit_fields(FieldVisitor& visit, FabricSection& section) {
   const std::size_t before = section.kind;
-  visit.scalar({"kind", "how the switches are arranged (`fabricast list topologies`)", {}}, word(topology_names(), section.kind));
+  visit.scalar({"kind", "how the switches are arranged (`fabricast list topologies`)", {}},
+               word(topology_names(), section.kind));
   const Topology& topology = topologies()[section.kind];
   if (section.kind != before || !section.spec.has_value()) section.spec = topology.defaults(section.basics);
   topology.visit(visit, section.spec);
@@ -63,7 +64,8 @@ void visit_fields(FieldVisitor& visit, FabricSection& section) {
 
 void visit_fields(FieldVisitor& visit, RoutingSection& section) {
   const std::size_t before = section.kind;
-  visit.scalar({"kind", "how switches choose among equal ways (`fabricast list routing`)", {}}, word(routing_names(), section.kind));
+  visit.scalar({"kind", "how switches choose among equal ways (`fabricast list routing`)", {}},
+               word(routing_names(), section.kind));
   const RoutingPolicy& policy = routing_policies()[section.kind];
   if (section.kind != before || !section.spec.has_value()) section.spec = policy.defaults();
   policy.visit(visit, section.spec);
@@ -75,7 +77,9 @@ void visit_fields(FieldVisitor& visit, NcclSection& section) {
 }
 
 void visit_fields(FieldVisitor& visit, HarnessSpec& spec) {
-  visit("tool", spec.tool, "what times the call: nccl_tests back to back, pytorch, host_timed call by call, or isolated (one call, no host)");
+  visit("tool", spec.tool,
+        "what times the call: nccl_tests back to back, pytorch, host_timed call by call, or isolated (one call, no "
+        "host)");
   visit("ranks_per_process", spec.ranks_per_process, "GPUs that one process drives", between(1, 1024));
   visit("threads", spec.threads, "threads that drive them", between(1, 1024));
   visit("iterations", spec.iterations, "calls issued back to back", between(1, 1e6));
@@ -87,12 +91,15 @@ void visit_fields(FieldVisitor& visit, WorkloadSection& section) {
   visit("from", section.from, "smallest size", between(1, static_cast<double>(largest_size.value)));
   visit("to", section.to, "largest size", between(1, static_cast<double>(largest_size.value)));
   visit("factor", section.factor, "from one size to the next", between(1.0001, 1e6));
-  visit("sizes", section.sizes, "sizes one by one, instead of from, to and factor", between(1, static_cast<double>(largest_size.value)));
+  visit("sizes", section.sizes, "sizes one by one, instead of from, to and factor",
+        between(1, static_cast<double>(largest_size.value)));
   visit("harness", section.harness, "how it is timed");
 }
 
 void visit_fields(FieldVisitor& visit, FaultSpec& spec) {
-  visit("link", spec.link, "a cable (leaf0-spine1, or leaf0-spine1#0 of parallel ones), a NIC (node3.nic2), a switch, or a link inside a node");
+  visit("link", spec.link,
+        "a cable (leaf0-spine1, or leaf0-spine1#0 of parallel ones), a NIC (node3.nic2), a switch, or a link inside a "
+        "node");
   visit("rate", spec.rate, "what is left of its rate: 10%, or 0 for down", between(0, 1));
   visit("at", spec.at, "from when on, after the start of the collective", between(0, 1e9));
   visit("until", spec.until, "till when; 0s: for ever", between(0, 1e9));
@@ -120,7 +127,8 @@ std::vector<std::int64_t> Scenario::sizes() const {
   std::vector<std::int64_t> list;
   for (const Bytes b : workload.sizes) list.push_back(b.value);
   if (!list.empty()) return list;
-  for (double size = static_cast<double>(workload.from.value); size <= static_cast<double>(workload.to.value) * (1 + 1e-12); size *= workload.factor) {
+  for (double size = static_cast<double>(workload.from.value);
+       size <= static_cast<double>(workload.to.value) * (1 + 1e-12); size *= workload.factor) {
     const auto whole = static_cast<std::int64_t>(std::llround(size));
     if (list.empty() || whole > list.back()) list.push_back(whole);
     if (list.size() > 100000) break;

@@ -38,11 +38,15 @@ std::unique_ptr<World> build_world(Scenario scenario) {
   const int hosts = std::min(s.nvlink_domain.nodes, s.cluster.nodes);
   const NcclVersion version = parse_nccl_version(s.nccl.version).value_or(NcclVersion{});
   Node node = build_node(whole_domain(s.node.spec, hosts), s.hardware);
-  world->planner = make_planner(std::move(node), place(s.cluster), static_cast<std::uint32_t>(hosts), parse_nccl_environment(version, s.nccl.env, world->warnings));
+  world->planner = make_planner(std::move(node), place(s.cluster), static_cast<std::uint32_t>(hosts),
+                                parse_nccl_environment(version, s.nccl.env, world->warnings));
   const Communicator& comm = world->planner.comm;
   const auto op = static_cast<std::size_t>(s.workload.collective);
   if (op < 5 && world->planner.costs.fell_back[op])
-    world->warnings.push_back({Diagnostic::Severity::warning, {}, "nccl.env", "NCCL_ALGO and NCCL_PROTO leave no algorithm that works here",
+    world->warnings.push_back({Diagnostic::Severity::warning,
+                               {},
+                               "nccl.env",
+                               "NCCL_ALGO and NCCL_PROTO leave no algorithm that works here",
                                "NCCL's default choice is forecast"});
 
   world->setup.comm = &comm;

@@ -25,8 +25,8 @@ class JsonWriter final : public FieldVisitor {
                            return std::string(word);
                          } else if constexpr (std::is_same_v<T, Ratio*>) {
                            return ref->value;
-                         } else if constexpr (std::is_same_v<T, Bytes*> || std::is_same_v<T, Seconds*> || std::is_same_v<T, BytesPerSecond*> ||
-                                              std::is_same_v<T, Metres*>) {
+                         } else if constexpr (std::is_same_v<T, Bytes*> || std::is_same_v<T, Seconds*> ||
+                                              std::is_same_v<T, BytesPerSecond*> || std::is_same_v<T, Metres*>) {
                            return to_text(*ref);
                          } else {
                            return *ref;
@@ -60,8 +60,10 @@ class JsonWriter final : public FieldVisitor {
 
  private:
   void put(std::string_view name, Json value) {
-    if (stack_.back().is_array()) stack_.back().push_back(std::move(value));
-    else stack_.back()[std::string(name)] = std::move(value);
+    if (stack_.back().is_array())
+      stack_.back().push_back(std::move(value));
+    else
+      stack_.back()[std::string(name)] = std::move(value);
   }
   std::vector<Json> stack_;
   std::vector<std::string> names_;
@@ -73,8 +75,8 @@ void write_yaml(const Json& j, int indent, std::string& out) {
     const std::string text = v.get<std::string>();
     // Quoted where YAML would take it for something else than these words.
     const bool plain = !text.empty() && text.find_first_of(":#{}[],&*?|-<>=!%@`~'\"\\ \n\t") == std::string::npos &&
-                       text.find_first_not_of("0123456789.") != std::string::npos && text != "true" && text != "false" && text != "null" &&
-                       text != "Null" && text != "NULL";
+                       text.find_first_not_of("0123456789.") != std::string::npos && text != "true" &&
+                       text != "false" && text != "null" && text != "Null" && text != "NULL";
     return plain ? text : v.dump();
   };
   for (const auto& [key, value] : j.items()) {
@@ -110,8 +112,10 @@ nlohmann::ordered_json effective_json(const Scenario& scenario) {
   Json j = writer.take();
   // What does not apply is left out, so that the text reads back.
   Json& workload = j["workload"];
-  if (!scenario.workload.sizes.empty()) workload.erase("from"), workload.erase("to"), workload.erase("factor");
-  else workload.erase("sizes");
+  if (!scenario.workload.sizes.empty())
+    workload.erase("from"), workload.erase("to"), workload.erase("factor");
+  else
+    workload.erase("sizes");
   if (scenario.cluster.placement != Placement::list) j["cluster"].erase("order");
   if (scenario.faults.empty()) j.erase("faults");
   if (scenario.name.empty()) j.erase("name");
@@ -121,7 +125,9 @@ nlohmann::ordered_json effective_json(const Scenario& scenario) {
 
 std::string to_yaml(const Scenario& scenario) {
   // The text may be put anywhere, so the files it names are named from the root.
-  const auto from_root = [](const std::filesystem::path& path) { return std::filesystem::absolute(path).lexically_normal().string(); };
+  const auto from_root = [](const std::filesystem::path& path) {
+    return std::filesystem::absolute(path).lexically_normal().string();
+  };
   Json j = effective_json(scenario);
   if (j["fabric"].contains("path")) j["fabric"]["path"] = from_root(j["fabric"]["path"].get<std::string>());
   if (const std::string& profile = scenario.node.spec.profile; profile.ends_with(".json"))

@@ -27,9 +27,12 @@ std::string child(const std::string& path, std::string_view name) {
 /// A limit as the user would write it.
 template <class T>
 std::string limit(double si) {
-  if constexpr (std::is_same_v<T, Bytes>) return to_text(Bytes{static_cast<std::int64_t>(si)});
-  else if constexpr (std::is_same_v<T, Seconds> || std::is_same_v<T, BytesPerSecond> || std::is_same_v<T, Metres>) return to_text(T{si});
-  else return fmt::format("{}", si);
+  if constexpr (std::is_same_v<T, Bytes>)
+    return to_text(Bytes{static_cast<std::int64_t>(si)});
+  else if constexpr (std::is_same_v<T, Seconds> || std::is_same_v<T, BytesPerSecond> || std::is_same_v<T, Metres>)
+    return to_text(T{si});
+  else
+    return fmt::format("{}", si);
 }
 
 template <class T>
@@ -95,9 +98,11 @@ YAML::Node parse_yaml(const std::string& text, const std::string& file, const st
     fail(e.mark.line + 1, e.mark.column + 1, "nested too deeply");
   } catch (const YAML::Exception& e) {
     const int line = e.mark.is_null() ? 1 : e.mark.line + 1;
-    fail(line, e.mark.is_null() ? 1 : e.mark.column + 1, fmt::format("not YAML: {}", e.msg), syntax_hint(e.msg, line_at(text, line)));
+    fail(line, e.mark.is_null() ? 1 : e.mark.column + 1, fmt::format("not YAML: {}", e.msg),
+         syntax_hint(e.msg, line_at(text, line)));
   }
-  if (documents.empty() || !documents.front().IsMap()) fail(1, 1, text.empty() ? "the file is empty" : "not a map of sections", begin);
+  if (documents.empty() || !documents.front().IsMap())
+    fail(1, 1, text.empty() ? "the file is empty" : "not a map of sections", begin);
   if (documents.size() > 1) {
     const YAML::Mark mark = documents[1].Mark();
     fail(mark.line + 1, mark.column + 1, "a second document begins", "one file holds one");
@@ -108,7 +113,8 @@ YAML::Node parse_yaml(const std::string& text, const std::string& file, const st
 YamlReader::YamlReader(const YAML::Node& root, std::string file, std::vector<Override> overrides)
     : file_(std::move(file)), overrides_(std::move(overrides)) {
   for (const Override& o : overrides_)
-    if (find_not_utf8(o.path + o.value) != std::string::npos) throw UserError(fmt::format("--set {}: the value is not UTF-8", o.path));
+    if (find_not_utf8(o.path + o.value) != std::string::npos)
+      throw UserError(fmt::format("--set {}: the value is not UTF-8", o.path));
   check_keys(root, "", "");
   levels_.push_back({root, "", "", {}, false, 0});
 }
@@ -128,7 +134,8 @@ void YamlReader::check_keys(const YAML::Node& map, const std::string& path, cons
     }
     if (!seen.insert(entry.first.Scalar()).second) {
       Diagnostic d;
-      d.where = span(entry.first, origin), d.path = child(path, entry.first.Scalar()), d.message = "the key is there twice";
+      d.where = span(entry.first, origin), d.path = child(path, entry.first.Scalar()),
+      d.message = "the key is there twice";
       diagnostics_.push_back(std::move(d));
     }
   }
@@ -164,9 +171,7 @@ YamlReader::Found YamlReader::find(const FieldInfo& info) {
     try {
       found.node = YAML::Load(o.value);
       if (found.node.IsNull()) found.node = YAML::Node(o.value);
-    } catch (const YAML::Exception&) {
-      found.node = YAML::Node(o.value);
-    }
+    } catch (const YAML::Exception&) { found.node = YAML::Node(o.value); }
     found.there = true;
     found.origin = fmt::format("--set {}={}", o.path, o.value);
     places_[found.path] = {fmt::format("--set {}={}", o.path, o.value), 0, 0, 1};
@@ -196,25 +201,36 @@ void YamlReader::store(const Found& found, const FieldInfo& info, T& target) {
   const auto take = [&](auto parsed, auto si, auto assign) {
     if (!parsed) return fail(found.path, parsed.error, parsed.hint);
     const double value = si(parsed.value);
-    if (value < info.range.low || value > info.range.high) return fail(found.path, fmt::format("'{}' is out of range", text), limits<T>(info.range));
+    if (value < info.range.low || value > info.range.high)
+      return fail(found.path, fmt::format("'{}' is out of range", text), limits<T>(info.range));
     assign(parsed.value);
   };
   const auto number = [](auto v) { return static_cast<double>(v); };
   const auto quantity = [](auto v) { return static_cast<double>(v.value); };
-  if constexpr (std::is_same_v<T, bool>) take(parse_bool(text), number, [&](bool v) { target = v; });
-  else if constexpr (std::is_same_v<T, std::string>) target = text;
+  if constexpr (std::is_same_v<T, bool>)
+    take(parse_bool(text), number, [&](bool v) { target = v; });
+  else if constexpr (std::is_same_v<T, std::string>)
+    target = text;
   else if constexpr (std::is_same_v<T, int>)
     take(parse_integer(text), number, [&](std::int64_t v) {
-      if (v < std::numeric_limits<int>::min() || v > std::numeric_limits<int>::max()) return fail(found.path, fmt::format("'{}' is too large", text));
+      if (v < std::numeric_limits<int>::min() || v > std::numeric_limits<int>::max())
+        return fail(found.path, fmt::format("'{}' is too large", text));
       target = static_cast<int>(v);
     });
-  else if constexpr (std::is_same_v<T, std::int64_t>) take(parse_integer(text), number, [&](std::int64_t v) { target = v; });
-  else if constexpr (std::is_same_v<T, double>) take(parse_number(text), number, [&](double v) { target = v; });
-  else if constexpr (std::is_same_v<T, Ratio>) take(parse_ratio(text), number, [&](double v) { target.value = v; });
-  else if constexpr (std::is_same_v<T, Bytes>) take(parse_bytes(text), quantity, [&](Bytes v) { target = v; });
-  else if constexpr (std::is_same_v<T, Seconds>) take(parse_seconds(text), quantity, [&](Seconds v) { target = v; });
-  else if constexpr (std::is_same_v<T, BytesPerSecond>) take(parse_rate(text), quantity, [&](BytesPerSecond v) { target = v; });
-  else if constexpr (std::is_same_v<T, Metres>) take(parse_metres(text), quantity, [&](Metres v) { target = v; });
+  else if constexpr (std::is_same_v<T, std::int64_t>)
+    take(parse_integer(text), number, [&](std::int64_t v) { target = v; });
+  else if constexpr (std::is_same_v<T, double>)
+    take(parse_number(text), number, [&](double v) { target = v; });
+  else if constexpr (std::is_same_v<T, Ratio>)
+    take(parse_ratio(text), number, [&](double v) { target.value = v; });
+  else if constexpr (std::is_same_v<T, Bytes>)
+    take(parse_bytes(text), quantity, [&](Bytes v) { target = v; });
+  else if constexpr (std::is_same_v<T, Seconds>)
+    take(parse_seconds(text), quantity, [&](Seconds v) { target = v; });
+  else if constexpr (std::is_same_v<T, BytesPerSecond>)
+    take(parse_rate(text), quantity, [&](BytesPerSecond v) { target = v; });
+  else if constexpr (std::is_same_v<T, Metres>)
+    take(parse_metres(text), quantity, [&](Metres v) { target = v; });
 }
 
 void YamlReader::scalar(const FieldInfo& info, ScalarRef value) {
@@ -224,7 +240,8 @@ void YamlReader::scalar(const FieldInfo& info, ScalarRef value) {
   if (const auto* words = std::get_if<WordRef>(&value)) {
     const std::string& text = found.node.Scalar();
     const auto it = std::find(words->words.begin(), words->words.end(), text);
-    if (it == words->words.end()) return fail(found.path, fmt::format("unknown word '{}'", text), suggestion(text, words->words));
+    if (it == words->words.end())
+      return fail(found.path, fmt::format("unknown word '{}'", text), suggestion(text, words->words));
     return words->set(words->target, static_cast<std::size_t>(it - words->words.begin()));
   }
   std::visit(
@@ -242,7 +259,8 @@ bool YamlReader::enter(const FieldInfo& info) {
   }
   if (found.there) check_keys(found.node, found.path, found.origin);
   // Without a map of its own the level may still get overrides.
-  levels_.push_back({found.there ? found.node : YAML::Node(YAML::NodeType::Undefined), found.path, found.origin, {}, false, 0});
+  levels_.push_back(
+      {found.there ? found.node : YAML::Node(YAML::NodeType::Undefined), found.path, found.origin, {}, false, 0});
   return true;
 }
 
@@ -255,7 +273,8 @@ void YamlReader::report_unknown(const Level& level) {
     d.where = span(entry.first, level.origin);
     d.path = child(level.path, entry.first.Scalar());
     d.message = "unknown key";
-    d.hint = entry.first.Scalar() == "<<" ? "merge keys are not read; write the keys out" : suggestion(entry.first.Scalar(), known);
+    d.hint = entry.first.Scalar() == "<<" ? "merge keys are not read; write the keys out"
+                                          : suggestion(entry.first.Scalar(), known);
     diagnostics_.push_back(std::move(d));
   }
 }
@@ -269,7 +288,8 @@ std::size_t YamlReader::enter_list(const FieldInfo& info, std::size_t size) {
   const Found found = find(info);
   const bool usable = found.there && found.node.IsSequence();
   if (found.there && !usable) fail(found.path, "must be a list", "write [a, b, ...]");
-  levels_.push_back({usable ? found.node : YAML::Node(YAML::NodeType::Undefined), found.path, found.origin, {}, true, 0});
+  levels_.push_back(
+      {usable ? found.node : YAML::Node(YAML::NodeType::Undefined), found.path, found.origin, {}, true, 0});
   return usable ? found.node.size() : size;
 }
 
@@ -283,8 +303,10 @@ void YamlReader::string_map(const FieldInfo& info, std::map<std::string, std::st
       if (!entry.first.IsScalar()) continue;
       const std::string key = entry.first.Scalar();
       places_[child(path, key)] = span(entry.second, found.origin);
-      if (!entry.second.IsScalar()) fail(child(path, key), "must be a single value");
-      else map[key] = entry.second.Scalar();
+      if (!entry.second.IsScalar())
+        fail(child(path, key), "must be a single value");
+      else
+        map[key] = entry.second.Scalar();
     }
   }
   for (const Override& o : overrides_)

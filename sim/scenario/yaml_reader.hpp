@@ -48,12 +48,12 @@ class YamlReader final : public FieldVisitor {
 
  private:
   struct Level {
-    YAML::Node node;         ///< a map or a sequence; undefined if absent
+    YAML::Node node;  ///< a map or a sequence; undefined if absent
     std::string path;
-    std::string origin;      ///< the override it comes from; empty: the file
+    std::string origin;  ///< the override it comes from; empty: the file
     std::set<std::string> known;
     bool list = false;
-    std::size_t next = 0;    ///< element of a list
+    std::size_t next = 0;  ///< element of a list
   };
   struct Found {
     YAML::Node node;

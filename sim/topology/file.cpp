@@ -71,7 +71,8 @@ Fabric build(const FileFabricSpec& spec, const FabricDemand& demand) {
   }
   for (std::size_t e = 0; e < cables_of_port.size(); ++e)
     if (cables_of_port[e] != 1)
-      refuse("links", fmt::format("node{}.nic{} has {}; every NIC port has one", e / demand.ports_per_node, e % demand.ports_per_node,
+      refuse("links", fmt::format("node{}.nic{} has {}; every NIC port has one", e / demand.ports_per_node,
+                                  e % demand.ports_per_node,
                                   cables_of_port[e] ? fmt::format("{} cables", cables_of_port[e]) : "no cable"));
   if (faults.size() > 20) faults.resize(20);
   if (!faults.empty()) {

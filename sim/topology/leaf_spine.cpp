@@ -40,9 +40,8 @@ Fabric build(const LeafSpineSpec& spec, const FabricDemand& demand) {
   };
   const auto ports = static_cast<std::uint32_t>(spec.switch_box.ports);
   if (std::uint64_t{clos.nodes_per_block} * leaves < demand.nodes)
-    refuse("fabric.nodes_per_leaf",
-           fmt::format("the leaves have room for {} nodes, and there are {}",
-                       std::uint64_t{clos.nodes_per_block} * leaves, demand.nodes));
+    refuse("fabric.nodes_per_leaf", fmt::format("the leaves have room for {} nodes, and there are {}",
+                                                std::uint64_t{clos.nodes_per_block} * leaves, demand.nodes));
   if (const std::uint64_t used = std::uint64_t{clos.nodes_per_block} * demand.ports_per_node + clos.leaf_up;
       used > ports)
     refuse("fabric.switch.ports", fmt::format("a leaf needs {} ports and has {}", used, ports));

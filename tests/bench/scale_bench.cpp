@@ -77,7 +77,8 @@ int main(int argc, char** argv) {
     if (std::string(argv[i]) == "--repeats") repeats = std::atoi(argv[i + 1]);
     if (std::string(argv[i]) == "--chunk-limit") limit = std::atof(argv[i + 1]);
   }
-  const std::string scenario = std::filesystem::temp_directory_path() / fmt::format("fabricast_scale_{}.yaml", getpid());
+  const std::string scenario =
+      std::filesystem::temp_directory_path() / fmt::format("fabricast_scale_{}.yaml", getpid());
   std::ofstream(scenario) << base;
   const std::string rails = "fabric.kind=rail_optimized", ring = "nccl.env.NCCL_ALGO=Ring";
   const std::vector<Row> rows = {
@@ -111,8 +112,8 @@ int main(int argc, char** argv) {
   const auto exponent = [&](std::size_t small, std::size_t large, double factor) {
     return std::log(seconds[large] / seconds[small]) / std::log(factor);
   };
-  fmt::print("growth of time from 16 k to 1 M GPUs: N^{:.2f} fat tree, N^{:.2f} rails (target 1.1)\n", exponent(0, 4, 64),
-             exponent(1, 5, 64));
+  fmt::print("growth of time from 16 k to 1 M GPUs: N^{:.2f} fat tree, N^{:.2f} rails (target 1.1)\n",
+             exponent(0, 4, 64), exponent(1, 5, 64));
 
   const std::vector<std::string> kilo = {"cluster.nodes=128", rails, ring, "nccl.env.NCCL_PROTO=Simple"};
   std::vector<std::string> by_chunk = kilo;

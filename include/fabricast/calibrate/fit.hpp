@@ -30,9 +30,9 @@ struct FitOptions {
 
 struct FittedParameter {
   std::string path;
-  Parameter before, after;  ///< after.low and high: +- 1.64 standard errors
-  double error = 0;         ///< standard error of the logarithm, data and prior
-  double error_by_data = 0; ///< by the data alone; infinite if they say nothing
+  Parameter before, after;   ///< after.low and high: +- 1.64 standard errors
+  double error = 0;          ///< standard error of the logarithm, data and prior
+  double error_by_data = 0;  ///< by the data alone; infinite if they say nothing
 };
 
 struct Fit {

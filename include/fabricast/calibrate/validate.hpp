@@ -20,8 +20,8 @@ struct Validation {
   std::vector<std::string> unserved;                        ///< ids of cases no schedule serves yet
 
   struct Cell {
-    double error = 0;   ///< exp(median |ln ratio|) - 1
-    double bias = 0;    ///< exp(median ln ratio) - 1
+    double error = 0;  ///< exp(median |ln ratio|) - 1
+    double bias = 0;   ///< exp(median ln ratio) - 1
     int rows = 0;
   };
   /// [system][band], rows that ring or tree serve
@@ -30,7 +30,8 @@ struct Validation {
   int rows = 0, unserved_rows = 0;
 };
 
-Validation validate_cases(const std::vector<MeasuredCase>& cases, const Hardware& hardware, const std::string& only = {});
+Validation validate_cases(const std::vector<MeasuredCase>& cases, const Hardware& hardware,
+                          const std::string& only = {});
 std::string validation_text(const Validation& v, bool rows);
 std::string validation_markdown(const Validation& v, const Hardware& hardware);
 

@@ -30,7 +30,7 @@ struct ChannelShape {
 
 struct Communicator {
   Node node;
-  std::vector<std::uint32_t> placement;    ///< by host
+  std::vector<std::uint32_t> placement;  ///< by host
   std::uint32_t hosts_per_node = 1;
   std::vector<ChannelShape> rings, trees;  ///< what the search found; channels repeat them in turn
   int cross_nic = 0;                       ///< 2: rings come in pairs that swap at every second node [NCCL-search]

@@ -58,12 +58,11 @@ enum class StreamPattern {
 /// Stream view of one channel.
 struct Stream {
   StreamPattern pattern = StreamPattern::ring;
-  std::int64_t loops = 0;     ///< whole loops over the chunk
-  std::int64_t sends = 1;     ///< sending steps of a rank per loop
-  bool last_receive = false;  ///< a receive-only step ends each loop
-  int slices = 1;             ///< slices of a step in a whole loop
-  std::int64_t slice = 0;     ///< their payload
-  int tail_slices = 0;        ///< of the last, shorter loop; 0: there is none
+  std::int64_t loops = 0;  ///< whole loops over the chunk
+  std::int64_t sends = 1;  ///< sending steps of a rank per loop; on a ring a receive-only one follows
+  int slices = 1;          ///< slices of a step in a whole loop
+  std::int64_t slice = 0;  ///< their payload
+  int tail_slices = 0;     ///< of the last, shorter loop; 0: there is none
   std::int64_t tail_slice = 0;
   int slots = 8;
   int start = 0;  ///< of a chain: position in its node of the first rank

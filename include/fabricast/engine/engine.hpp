@@ -43,8 +43,8 @@ struct CollectiveResult {
   double work = 0;      ///< s that the busiest station works for one call: the pace of overlapping calls
   // The makespan split by cause; the parts add up.
   double latency = 0;   ///< hops and per-slice costs in sequence, with empty slices
-  double fill = 0;      ///< until the pipe is full
-  double transfer = 0;  ///< the data through the narrowest place
+  double transfer = 0;  ///< the data through the channel's share; of the two, the smaller counts for what it adds
+  double fill = 0;      ///< the rest: until the pipe is full, and waiting for links that are down
   Bottleneck bottleneck;
   std::vector<double> channel_rates;  ///< B/s of payload, at the start
   std::vector<double> channel_ends;   ///< s

@@ -32,9 +32,9 @@ struct Fault {
 /// \throws UserError (path faults[index].link) if nothing has that name.
 void resolve_fault(Fault& fault, std::size_t index, const Fabric& fabric, const NodeGraph& node);
 
-/// The state of all links from `begin` on.
+/// The state of all links for a while.
 struct NetworkSegment {
-  double begin = 0;
+  double begin = 0, end = std::numeric_limits<double>::infinity();
   LinkState links;
   struct InsideFactor {
     std::uint32_t node;

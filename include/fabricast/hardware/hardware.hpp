@@ -66,7 +66,7 @@ std::vector<ParameterRef> parameters(Network& network);
 struct Software {
   Parameter channel_launch_old;  ///< per channel and call, NCCL before 2.9
   Parameter channel_launch;
-  Parameter ll_check_old;        ///< payload of LL lines whose flags a proxy thread checks, NCCL before 2.20
+  Parameter ll_check_old;  ///< payload of LL lines whose flags a proxy thread checks, NCCL before 2.20
   Parameter ll_check;
   Parameter last_receive;  ///< cost of a receive-only step relative to one that also sends
   Parameter pytorch;       ///< least time of a call timed through PyTorch

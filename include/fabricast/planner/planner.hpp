@@ -16,7 +16,8 @@ struct Planner {
 
 /// \param placement place on the fabric of each host of the job; `hosts_per_node` of them make a NCCL node
 /// \throws UserError if the cluster has fewer than two ranks, or several nodes and no NIC.
-Planner make_planner(Node node, std::vector<std::uint32_t> placement, std::uint32_t hosts_per_node, NcclSettings settings);
+Planner make_planner(Node node, std::vector<std::uint32_t> placement, std::uint32_t hosts_per_node,
+                     NcclSettings settings);
 
 /// Whether there is a schedule.
 bool is_simulated(Algorithm algorithm, CollectiveOp op);

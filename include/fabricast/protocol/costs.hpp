@@ -16,23 +16,24 @@
 namespace fabricast {
 
 struct ProtocolCosts {
-  double wire = 1;            ///< bytes on a link per payload byte: 2 for LL, 16/15 for LL128
-  double slice = 0;           ///< s; overhead of a slice at a GPU
-  bool cut_through = false;   ///< inside a node lines are handed on one by one: a chunk's transfer is paid once, not per hop
-  double burst = 0;           ///< s; LL only: added as a step grows to `burst_bytes`
-  double copy_rate = 0;       ///< B/s of payload that one channel's threads handle
-  double last_receive = 1;    ///< cost of a receive-only step relative to one that sends too
-  double hop_inside = 0;      ///< s; latency between GPUs of a node
-  double hop_network = 0;     ///< s; latency over the network, fabric excluded
-  double message = 0;         ///< s; proxy thread's visit of one message
-  double visits = 0;          ///< visits of the busiest proxy thread while each of its channels moves one slice
-  double sends = 1;           ///< sends among them
-  double check = 0;           ///< s per byte; LL only: flags that a proxy thread checks before it sends
-  double rendezvous = 0;      ///< s; added to hop_network for messages above `rendezvous_bytes`
+  double wire = 1;   ///< bytes on a link per payload byte: 2 for LL, 16/15 for LL128
+  double slice = 0;  ///< s; overhead of a slice at a GPU
+  bool cut_through =
+      false;             ///< inside a node lines are handed on one by one: a chunk's transfer is paid once, not per hop
+  double burst = 0;      ///< s; LL only: added as a step grows to `burst_bytes`
+  double copy_rate = 0;  ///< B/s of payload that one channel's threads handle
+  double last_receive = 1;  ///< cost of a receive-only step relative to one that sends too
+  double hop_inside = 0;    ///< s; latency between GPUs of a node
+  double hop_network = 0;   ///< s; latency over the network, fabric excluded
+  double message = 0;       ///< s; proxy thread's visit of one message
+  double visits = 0;        ///< visits of the busiest proxy thread while each of its channels moves one slice
+  double sends = 1;         ///< sends among them
+  double check = 0;         ///< s per byte; LL only: flags that a proxy thread checks before it sends
+  double rendezvous = 0;    ///< s; added to hop_network for messages above `rendezvous_bytes`
   double rendezvous_bytes = 0;
-  double launch = 0;          ///< s; fixed, once per call
-  double issue_gap = 0;       ///< s; least time between overlapping calls
-  double issue_per_gpu = 0;   ///< s
+  double launch = 0;         ///< s; fixed, once per call
+  double issue_gap = 0;      ///< s; least time between overlapping calls
+  double issue_per_gpu = 0;  ///< s
 
   static constexpr double burst_bytes = 256;
 

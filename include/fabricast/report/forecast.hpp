@@ -32,7 +32,7 @@ struct Forecast {
 };
 
 struct RunOptions {
-  int threads = 0;  ///< 0: as many as the machine has
+  int threads = 0;                       ///< 0: as many as the machine has
   std::function<void(double)> progress;  ///< called now and then with the part done, from one thread at a time
 };
 
@@ -40,6 +40,7 @@ struct RunOptions {
 Forecast run_forecast(const World& world, const RunOptions& options = {});
 
 /// What the tool that times the call prints for a call that takes `result`.
-double harness_time(const HarnessSpec& harness, const Communicator& comm, const Plan& plan, const CollectiveResult& result);
+double harness_time(const HarnessSpec& harness, const Communicator& comm, const Plan& plan,
+                    const CollectiveResult& result);
 
 }  // namespace fabricast

@@ -112,7 +112,7 @@ struct Scenario {
   WorkloadSection workload;
   std::vector<FaultSpec> faults;
   NetworkSection network;
-  Hardware hardware;  ///< shipped, with the profile laid over it
+  Hardware hardware;                         ///< shipped, with the profile laid over it
   std::map<std::string, SourceSpan> places;  ///< where each key stands, for messages about it
 
   std::map<std::string, SourceSpan> fabric_places;  ///< the same of a fabric file
@@ -138,7 +138,8 @@ struct ReadResult {
 /// \throws UserError with every fault of the file at once.
 ReadResult read_scenario(const std::string& path, const std::vector<std::string>& overrides = {});
 /// The same from a text; `path` is for messages and for relative paths.
-ReadResult parse_scenario(const std::string& text, const std::string& path, const std::vector<std::string>& overrides = {});
+ReadResult parse_scenario(const std::string& text, const std::string& path,
+                          const std::vector<std::string>& overrides = {});
 
 /// The effective scenario as YAML, which reads back to the same scenario.
 std::string to_yaml(const Scenario& scenario);

@@ -128,9 +128,9 @@ struct Wire {
   std::deque<double> posted;  ///< bytes of messages that wait for such a slot
   sg::SemaphorePtr post = sg::Semaphore::create(0);
   bool network = false;
-  sg::Host* from = nullptr;        ///< whose route it takes; null: no link at all
-  double latency = 0;              ///< s
-  std::size_t proxy = 0;           ///< which proxy thread
+  sg::Host* from = nullptr;  ///< whose route it takes; null: no link at all
+  double latency = 0;        ///< s
+  std::size_t proxy = 0;     ///< which proxy thread
   SenderKey nic;
 };
 

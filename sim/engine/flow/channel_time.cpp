@@ -29,7 +29,7 @@ double makespan_of(Pipeline path, const Stream& stream) {
 double ring(const Services& services, const Stream& stream, double scale) {
   const ChannelView& v = services.view();
   Ring r;
-  r.sends = stream.sends, r.last_receive = stream.last_receive;
+  r.sends = stream.sends;
   r.hop_inside = v.costs.hop_inside, r.network = v.comm.nodes() > 1, r.slots = stream.slots, r.loops = stream.loops;
   double queue = 0;
   const auto loop = [&](int slices, std::int64_t slice) {
@@ -111,10 +111,13 @@ ChannelTime time_channel(const ChannelView& v) {
 void split_time(const ChannelView& v, ChannelTime& t) {
   if (v.rate <= 0) return;
   const Stream stream = find_by_algorithm(v.plan.algorithm)->stream(v.comm, v.plan, v.channel);
-  t.latency = std::min(t.makespan, makespan(Services(v), stream, 0));
   const auto payload =
       static_cast<double>(stream.loops * stream.slices * stream.slice + stream.tail_slices * stream.tail_slice);
-  t.transfer = std::min(t.makespan - t.latency, static_cast<double>(stream.sends) * payload / v.rate);
+  t.latency = std::min(t.makespan, makespan(Services(v), stream, 0));
+  t.transfer = std::min(t.makespan, static_cast<double>(stream.sends) * payload / v.rate);
+  // They overlap. The larger one counts in full, the other one for what it adds.
+  double& smaller = t.latency > t.transfer ? t.transfer : t.latency;
+  smaller = std::min(smaller, t.makespan - std::max(t.latency, t.transfer));
 }
 
 }  // namespace fabricast

@@ -28,10 +28,10 @@
 #include <map>
 #include <optional>
 
+#include "channel_time.hpp"
 #include "fabricast/collective/algorithm.hpp"
 #include "fabricast/core/error.hpp"
 #include "fabricast/engine/engine.hpp"
-#include "channel_time.hpp"
 
 namespace fabricast {
 
@@ -46,7 +46,7 @@ class FlowEngine final : public NetworkEngine {
     const Communicator& comm = *setup_.comm;
     const ProtocolCosts costs = protocol_costs(comm, plan);
     const auto channels = static_cast<std::size_t>(plan.channels);
-    const std::vector<double> caps(channels, costs.copy_rate);
+    std::vector<double> caps(channels);
     std::vector<bool> open(channels, true);
     std::vector<double> progress(channels, 0);
     CollectiveResult result;
@@ -60,7 +60,10 @@ class FlowEngine final : public NetworkEngine {
     std::vector<double> makespan(channels);
     for (std::size_t left = channels; left > 0;) {
       const Loads& loads = loads_of(plan, segment);
-      if (timed != segment) sharing.emplace(loads.groups, caps, costs.wire);
+      if (timed != segment) {
+        for (std::size_t c = 0; c < channels; ++c) caps[c] = loads.blocked[c] ? 0 : costs.copy_rate;
+        sharing.emplace(loads.groups, caps, costs.wire);
+      }
       const ChannelShares shares = sharing->share(open);
       if (timed != segment) {
         timed = segment;
@@ -120,7 +123,8 @@ class FlowEngine final : public NetworkEngine {
     };
     if (std::any_of(fault.inside.begin(), fault.inside.end(), inside)) return true;
     if (fault.links.empty() || comm.nodes() == 1) return false;
-    if (!healthy_router_) healthy_router_ = setup_.policy->make(*setup_.policy_spec, *setup_.fabric, healthy_.links, seed_);
+    if (!healthy_router_)
+      healthy_router_ = setup_.policy->make(*setup_.policy_spec, *setup_.fabric, healthy_.links, seed_);
     const auto key = std::pair(plan.algorithm, plan.channels);
     if (!whole_.contains(key))
       whole_.emplace(key, count_loads(comm, plan, setup_.fabric, healthy_router_.get(), healthy_));
@@ -159,8 +163,8 @@ class FlowEngine final : public NetworkEngine {
     std::vector<ChannelTime> times;
     for (const std::size_t s : slowest) {
       const std::vector<double> use = relative_to(slice, s);
-      times.push_back(time_channel({*setup_.comm, plan, costs, loads, use, static_cast<int>(s), shares.rate[s],
-                                    shares.group[s] != no_group}));
+      times.push_back(time_channel(
+          {*setup_.comm, plan, costs, loads, use, static_cast<int>(s), shares.rate[s], shares.group[s] != no_group}));
     }
     for (std::size_t c = 0; c < open.size(); ++c)
       if (open[c]) reference[c] = times[class_of[c]];
@@ -221,7 +225,9 @@ class FlowEngine final : public NetworkEngine {
 
     Bottleneck& b = result.bottleneck;
     b.rate = shares.rate[slowest];
-    if (t.latency > t.makespan / 2) {
+    if (b.rate <= 0) {
+      b.name = "link down";
+    } else if (t.latency > t.transfer) {
       b.name = "latency", b.rate = 0;
     } else if (t.by_proxy) {
       b.name = "proxy thread";

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <limits>
 #include <map>
 #include <set>
 #include <unordered_map>
@@ -98,6 +99,7 @@ class NetworkCounter {
     const std::uint32_t resources = fabric.links() + router.bundles();
     signature_.resize(resources);
     count_.assign(resources, 0);
+    blocked_.assign(static_cast<std::size_t>(plan.channels), false);
     const bool nominal = segment.links.all_nominal();
     std::vector<std::uint32_t> by_class;
     for (const LinkClass& c : fabric.classes()) by_class.push_back(signatures_.root(c.rate.value));
@@ -112,6 +114,7 @@ class NetworkCounter {
   void count(Loads& loads) {
     for (std::uint32_t c = 0; c < static_cast<std::uint32_t>(plan_.channels); ++c) count_channel(c);
     collect_groups(loads);
+    loads.blocked = blocked_;
     seen_.resize(static_cast<std::size_t>(plan_.channels));
   }
 
@@ -140,8 +143,12 @@ class NetworkCounter {
     for (std::uint32_t q = 0; q < queue_pairs_; ++q) {
       flow.from_qp = queue_pair(static_cast<int>(channel), edge_index, q, queue_pairs_);
       flow.to_qp = flow.from_qp + 2 * queue_pairs_;
-      if (!router_.route(flow, path_)) cut(flow);
-      use(path_);
+      if (router_.route(flow, path_))
+        use(path_);
+      else if (segment_.faults.empty() || segment_.end == std::numeric_limits<double>::infinity())
+        cut(flow);
+      else
+        blocked_[channel] = true;
     }
   }
 
@@ -226,6 +233,7 @@ class NetworkCounter {
   const NetworkSegment& segment_;
   std::uint32_t queue_pairs_;
   bool weighted_ = false;
+  std::vector<bool> blocked_;
   Signatures signatures_;
   std::vector<std::uint32_t> signature_, touched_, group_of_;
   std::vector<std::uint64_t> count_;
@@ -358,6 +366,7 @@ Loads count_loads(const Communicator& comm, const Plan& plan, const Fabric* fabr
                   const NetworkSegment& segment) {
   Loads loads;
   loads.inside.resize(static_cast<std::size_t>(plan.channels));
+  loads.blocked.assign(loads.inside.size(), false);
   count_inside(comm, plan, segment, loads);
   if (comm.nodes() > 1) {
     loads.network = std::make_shared<NetworkCounter>(comm, plan, *fabric, *router, segment);

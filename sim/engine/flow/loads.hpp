@@ -31,7 +31,7 @@ struct LinkGroup {
 struct EdgeGroups {
   std::vector<std::uint32_t>
       group;                        ///< where each edge's path is most crowded: the group with most connections per B/s
-  std::vector<std::uint32_t> port;    ///< the sending NIC's group
+  std::vector<std::uint32_t> port;  ///< the sending NIC's group
   std::vector<std::uint32_t> middle;  ///< the most crowded group between switches; no_group: the path has none
   std::vector<double> latency;        ///< s, of the fabric
 };
@@ -49,6 +49,7 @@ class NetworkCounter;
 
 struct Loads {
   std::vector<LinkGroup> groups;
+  std::vector<bool> blocked;         ///< by channel: it waits for a link that is down, and comes back
   std::vector<InsideGroups> inside;  ///< by channel
   /// What one channel's connections see: they are hashed once more, and kept for the next call.
   const EdgeGroups& edges(int channel) const;
@@ -58,7 +59,7 @@ struct Loads {
   std::shared_ptr<NetworkCounter> network;  ///< null on a single node
 };
 
-/// \throws UserError if a connection has no path.
+/// \throws UserError if a connection has no path, and no fault ends.
 Loads count_loads(const Communicator& comm, const Plan& plan, const Fabric* fabric, const Router* router,
                   const NetworkSegment& segment);
 

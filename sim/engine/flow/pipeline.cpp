@@ -49,8 +49,8 @@ class Activity {
   bool is_last() const { return is_last_; }
   double begin() const { return begin_; }
   double at(double now) const {
-    const auto next = std::upper_bound(steps_.begin(), steps_.end(), now,
-                                       [](double t, const Step& step) { return t < step.time; });
+    const auto next =
+        std::upper_bound(steps_.begin(), steps_.end(), now, [](double t, const Step& step) { return t < step.time; });
     return next == steps_.begin() ? always_ : (next - 1)->level;
   }
 
@@ -163,8 +163,8 @@ class Run {
 };
 
 double run(const Pipeline& p, std::int64_t slices) {
-  const bool shared = std::any_of(p.stations.begin(), p.stations.end(),
-                                  [](const Station& s) { return !s.users.empty(); });
+  const bool shared =
+      std::any_of(p.stations.begin(), p.stations.end(), [](const Station& s) { return !s.users.empty(); });
   Busy busy;
   double makespan = 0;
   for (int pass = 0; pass < passes; ++pass) {

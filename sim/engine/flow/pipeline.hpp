@@ -47,11 +47,11 @@ struct PlaceUser {
 
 struct Station {
   bool server = false;
-  Service whole, tail;      ///< of a whole slice, and of the last, shorter ones
-  double hand_on = -1;      ///< s until the first line is handed on; < 0: whole slices only
-  double latency = 0;       ///< s to the next station
-  double credit = 0;        ///< s, last server before a worker: of a slot on its way back
-  double gap = 0;           ///< s; least time between two whole slices, whatever the service
+  Service whole, tail;           ///< of a whole slice, and of the last, shorter ones
+  double hand_on = -1;           ///< s until the first line is handed on; < 0: whole slices only
+  double latency = 0;            ///< s to the next station
+  double credit = 0;             ///< s, last server before a worker: of a slot on its way back
+  double gap = 0;                ///< s; least time between two whole slices, whatever the service
   std::vector<PlaceUser> users;  ///< itself among them; parts add up to 1; empty: `round` counts in full
 };
 

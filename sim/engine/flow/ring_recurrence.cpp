@@ -85,7 +85,7 @@ class RingRecurrence {
       then = clock_;
       then.insert(then.end(), arrived_.begin(), arrived_.end());
     }
-    if (ring_.last_receive) step(loop, ring_.sends, false);
+    step(loop, ring_.sends, false);
   }
 
   bool advanced_alike(const std::vector<double>& then) const {

@@ -41,8 +41,7 @@ struct RingLoop {
 };
 
 struct Ring {
-  std::int64_t sends = 0;
-  bool last_receive = true;
+  std::int64_t sends = 0;  ///< steps of a loop; a receive-only one follows
   double hop_inside = 0;
   bool network = false;
   int slots = 8;

@@ -5,8 +5,7 @@
 
 namespace fabricast {
 
-Services::Services(const ChannelView& view)
-    : v_(view), edges_(view.loads.edges(view.channel)) {
+Services::Services(const ChannelView& view) : v_(view), edges_(view.loads.edges(view.channel)) {
   const InsideGroups& inside = v_.loads.inside[static_cast<std::size_t>(v_.channel)];
   for (std::size_t i = 0; i < inside.transfers.size(); ++i) {
     const std::uint32_t g = inside.group[i];

@@ -69,8 +69,8 @@ class Services {
 
   const ChannelView& v_;
   const EdgeGroups& edges_;
-  std::vector<double> hop_seconds_;                ///< s/B by hop inside the node, in the algorithm's order
-  double alone_at_nic_ = 0, crowded_at_nic_ = 0;   ///< s/B between GPU and NIC
+  std::vector<double> hop_seconds_;               ///< s/B by hop inside the node, in the algorithm's order
+  double alone_at_nic_ = 0, crowded_at_nic_ = 0;  ///< s/B between GPU and NIC
   double mean_alone_ = 0, mean_latency_ = 0, worst_latency_ = 0, worst_seconds_ = 0;
 };
 

@@ -26,7 +26,7 @@ class ChannelSharing {
   const std::vector<LinkGroup>& groups_;
   const std::vector<double>& caps_;
   double wire_;
-  std::vector<double> most_;          ///< what each channel gets alone, B/s
+  std::vector<double> most_;            ///< what each channel gets alone, B/s
   std::vector<std::uint32_t> binding_;  ///< groups that can be full
 };
 

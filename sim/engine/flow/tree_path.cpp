@@ -123,8 +123,7 @@ class TreePath {
     for (std::size_t i = 0; i < downs_.size(); ++i) {
       const TreeEdge& e = downs_[i];
       const int at = position(e.type);
-      if (i > 0)
-        add_worker({e.parent, 0, false}, gpus_ > 1 ? down_hop(0) : nic_buffer, at == 1 ? inside : by_network);
+      if (i > 0) add_worker({e.parent, 0, false}, gpus_ > 1 ? down_hop(0) : nic_buffer, at == 1 ? inside : by_network);
       if (at == 1) add_worker({e.parent, 1, false}, gpus_ > 2 ? down_hop(1) : nic_buffer, by_network);
       add_network({e.parent, at, false, down_edge(e.child)}, e.siblings);
     }
@@ -219,7 +218,8 @@ class TreePath {
     std::int64_t least = std::numeric_limits<std::int64_t>::max();
     for (std::uint32_t i = 0; i < stations_.size(); ++i) {
       if (stations_[i].server != server || spots_[i].up != up) continue;
-      const std::int64_t off = (anywhere ? 0 : 64 * std::abs(levels_[i] - level)) + std::abs(spots_[i].position - position);
+      const std::int64_t off =
+          (anywhere ? 0 : 64 * std::abs(levels_[i] - level)) + std::abs(spots_[i].position - position);
       if (off < least) least = off, best = i;
     }
     return best;
@@ -273,8 +273,7 @@ class TreePath {
   /// One entry per station, parts adding up to 1.
   static void merge(std::vector<PlaceUser>& users) {
     const auto all = static_cast<double>(users.size());
-    std::sort(users.begin(), users.end(),
-              [](const PlaceUser& a, const PlaceUser& b) { return a.station < b.station; });
+    std::sort(users.begin(), users.end(), [](const PlaceUser& a, const PlaceUser& b) { return a.station < b.station; });
     std::size_t kept = 0;
     for (const PlaceUser& user : users)
       if (kept > 0 && users[kept - 1].station == user.station)

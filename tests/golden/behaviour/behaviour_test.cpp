@@ -31,23 +31,27 @@ const std::string long_run = "run scenarios/nodes64_fat_tree.yaml --set routing.
 
 /// A fabric file with relative names, beside its scenario.
 void write_file_scenario(const Scratch& scratch) {
-  std::ofstream(scratch / "scenario.yaml") << "fabricast: 1\n"
-                                              "name: \"#1: a 'quoted' name\"\n"
-                                              "node: {gpu: l40s, gpus: 2, nics: {count: 1, rate: 100Gbps}, profile: profile.json}\n"
-                                              "cluster: {nodes: 2, placement: [1, 0]}\n"
-                                              "fabric: {kind: file, path: fabric.yaml}\n"
-                                              "nccl: {version: \"2.21\", env: {NCCL_ALGO: \"Ring\"}}\n"
-                                              "faults: [{link: tor0, rate: 12.5%, at: 1.5us}]\n"
-                                              "workload: {collective: all_gather, sizes: [1MiB, 1000000B, 3B]}\n";
-  std::ofstream(scratch / "fabric.yaml") << "switches: [tor0]\nlinks:\n  - {from: node0.nic0, to: tor0}\n  - {from: node1.nic0, to: tor0}\n";
-  std::ofstream(scratch / "profile.json") << R"({"software": {"channel_launch": {"value": 0.5, "low": 0.1, "high": 1, "source": "test"}}})";
+  std::ofstream(scratch / "scenario.yaml")
+      << "fabricast: 1\n"
+         "name: \"#1: a 'quoted' name\"\n"
+         "node: {gpu: l40s, gpus: 2, nics: {count: 1, rate: 100Gbps}, profile: profile.json}\n"
+         "cluster: {nodes: 2, placement: [1, 0]}\n"
+         "fabric: {kind: file, path: fabric.yaml}\n"
+         "nccl: {version: \"2.21\", env: {NCCL_ALGO: \"Ring\"}}\n"
+         "faults: [{link: tor0, rate: 12.5%, at: 1.5us}]\n"
+         "workload: {collective: all_gather, sizes: [1MiB, 1000000B, 3B]}\n";
+  std::ofstream(scratch / "fabric.yaml")
+      << "switches: [tor0]\nlinks:\n  - {from: node0.nic0, to: tor0}\n  - {from: node1.nic0, to: tor0}\n";
+  std::ofstream(scratch / "profile.json")
+      << R"({"software": {"channel_launch": {"value": 0.5, "low": 0.1, "high": 1, "source": "test"}}})";
 }
 
 }  // namespace
 
 TEST_CASE("a forecast is the same bytes on every run and number of threads", "[behaviour]") {
-  const std::string words = GENERATE(as<std::string>(), "run scenarios/ecmp_collision.yaml", "run scenarios/nodes64_fat_tree.yaml",
-                                     "run scenarios/two_nodes.yaml", "explain scenarios/oversubscription_4.yaml");
+  const std::string words =
+      GENERATE(as<std::string>(), "run scenarios/ecmp_collision.yaml", "run scenarios/nodes64_fat_tree.yaml",
+               "run scenarios/two_nodes.yaml", "explain scenarios/oversubscription_4.yaml");
   CAPTURE(words);
   const std::string once = output(words + " --json - --threads 1");
   CHECK(output(words + " --json - --threads 1") == once);
@@ -58,16 +62,18 @@ TEST_CASE("a forecast is the same bytes on every run and number of threads", "[b
 TEST_CASE("the effective scenario gives the same forecast, and itself", "[behaviour]") {
   const Scratch scratch;
   write_file_scenario(scratch);
-  const std::string shipped = GENERATE(as<std::string>(), "scenarios/one_node.yaml", "scenarios/two_nodes.yaml", "scenarios/nodes64_rail_optimized.yaml",
-                                             "scenarios/oversubscription_2.yaml", "scenarios/ecmp_collision.yaml", "scenarios/nic_down_and_back.yaml",
-                                             "scenarios/gdr_off.yaml", "scenarios/wrong_numa.yaml", "");
+  const std::string shipped = GENERATE(as<std::string>(), "scenarios/one_node.yaml", "scenarios/two_nodes.yaml",
+                                       "scenarios/nodes64_rail_optimized.yaml", "scenarios/oversubscription_2.yaml",
+                                       "scenarios/ecmp_collision.yaml", "scenarios/nic_down_and_back.yaml",
+                                       "scenarios/gdr_off.yaml", "scenarios/wrong_numa.yaml", "");
   const std::string scenario = shipped.empty() ? scratch / "scenario.yaml" : shipped;
   CAPTURE(scenario);
   const Scratch elsewhere;
   const std::string dumped = elsewhere / "effective.yaml";
   std::ofstream(dumped) << output("run " + scenario + " --dump-effective");
   CHECK(output("run " + dumped + " --dump-effective") == read_text(dumped));
-  const json before = json::parse(output("run " + scenario + " --json -")), after = json::parse(output("run " + dumped + " --json -"));
+  const json before = json::parse(output("run " + scenario + " --json -")),
+             after = json::parse(output("run " + dumped + " --json -"));
   CHECK(before.at("rows") == after.at("rows"));
   CHECK(before.at("fingerprint") == after.at("fingerprint"));
 }
@@ -77,7 +83,8 @@ TEST_CASE("an override is the same as an edit", "[behaviour]") {
   std::string text = read_text(FABRICAST_SOURCES "/scenarios/gdr_off.yaml");
   const auto at = text.find("nodes: 64");
   std::ofstream(scratch / "edited.yaml") << text.replace(at, 9, "nodes: 32");
-  CHECK(output("run scenarios/gdr_off.yaml --set cluster.nodes=32 --json -") == output("run " + (scratch / "edited.yaml") + " --json -"));
+  CHECK(output("run scenarios/gdr_off.yaml --set cluster.nodes=32 --json -") ==
+        output("run " + (scratch / "edited.yaml") + " --json -"));
 }
 
 TEST_CASE("JSON, CSV and the table tell the same", "[behaviour]") {
@@ -101,8 +108,10 @@ TEST_CASE("JSON, CSV and the table tell the same", "[behaviour]") {
     std::istringstream cells(line);
     for (const std::string& name : names) {
       REQUIRE(std::getline(cells, cell, ','));
-      if (row.at(name).is_string()) CHECK(row.at(name) == cell);
-      else CHECK(row.at(name).get<double>() == Approx(std::stod(cell)).epsilon(1e-9));
+      if (row.at(name).is_string())
+        CHECK(row.at(name) == cell);
+      else
+        CHECK(row.at(name).get<double>() == Approx(std::stod(cell)).epsilon(1e-9));
     }
     CHECK(table.find(std::to_string(row.at("bytes").get<std::int64_t>()) + " ") != std::string::npos);
   }
@@ -124,7 +133,8 @@ TEST_CASE("a pipe is written to and stays a pipe, a link stays a link", "[behavi
   // A pipe stands for all devices: where this fails, /dev/null would be replaced by a file.
   const Scratch scratch;
   const std::string pipe = scratch / "pipe";
-  const Ran ran = run_shell("mkfifo " + pipe + "; timeout 10 cat " + pipe + " & $fabricast run scenarios/two_nodes.yaml --json " + pipe + " >/dev/null; wait");
+  const Ran ran = run_shell("mkfifo " + pipe + "; timeout 10 cat " + pipe +
+                            " & $fabricast run scenarios/two_nodes.yaml --json " + pipe + " >/dev/null; wait");
   CHECK(ran.out == output("run scenarios/two_nodes.yaml --json -"));
   CHECK(std::filesystem::is_fifo(pipe));
 
@@ -140,7 +150,8 @@ TEST_CASE("Ctrl-C ends a long run within a second, with nothing left behind", "[
   const std::string signal = GENERATE(as<std::string>(), "INT", "TERM");
   CAPTURE(signal);
   const auto begin = std::chrono::steady_clock::now();
-  const Ran ran = run_shell("exec timeout --preserve-status -s " + signal + " 0.5 $fabricast " + long_run + " --json " + (scratch / "f.json"));
+  const Ran ran = run_shell("exec timeout --preserve-status -s " + signal + " 0.5 $fabricast " + long_run + " --json " +
+                            (scratch / "f.json"));
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
   CHECK(ran.code == 130);
   CHECK(ran.err == "interrupted\n");

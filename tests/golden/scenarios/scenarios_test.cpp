@@ -26,7 +26,9 @@ json output(const std::string& words) {
   return json::parse(ran.out);
 }
 
-json run(const std::string& scenario, const std::string& options = {}) { return output("run scenarios/" + scenario + ".yaml " + options); }
+json run(const std::string& scenario, const std::string& options = {}) {
+  return output("run scenarios/" + scenario + ".yaml " + options);
+}
 
 json row(const json& forecast, std::int64_t bytes) {
   for (const json& r : forecast.at("rows"))
@@ -40,7 +42,9 @@ json large(const std::string& scenario, const std::string& options = {}) { retur
 double busbw(const json& r) { return r.at("busbw_gbps"); }
 
 /// Bus bandwidth of another percentile's time than the median's.
-double busbw_at(const json& r, const char* percentile) { return busbw(r) * r.at("time_us").get<double>() / r.at(percentile).get<double>(); }
+double busbw_at(const json& r, const char* percentile) {
+  return busbw(r) * r.at("time_us").get<double>() / r.at(percentile).get<double>();
+}
 
 /// GB/s of payload of a link, from `inspect fabric`, by the name it has there.
 double link_rate(const std::string& scenario, const std::string& name) {
@@ -60,8 +64,9 @@ constexpr double infiniband_cable = 50 * 4096.0 / 4122, roce_cable = 50 * 4096.0
 }  // namespace
 
 TEST_CASE("every scenario runs its sizes, and the forecast grows with them", "[scenarios]") {
-  const std::string scenario = GENERATE(as<std::string>(), "one_node", "two_nodes", "nodes64_rail_optimized", "nodes64_fat_tree", "oversubscription_2",
-                                        "oversubscription_4", "slow_cable", "gdr_off", "wrong_numa", "nodes2048");
+  const std::string scenario =
+      GENERATE(as<std::string>(), "one_node", "two_nodes", "nodes64_rail_optimized", "nodes64_fat_tree",
+               "oversubscription_2", "oversubscription_4", "slow_cable", "gdr_off", "wrong_numa", "nodes2048");
   CAPTURE(scenario);
   const json forecast = run(scenario);
   double before = 0;
@@ -95,7 +100,9 @@ TEST_CASE("two nodes are no faster than their NICs and at most a fifth slower", 
   CHECK(busbw(r) < bound);
   CHECK(busbw(r) > 0.8 * bound);
   // The network costs more than NVLink by some microseconds.
-  const auto smallest = [](const char* scenario) { return run(scenario).at("rows").front().at("time_us").get<double>(); };
+  const auto smallest = [](const char* scenario) {
+    return run(scenario).at("rows").front().at("time_us").get<double>();
+  };
   CHECK(smallest("two_nodes") > smallest("one_node") + 5);
 }
 
@@ -167,7 +174,8 @@ TEST_CASE("polarized hashing leaves a spine one uplink of 32", "[scenarios]") {
   const json polar = large("ecmp_polarization");
   // Per group 32 cables carry the eight NICs of about half its 128 nodes; more than 45 of them in any case.
   CHECK(busbw(polar) < 32 * roce_cable / 45);
-  const json salted = large("ecmp_polarization", "--set routing.salt=per_switch"), tiers = large("ecmp_polarization", "--set routing.bits=per_tier");
+  const json salted = large("ecmp_polarization", "--set routing.salt=per_switch"),
+             tiers = large("ecmp_polarization", "--set routing.bits=per_tier");
   CHECK(busbw(salted) > 3 * busbw(polar));
   CHECK(busbw(tiers) > 3 * busbw(polar));
   CHECK(polar.at("bottleneck").get<std::string>().find("core") != std::string::npos);
@@ -185,7 +193,8 @@ TEST_CASE("a cable at a tenth is named, and slows the ring to a tenth of the NIC
 }
 
 TEST_CASE("a NIC that is away for 20 ms makes the call 20 ms late", "[scenarios]") {
-  const double late = large("nic_down_and_back").at("time_us").get<double>() - large("nic_down_and_back", "--set 'faults=[]'").at("time_us").get<double>();
+  const double late = large("nic_down_and_back").at("time_us").get<double>() -
+                      large("nic_down_and_back", "--set 'faults=[]'").at("time_us").get<double>();
   CHECK(late == Approx(20e3).epsilon(0.01));
 }
 

@@ -51,7 +51,8 @@ const std::string ecmp = "fabric: {kind: fat_tree, switch: {ports: 16}}\nrouting
 
 TEST_CASE("rings agree") {
   for (const char* op : {"all_reduce", "all_gather", "reduce_scatter"})
-    for (const char* nodes : {"{nodes: 1}", "{nodes: 2}", "{nodes: 4}"}) compare({h100, nodes, adaptive, op, "Ring", 0.02});
+    for (const char* nodes : {"{nodes: 1}", "{nodes: 2}", "{nodes: 4}"})
+      compare({h100, nodes, adaptive, op, "Ring", 0.02});
   compare({"{gpu: a100-sxm, gpus: 8}", "{nodes: 2}", adaptive, "all_reduce", "Ring", 0.02});
 }
 
