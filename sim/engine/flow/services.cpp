@@ -45,7 +45,7 @@ double Services::slowest_gpu(double bytes) const {
 
 double Services::staggered_link(std::size_t hop, double bytes) const {
   if (edges_.group.empty()) return link(hop, bytes);
-  const double n = connections(0), in_step = link(hop, bytes) / n;
+  const double n = connections(0, edges_.port[0]), in_step = link(hop, bytes) / n;
   const double apart = std::max(v_.costs.proxy(bytes), bytes * mean_alone_);
   return in_step + (n - 1) * std::max(0.0, in_step - apart);
 }
@@ -54,10 +54,11 @@ double Services::receive(double bytes) const {
   return v_.costs.gpu_overhead(bytes) + v_.costs.last_receive * bytes / v_.costs.copy_rate;
 }
 
-double Services::connections(std::size_t e) const {
-  const LinkGroup& port = v_.loads.groups[edges_.port[e]];
+double Services::connections(std::size_t e, std::uint32_t group) const {
+  const LinkGroup &port = v_.loads.groups[edges_.port[e]], &link = v_.loads.groups[group];
   double connections = 0;
-  for (std::size_t c = 0; c < v_.use.size(); ++c) connections += port.connections[c] * v_.use[c];
+  for (std::size_t c = 0; c < v_.use.size(); ++c)
+    if (link.connections[c] > 0) connections += port.connections[c] * v_.use[c];
   return std::max(1.0, connections);
 }
 
@@ -66,14 +67,14 @@ double Services::here(std::size_t e) const {
 }
 
 double Services::alone(std::size_t e) const {
-  return edges_.group[e] == edges_.port[e] ? here(e) : std::max(here(e), crowded(edges_.group[e]) / connections(e));
+  return edges_.group[e] == edges_.port[e] ? here(e) : std::max(here(e), crowded(edges_.group[e]) / connections(e, edges_.group[e]));
 }
 
 Service Services::nic(std::size_t e, Messages messages, int siblings, bool up, double bytes) const {
   // Siblings on their way up come from other nodes and meet at the parent; on their way down they leave by one NIC.
   // Beyond the NICs, half of a tree's traffic goes the other way, at other times.
   const double own = here(e) * siblings;
-  const double beyond = edges_.middle[e] == no_group ? 0 : crowded(edges_.middle[e]) / connections(e) / 2;
+  const double beyond = edges_.middle[e] == no_group ? 0 : crowded(edges_.middle[e]) / connections(e, edges_.middle[e]) / 2;
   const double crowd = std::max(crowded(edges_.group[e]), crowded_at_nic_);
   Service s;
   s.pass = bytes * std::max(own, beyond);
