@@ -62,9 +62,9 @@ int explain_verb(const std::vector<std::string>& arguments) {
   auto world = load_world(options);
   world->scenario.workload.sizes = {Bytes{chosen_size(options, *world)}};
   const Forecast forecast = placed(world->scenario, [&] { return run_forecast(*world, how); });
-  if (!json.empty()) emit(json, explain_json(*world, forecast.rows.front(), forecast));
-  if (json != "-")
-    emit("-", placed(world->scenario, [&] { return explain_text(*world, forecast.rows.front(), forecast); }));
+  const Forecast weighed = placed(world->scenario, [&] { return run_candidates(*world, forecast.rows.front(), how); });
+  if (!json.empty()) emit(json, explain_json(*world, forecast, weighed));
+  if (json != "-") emit("-", explain_text(*world, forecast, weighed));
   return 0;
 }
 

@@ -41,21 +41,10 @@ struct Cell {
   CollectiveResult result;
 };
 
-}  // namespace
-
-Forecast run_forecast(const World& world, const RunOptions& options) {
+/// Runs the rows' plans over all draws, and fills in what comes out.
+void simulate(const World& world, const RunOptions& options, Forecast& forecast) {
   const Scenario& s = world.scenario;
   const Communicator& comm = world.planner.comm;
-  Forecast forecast;
-  forecast.ranks = comm.ranks(), forecast.op = s.workload.collective, forecast.draws = world.draws.count;
-  for (const std::int64_t bytes : s.sizes()) {
-    ForecastRow row;
-    row.bytes = bytes;
-    row.plan = plan_collective(world.planner, s.workload.collective, bytes);
-    row.algorithm = row.plan.algorithm, row.protocol = row.plan.protocol, row.channels = row.plan.channels;
-    forecast.rows.push_back(std::move(row));
-  }
-
   // A task is one draw with all sizes: they share its loads. With one draw, sizes are shared out instead.
   const auto draws = static_cast<std::size_t>(world.draws.count), sizes = forecast.rows.size();
   std::vector<Cell> cells(draws * sizes);
@@ -114,6 +103,39 @@ Forecast run_forecast(const World& world, const RunOptions& options) {
           fold(forecast.fingerprint,
                d == order[at_fraction(draws, 0.5)] ? row.result.fingerprint : cells[d * sizes + i].result.fingerprint);
   }
+}
+
+Forecast empty_forecast(const World& world) {
+  Forecast forecast;
+  forecast.ranks = world.planner.comm.ranks(), forecast.op = world.scenario.workload.collective;
+  forecast.draws = world.draws.count;
+  return forecast;
+}
+
+ForecastRow row_of(Plan plan, std::int64_t bytes) {
+  ForecastRow row;
+  row.bytes = bytes, row.plan = std::move(plan);
+  row.algorithm = row.plan.algorithm, row.protocol = row.plan.protocol, row.channels = row.plan.channels;
+  return row;
+}
+
+}  // namespace
+
+Forecast run_forecast(const World& world, const RunOptions& options) {
+  Forecast forecast = empty_forecast(world);
+  for (const std::int64_t bytes : world.scenario.sizes())
+    forecast.rows.push_back(row_of(plan_collective(world.planner, forecast.op, bytes), bytes));
+  simulate(world, options, forecast);
+  return forecast;
+}
+
+Forecast run_candidates(const World& world, const ForecastRow& row, const RunOptions& options) {
+  Forecast forecast = empty_forecast(world);
+  for (const Candidate& c : row.plan.candidates)
+    if (is_simulated(c.algorithm, forecast.op))
+      forecast.rows.push_back(
+          row_of(plan_collective(world.planner, forecast.op, row.bytes, c.algorithm, c.protocol), row.bytes));
+  simulate(world, options, forecast);
   return forecast;
 }
 

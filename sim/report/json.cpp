@@ -55,7 +55,8 @@ std::string forecast_json(const World& world, const Forecast& forecast) {
   return j.dump(1) + "\n";
 }
 
-std::string explain_json(const World& world, const ForecastRow& row, const Forecast& forecast) {
+std::string explain_json(const World& world, const Forecast& forecast, const Forecast& weighed) {
+  const ForecastRow& row = forecast.rows.front();
   Json j = head_json(world, forecast);
   Json r = row_json(forecast, row);
   const CollectiveResult& result = row.result;
@@ -72,10 +73,13 @@ std::string explain_json(const World& world, const ForecastRow& row, const Forec
                      {"alike", result.bottleneck.alike},
                      {"sharers", sharers}};
   Json candidates = Json::array();
-  for (const Candidate& c : row.plan.candidates)
-    candidates.push_back({{"algorithm", name_of(c.algorithm)},
-                          {"protocol", name_of(c.protocol)},
-                          {"nccl_estimate_us", rounded(c.estimate_us)}});
+  for (const Candidate& c : row.plan.candidates) {
+    Json candidate = {{"algorithm", name_of(c.algorithm)},
+                      {"protocol", name_of(c.protocol)},
+                      {"nccl_estimate_us", rounded(c.estimate_us)}};
+    if (const ForecastRow* own = weighed.find(c.algorithm, c.protocol)) candidate["time_us"] = rounded(own->time * 1e6);
+    candidates.push_back(std::move(candidate));
+  }
   r["candidates"] = std::move(candidates);
   j["row"] = std::move(r);
   return j.dump(1) + "\n";

@@ -58,7 +58,8 @@ std::string forecast_text(const World& world, const Forecast& forecast) {
   return out;
 }
 
-std::string explain_text(const World& world, const ForecastRow& row, const Forecast& forecast) {
+std::string explain_text(const World& world, const Forecast& forecast, const Forecast& weighed) {
+  const ForecastRow& row = forecast.rows.front();
   const CollectiveResult& r = row.result;
   const Communicator& comm = world.planner.comm;
   std::string out = fmt::format("{} of {} on {} ranks: {} us, {} GB/s bus bandwidth\n", name_of(forecast.op),
@@ -107,15 +108,9 @@ std::string explain_text(const World& world, const ForecastRow& row, const Forec
                        row.time_p95 * 1e6, row.time_worst * 1e6);
 
   out += "\nwhat NCCL weighed                estimate (us)   forecast (us)\n";
-  std::vector<Candidate> list = row.plan.candidates;
-  for (const Candidate& c : list) {
-    std::string simulated = "-";
-    if (is_simulated(c.algorithm, forecast.op)) {
-      const Plan plan = plan_collective(world.planner, forecast.op, row.bytes, c.algorithm, c.protocol);
-      const auto engine = make_engine(world.scenario.network.engine, world.setup, world.draws.first_seed);
-      simulated =
-          fmt::format("{:.2f}", 1e6 * harness_time(world.scenario.workload.harness, comm, plan, engine->run(plan)));
-    }
+  for (const Candidate& c : row.plan.candidates) {
+    const ForecastRow* own = weighed.find(c.algorithm, c.protocol);
+    const std::string simulated = own ? fmt::format("{:.2f}", own->time * 1e6) : "-";
     out += fmt::format("  {:<30} {:>13.2f} {:>15}{}\n", fmt::format("{}/{}", name_of(c.algorithm), name_of(c.protocol)),
                        c.estimate_us, simulated,
                        c.algorithm == row.algorithm && c.protocol == row.protocol ? "  <- runs" : "");

@@ -28,6 +28,12 @@ struct Forecast {
   CollectiveOp op = CollectiveOp::all_reduce;
   int draws = 1;
   std::uint64_t fingerprint = 0;
+  /// The row of an algorithm and a protocol, or null.
+  const ForecastRow* find(Algorithm algorithm, Protocol protocol) const {
+    for (const ForecastRow& row : rows)
+      if (row.algorithm == algorithm && row.protocol == protocol) return &row;
+    return nullptr;
+  }
   double bus_bandwidth(const ForecastRow& row) const { return row.algorithm_bandwidth() * bus_factor(op, ranks); }
 };
 
@@ -38,6 +44,9 @@ struct RunOptions {
 
 /// Runs every size and draw of the scenario. The same input gives the same bytes whatever the number of threads.
 Forecast run_forecast(const World& world, const RunOptions& options = {});
+
+/// The same for one size, with each algorithm and protocol that NCCL weighed there and that has a schedule.
+Forecast run_candidates(const World& world, const ForecastRow& row, const RunOptions& options = {});
 
 /// What the tool that times the call prints for a call that takes `result`.
 double harness_time(const HarnessSpec& harness, const Communicator& comm, const Plan& plan,

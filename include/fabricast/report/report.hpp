@@ -14,8 +14,10 @@ std::string forecast_json(const World& world, const Forecast& forecast);
 std::string forecast_csv(const World& world, const Forecast& forecast);
 
 /// Where the time of one size goes, what binds it, what NCCL rejected, and what would help.
-std::string explain_text(const World& world, const ForecastRow& row, const Forecast& forecast);
-std::string explain_json(const World& world, const ForecastRow& row, const Forecast& forecast);
+/// \param forecast  of one size
+/// \param weighed   of that size by run_candidates
+std::string explain_text(const World& world, const Forecast& forecast, const Forecast& weighed);
+std::string explain_json(const World& world, const Forecast& forecast, const Forecast& weighed);
 
 std::string inspect_fabric_text(const World& world);
 std::string inspect_plan_text(const World& world, std::int64_t bytes);
