@@ -66,15 +66,23 @@ double Services::here(std::size_t e) const {
   return std::max(v_.costs.wire / v_.loads.groups[edges_.port[e]].capacity, alone_at_nic_);
 }
 
+double Services::message(std::size_t e, std::uint32_t group) const {
+  // A group counts a part of a connection for each of its queue pairs. A message that keeps to one of them is there as a
+  // whole.
+  const double parts = v_.comm.split_data_on_qps ? 1 : v_.comm.qps_per_connection;
+  const double rest = (1 - 1 / parts) * v_.costs.wire / v_.loads.groups[group].capacity;
+  return crowded(group) / connections(e, group) + rest;
+}
+
 double Services::alone(std::size_t e) const {
-  return edges_.group[e] == edges_.port[e] ? here(e) : std::max(here(e), crowded(edges_.group[e]) / connections(e, edges_.group[e]));
+  return edges_.group[e] == edges_.port[e] ? here(e) : std::max(here(e), message(e, edges_.group[e]));
 }
 
 Service Services::nic(std::size_t e, Messages messages, int siblings, bool up, double bytes) const {
   // Siblings on their way up come from other nodes and meet at the parent; on their way down they leave by one NIC.
   // Beyond the NICs, half of a tree's traffic goes the other way, at other times.
   const double own = here(e) * siblings;
-  const double beyond = edges_.middle[e] == no_group ? 0 : crowded(edges_.middle[e]) / connections(e, edges_.middle[e]) / 2;
+  const double beyond = edges_.middle[e] == no_group ? 0 : message(e, edges_.middle[e]) / 2;
   const double crowd = std::max(crowded(edges_.group[e]), crowded_at_nic_);
   Service s;
   s.pass = bytes * std::max(own, beyond);

@@ -65,6 +65,8 @@ class Services {
  private:
   double crowded(std::uint32_t group) const { return crowded_seconds(v_.loads.groups[group], v_.use, v_.costs.wire); }
   double here(std::size_t e) const;
+  /// s per byte of one message of edge e on a link of the group.
+  double message(std::size_t e, std::uint32_t group) const;
   /// Messages of edge e's NIC that cross a link of the group, if its channels take the same way there.
   double connections(std::size_t e, std::uint32_t group) const;
 

@@ -141,6 +141,21 @@ TEST_CASE("oversubscribed leaves give a scattered ring their uplinks' share", "[
   }
 }
 
+TEST_CASE("more queue pairs spread a connection, and splitting each message over them spreads it sooner",
+          "[scenarios]") {
+  const auto times = [](const std::string& pairs, const std::string& split) {
+    const json r = run("ecmp_collision", "--set nccl.env.NCCL_IB_QPS_PER_CONNECTION=" + pairs +
+                                             " --set nccl.env.NCCL_IB_SPLIT_DATA_ON_QPS=" + split +
+                                             " --set 'workload.sizes=[64MiB, 8GiB]'");
+    return std::pair(row(r, std::int64_t{64} << 20).at("time_us").get<double>(),
+                     row(r, GiB8).at("time_us").get<double>());
+  };
+  const auto one = times("1", "0"), rotate = times("4", "0"), split = times("4", "1");
+  CHECK(rotate.second < 0.8 * one.second);
+  CHECK(split.second == Approx(rotate.second).epsilon(1e-3));  // the same bytes on the same links in the end
+  CHECK(split.first < 0.98 * rotate.first);                    // but a message alone is held up by one path or by all
+}
+
 TEST_CASE("ECMP on eight uplinks loses what balls in bins lose", "[scenarios]") {
   const json r = large("ecmp_collision");
   CHECK(r.at("draws") == 64);
