@@ -50,7 +50,8 @@ int run_verb(const std::vector<std::string>& arguments) {
 }
 
 int explain_verb(const std::vector<std::string>& arguments) {
-  Options options("explain", "Says where the time of one size goes, what binds it, and what NCCL rejected.",
+  Options options("explain",
+                  "Says where the time of one size goes, what binds it, what NCCL rejected, and what would help.",
                   {"SCENARIO"});
   add_scenario_options(options);
   options.add()("size", po::value<std::string>(), "the size, e.g. 64MiB (default: the middle one of the scenario)")(
@@ -63,8 +64,11 @@ int explain_verb(const std::vector<std::string>& arguments) {
   world->scenario.workload.sizes = {Bytes{chosen_size(options, *world)}};
   const Forecast forecast = placed(world->scenario, [&] { return run_forecast(*world, how); });
   const Forecast weighed = placed(world->scenario, [&] { return run_candidates(*world, forecast.rows.front(), how); });
-  if (!json.empty()) emit(json, explain_json(*world, forecast, weighed));
-  if (json != "-") emit("-", explain_text(*world, forecast, weighed));
+  // A run by the chunk engine may take minutes; the flow engine's what-ifs say the same.
+  std::vector<WhatIf> what_ifs;
+  if (world->scenario.network.engine == EngineKind::flow) what_ifs = what_would_help(*world, forecast, weighed, how);
+  if (!json.empty()) emit(json, explain_json(*world, forecast, weighed, what_ifs));
+  if (json != "-") emit("-", explain_text(*world, forecast, weighed, what_ifs));
   return 0;
 }
 

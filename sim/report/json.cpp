@@ -55,7 +55,8 @@ std::string forecast_json(const World& world, const Forecast& forecast) {
   return j.dump(1) + "\n";
 }
 
-std::string explain_json(const World& world, const Forecast& forecast, const Forecast& weighed) {
+std::string explain_json(const World& world, const Forecast& forecast, const Forecast& weighed,
+                         const std::vector<WhatIf>& what_ifs) {
   const ForecastRow& row = forecast.rows.front();
   Json j = head_json(world, forecast);
   Json r = row_json(forecast, row);
@@ -81,6 +82,10 @@ std::string explain_json(const World& world, const Forecast& forecast, const For
     candidates.push_back(std::move(candidate));
   }
   r["candidates"] = std::move(candidates);
+  Json helps = Json::array();
+  for (const WhatIf& w : what_ifs)
+    helps.push_back({{"what", w.what}, {"set", w.set}, {"time_us", rounded(w.time * 1e6)}, {"gain", rounded(w.gain)}});
+  r["what_would_help"] = std::move(helps);
   j["row"] = std::move(r);
   return j.dump(1) + "\n";
 }

@@ -58,7 +58,8 @@ std::string forecast_text(const World& world, const Forecast& forecast) {
   return out;
 }
 
-std::string explain_text(const World& world, const Forecast& forecast, const Forecast& weighed) {
+std::string explain_text(const World& world, const Forecast& forecast, const Forecast& weighed,
+                         const std::vector<WhatIf>& what_ifs) {
   const ForecastRow& row = forecast.rows.front();
   const CollectiveResult& r = row.result;
   const Communicator& comm = world.planner.comm;
@@ -114,6 +115,13 @@ std::string explain_text(const World& world, const Forecast& forecast, const For
     out += fmt::format("  {:<30} {:>13.2f} {:>15}{}\n", fmt::format("{}/{}", name_of(c.algorithm), name_of(c.protocol)),
                        c.estimate_us, simulated,
                        c.algorithm == row.algorithm && c.protocol == row.protocol ? "  <- runs" : "");
+  }
+  if (what_ifs.empty()) return out + fmt::format("\nnothing tried here gains {:.0f} % or more\n", 100 * least_gain);
+  out += "\nwhat would help                                forecast (us)  gain %\n";
+  for (const WhatIf& w : what_ifs) {
+    out += fmt::format("  {:<44} {:>13.2f}  {:>6.1f}\n   ", w.what, w.time * 1e6, 100 * w.gain);
+    for (const std::string& word : w.set) out += fmt::format(" --set '{}'", word);
+    out += "\n";
   }
   return out;
 }

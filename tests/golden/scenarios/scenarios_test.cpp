@@ -141,6 +141,28 @@ TEST_CASE("oversubscribed leaves give a scattered ring their uplinks' share", "[
   }
 }
 
+TEST_CASE("explain tells what would help, and running it so gains as much", "[scenarios]") {
+  const auto helps = [](const std::string& scenario) {
+    return output("explain scenarios/" + scenario + ".yaml --size 8GiB").at("row");
+  };
+  const auto first_word = [](const json& w) { return w.at("set").at(0).get<std::string>(); };
+  for (const auto& [scenario, best] : {std::pair<std::string, std::string>{"slow_cable", "faults=[]"},
+                                       {"gdr_off", "node.gdr=true"},
+                                       {"ecmp_polarization", "routing={kind: adaptive}"}}) {
+    const json r = helps(scenario);
+    const json& w = r.at("what_would_help").at(0);
+    CAPTURE(scenario, w.dump());
+    CHECK(first_word(w) == best);
+    std::string options;
+    for (const json& word : w.at("set")) options += "--set '" + word.get<std::string>() + "' ";
+    const double before = r.at("time_us"), after = large(scenario, options).at("time_us");
+    CHECK(w.at("time_us").get<double>() == Approx(after));
+    CHECK(w.at("gain").get<double>() == Approx(1 - after / before).epsilon(1e-4));
+  }
+  for (const json& w : helps("nodes64_rail_optimized").at("what_would_help"))
+    CHECK(first_word(w) != "routing={kind: adaptive}");
+}
+
 TEST_CASE("more queue pairs spread a connection, and splitting each message over them spreads it sooner",
           "[scenarios]") {
   const auto times = [](const std::string& pairs, const std::string& split) {
