@@ -63,6 +63,9 @@ struct Loads {
 Loads count_loads(const Communicator& comm, const Plan& plan, const Fabric* fabric, const Router* router,
                   const NetworkSegment& segment);
 
+/// Counts what happens inside the nodes, one node per role, and every node with a fault of its own.
+void count_inside(const Communicator& comm, const Plan& plan, const NetworkSegment& segment, Loads& loads);
+
 /// Links of the node graph that a transfer inside a node crosses, with NCCL's detours (host memory, PXN).
 std::vector<std::uint16_t> inside_path(const Communicator& comm, const NodeTransfer& transfer);
 /// Rate of a link inside a node for such a transfer, B/s.

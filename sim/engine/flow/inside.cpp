@@ -1,0 +1,122 @@
+// What happens inside the nodes: ways of transfers, and their loads.
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "fabricast/protocol/costs.hpp"
+#include "loads.hpp"
+
+namespace fabricast {
+
+/// From a GPU to a NIC: where the NIC is far and a peer over NVLink is near it, by that peer (PXN) [NCCL-paths].
+static std::vector<std::uint16_t> way_out(const Communicator& comm, int gpu, int nic) {
+  const NodeGraph& graph = comm.node.graph;
+  if (comm.gdr && comm.node.nvlink && graph.gpu_nic_distance(gpu, nic) > PathType::PXB)
+    for (int peer = 0; peer < comm.gpus(); ++peer) {
+      if (graph.gpu_nic_distance(peer, nic) > PathType::PXB) continue;
+      std::vector<std::uint16_t> way = graph.gpu_to_gpu(gpu, peer);
+      const std::vector<std::uint16_t> rest = graph.gpu_to_nic(peer, nic, true);
+      way.insert(way.end(), rest.begin(), rest.end());
+      return way;
+    }
+  return graph.gpu_to_nic(gpu, nic, comm.gdr);
+}
+
+std::vector<std::uint16_t> inside_path(const Communicator& comm, const NodeTransfer& t) {
+  const NodeGraph& graph = comm.node.graph;
+  switch (t.kind) {
+    case NodeTransfer::Kind::gpu_to_nic: return way_out(comm, t.from, t.to);
+    case NodeTransfer::Kind::nic_to_gpu: return graph.nic_to_gpu(t.from, t.to, comm.gdr);
+    case NodeTransfer::Kind::gpu_to_gpu: break;
+  }
+  if (comm.node.nvlink || comm.node.peer_to_peer) return graph.gpu_to_gpu(t.from, t.to);
+  // Through host memory: stored by one GPU, loaded by the other.
+  const std::uint16_t memory = graph.memory_of_gpu(t.from);
+  std::vector<std::uint16_t> way = graph.path(graph.gpu(t.from), memory, false);
+  const std::vector<std::uint16_t> out = graph.path(memory, graph.gpu(t.to), false);
+  way.insert(way.end(), out.begin(), out.end());
+  return way;
+}
+
+double inside_rate(const Communicator& comm, std::uint16_t link, NodeTransfer::Kind kind) {
+  const LinkClass& c = comm.node.graph.links[link].link_class;
+  // What PCIe carries of its payload rate depends on who drives it: GPUs reach less than DMA engines.
+  const bool by_gpu = kind == NodeTransfer::Kind::gpu_to_gpu && c.kind == LinkKind::pcie;
+  return c.rate.value * (by_gpu ? comm.node.pcie_path.efficiency.value : 1.0);
+}
+
+/// Counts what happens inside the nodes, one node per role, and every node with a fault of its own.
+void count_inside(const Communicator& comm, const Plan& plan, const NetworkSegment& segment, Loads& loads) {
+  const CollectiveAlgorithm& algorithm = *find_by_algorithm(plan.algorithm);
+  const NodeGraph& graph = comm.node.graph;
+  std::vector<NodeClass> classes = node_classes(comm, plan.algorithm);
+  std::map<std::uint32_t, std::vector<NetworkSegment::InsideFactor>> faults;
+  for (const auto& f : segment.inside)
+    for (std::uint32_t i = 0; i < comm.placement.size(); ++i)
+      if (comm.placement[i] == f.node) faults[i / comm.hosts_per_node].push_back(f);
+  for (const auto& [node, factors] : faults) classes.push_back({node, 1});
+
+  std::map<std::tuple<NodeTransfer::Kind, int, int>, std::vector<std::uint16_t>> paths;
+  const auto path_of = [&](const NodeTransfer& t) -> const std::vector<std::uint16_t>& {
+    const auto [it, fresh] = paths.try_emplace({t.kind, t.from, t.to});
+    if (fresh) it->second = inside_path(comm, t);
+    return it->second;
+  };
+
+  const auto channels = static_cast<std::size_t>(plan.channels);
+  std::vector<NodeTransfer> transfers;
+  std::vector<std::vector<double>> worst(channels);  // crowd of the chosen group, by transfer
+  for (std::size_t k = 0; k < classes.size(); ++k) {
+    const NodeClass& c = classes[k];
+    std::vector<std::uint32_t> group_of(graph.links.size(), no_group);
+    std::map<std::pair<std::uint16_t, std::size_t>, std::set<int>> nics;  // by link and place in the list of transfers
+    for (std::size_t ch = 0; ch < channels; ++ch) {
+      algorithm.node_transfers(comm, plan, static_cast<int>(ch), c.node, transfers);
+      for (std::size_t i = 0; i < transfers.size(); ++i) {
+        const NodeTransfer& t = transfers[i];
+        for (const std::uint16_t l : path_of(t)) {
+          if (group_of[l] == no_group) {
+            group_of[l] = static_cast<std::uint32_t>(loads.groups.size());
+            LinkGroup g;
+            double rate = inside_rate(comm, l, t.kind);
+            for (const auto& f : faults[c.node])
+              if (f.link == l) rate *= f.factor;
+            g.capacity = rate, g.connections.assign(channels, 0), g.resource = l, g.node = c.node, g.inside = true;
+            g.members = c.count;
+            loads.groups.push_back(std::move(g));
+          }
+          LinkGroup& g = loads.groups[group_of[l]];
+          g.connections[ch] += 1;
+          if (t.kind == NodeTransfer::Kind::gpu_to_gpu) continue;
+          std::set<int>& at_once = nics[{l, i}];
+          at_once.insert(t.kind == NodeTransfer::Kind::gpu_to_nic ? t.to : t.from);
+          g.nics = std::max(g.nics, static_cast<std::uint32_t>(at_once.size()));
+        }
+      }
+    }
+    // The most crowded link of every transfer; nodes of other roles may be worse.
+    for (std::size_t ch = 0; ch < channels; ++ch) {
+      algorithm.node_transfers(comm, plan, static_cast<int>(ch), c.node, transfers);
+      InsideGroups& inside = loads.inside[ch];
+      for (std::size_t i = 0; i < transfers.size(); ++i) {
+        const auto same = [&](std::size_t j) {
+          const NodeTransfer& o = inside.transfers[j];
+          return o.kind == transfers[i].kind && o.from == transfers[i].from && o.to == transfers[i].to;
+        };
+        std::size_t at = 0;
+        while (at < inside.transfers.size() && !same(at)) ++at;
+        if (at == inside.transfers.size())
+          inside.transfers.push_back(transfers[i]), inside.group.push_back(no_group), worst[ch].push_back(0);
+        for (const std::uint16_t l : path_of(transfers[i])) {
+          const LinkGroup& g = loads.groups[group_of[l]];
+          double connections = 0;
+          for (const double n : g.connections) connections += n;
+          const double crowd = connections / std::max(g.capacity, 1e-300);
+          if (crowd > worst[ch][at]) worst[ch][at] = crowd, inside.group[at] = group_of[l];
+        }
+      }
+    }
+  }
+}
+
+}  // namespace fabricast

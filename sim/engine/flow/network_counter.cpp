@@ -1,0 +1,145 @@
+#include "network_counter.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "fabricast/core/error.hpp"
+
+namespace fabricast {
+
+NetworkCounter::NetworkCounter(const Communicator& comm, const Plan& plan, const Fabric& fabric, const Router& router,
+                               const NetworkSegment& segment)
+    : comm_(comm),
+      plan_(plan),
+      algorithm_(*find_by_algorithm(plan.algorithm)),
+      fabric_(fabric),
+      router_(router),
+      segment_(segment),
+      queue_pairs_(static_cast<std::uint32_t>(comm.qps_per_connection)) {
+  const std::uint32_t resources = fabric.links() + router.bundles();
+  signature_.resize(resources);
+  count_.assign(resources, 0);
+  blocked_.assign(static_cast<std::size_t>(plan.channels), false);
+  const bool nominal = segment.links.all_nominal();
+  std::vector<std::uint32_t> by_class;
+  for (const LinkClass& c : fabric.classes()) by_class.push_back(signatures_.root(c.rate.value));
+  for (std::uint32_t r = 0; r < fabric.links(); ++r) signature_[r] = by_class[fabric.class_index(LinkId(r))];
+  for (const auto& [link, factor] : segment.links.factors())
+    signature_[link] = signatures_.root(capacity(fabric, router, segment.links, link).value);
+  for (std::uint32_t r = fabric.links(); r < resources; ++r)
+    signature_[r] = signatures_.root(capacity(fabric, router, nominal ? LinkState{} : segment.links, r).value);
+}
+
+void NetworkCounter::count(Loads& loads) {
+  for (std::uint32_t c = 0; c < static_cast<std::uint32_t>(plan_.channels); ++c) count_channel(c);
+  collect_groups(loads);
+  loads.blocked = blocked_;
+  seen_.resize(static_cast<std::size_t>(plan_.channels));
+}
+
+bool NetworkCounter::uses(LinkId link) const {
+  if (!signatures_.unused(signature_[link.value])) return true;
+  for (std::uint32_t b = 0; b < router_.bundles(); ++b) {
+    const auto [first, count] = router_.bundle(b);
+    const bool member = link.value >= first && link.value < first + 2 * count && (link.value - first) % 2 == 0;
+    if (member && !signatures_.unused(signature_[fabric_.links() + b])) return true;
+  }
+  return false;
+}
+
+const EdgeGroups& NetworkCounter::edges(std::uint32_t channel) {
+  if (seen_[channel].group.empty()) see(channel, seen_[channel]);
+  return seen_[channel];
+}
+
+template <class Use>
+void NetworkCounter::for_each_path(std::uint32_t channel, std::size_t edge_index, const NetworkEdge& edge, Use use) {
+  Flow flow;
+  flow.from = comm_.endpoint(edge.from, edge.from_nic, fabric_.ports_per_node());
+  flow.to = comm_.endpoint(edge.to, edge.to_nic, fabric_.ports_per_node());
+  for (std::uint32_t q = 0; q < queue_pairs_; ++q) {
+    flow.from_qp = queue_pair(static_cast<int>(channel), edge_index, q, queue_pairs_);
+    flow.to_qp = flow.from_qp + 2 * queue_pairs_;
+    if (router_.route(flow, path_))
+      use(path_);
+    else if (segment_.faults.empty() || segment_.end == std::numeric_limits<double>::infinity())
+      cut(flow);
+    else
+      blocked_[channel] = true;
+  }
+}
+
+void NetworkCounter::cut(const Flow& flow) const {
+  std::string faults;
+  for (const Fault& f : segment_.faults) faults += (faults.empty() ? " while " : ", ") + f.target;
+  if (!faults.empty()) faults += " is down";
+  throw UserError::at(segment_.faults.empty() ? "fabric" : "faults",
+                      fmt::format("the fabric is cut: no path from {} to {}{}", fabric_.name(VertexId(flow.from)),
+                                  fabric_.name(VertexId(flow.to)), faults));
+}
+
+void NetworkCounter::count_channel(std::uint32_t channel) {
+  algorithm_.network_edges(comm_, plan_, static_cast<int>(channel), edges_);
+  touched_.clear();
+  for (std::size_t e = 0; e < edges_.size(); ++e)
+    for_each_path(channel, e, edges_[e], [&](const Path& path) {
+      for (std::size_t i = 0; i < path.resources.size(); ++i) {
+        const std::uint32_t r = path.resources[i];
+        if (count_[r] == 0) touched_.push_back(r);
+        count_[r] += path.weights.empty() ? 1 : static_cast<std::uint64_t>(path.weights[i] / weight_unit + 0.5);
+        weighted_ |= !path.weights.empty();
+      }
+    });
+  for (const std::uint32_t r : touched_) {
+    signature_[r] = signatures_.child(signature_[r], channel, count_[r]);
+    count_[r] = 0;
+  }
+}
+
+void NetworkCounter::collect_groups(Loads& loads) {
+  group_of_.assign(signatures_.size(), no_group);
+  crowd_.assign(loads.groups.size(), 0);
+  const double unit = (weighted_ ? weight_unit : 1.0) / queue_pairs_;
+  for (std::uint32_t r = 0; r < signature_.size(); ++r) {
+    const std::uint32_t s = signature_[r];
+    if (signatures_.unused(s)) continue;
+    if (group_of_[s] == no_group) {
+      group_of_[s] = static_cast<std::uint32_t>(loads.groups.size());
+      LinkGroup g = signatures_.group(s, static_cast<std::size_t>(plan_.channels), unit);
+      g.capacity = root_capacity(r);
+      g.resource = r;
+      double connections = 0;
+      for (const double n : g.connections) connections += n;
+      crowd_.push_back(connections / std::max(g.capacity, 1e-300));
+      loads.groups.push_back(std::move(g));
+    }
+    ++loads.groups[group_of_[s]].members;
+  }
+}
+
+void NetworkCounter::see(std::uint32_t channel, EdgeGroups& out) {
+  algorithm_.network_edges(comm_, plan_, static_cast<int>(channel), edges_);
+  out.group.resize(edges_.size());
+  out.port.resize(edges_.size());
+  out.middle.resize(edges_.size());
+  out.latency.resize(edges_.size());
+  for (std::size_t e = 0; e < edges_.size(); ++e) {
+    std::uint32_t worst = no_group, middle = no_group;
+    double latency = 0;
+    for_each_path(channel, e, edges_[e], [&](const Path& path) {
+      for (std::size_t i = 0; i < path.resources.size(); ++i) {
+        const std::uint32_t g = group_of_[signature_[path.resources[i]]];
+        if (worst == no_group || crowd_[g] > crowd_[worst]) worst = g;
+        if (i == 0 || i + 1 == path.resources.size()) continue;
+        if (middle == no_group || crowd_[g] > crowd_[middle]) middle = g;
+      }
+      latency = std::max(latency, path.latency.value);
+      out.port[e] = group_of_[signature_[path.resources.front()]];
+    });
+    out.group[e] = worst, out.middle[e] = middle, out.latency[e] = latency;
+  }
+}
+
+}  // namespace fabricast

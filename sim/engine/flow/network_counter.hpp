@@ -1,0 +1,50 @@
+// Counts the connections of a plan on the links of a fabric. Each is hashed twice: to count it, and where a channel is
+// timed, to see how crowded its way is. Paths are not stored.
+#pragma once
+
+#include "fabricast/collective/algorithm.hpp"
+#include "fabricast/engine/network.hpp"
+#include "signatures.hpp"
+
+namespace fabricast {
+
+/// Refers to all that it is made of, but the plan.
+class NetworkCounter {
+ public:
+  NetworkCounter(const Communicator& comm, const Plan& plan, const Fabric& fabric, const Router& router,
+                 const NetworkSegment& segment);
+  /// Adds the groups of the fabric's links, and the channels that are blocked.
+  void count(Loads& loads);
+  bool uses(LinkId link) const;
+  const EdgeGroups& edges(std::uint32_t channel);
+
+ private:
+  /// All flows of an edge: one per queue pair. QP numbers are given out by channel; a QP has two ends.
+  template <class Use>
+  void for_each_path(std::uint32_t channel, std::size_t edge_index, const NetworkEdge& edge, Use use);
+  [[noreturn]] void cut(const Flow& flow) const;
+  void count_channel(std::uint32_t channel);
+  void collect_groups(Loads& loads);
+  double root_capacity(std::uint32_t r) const { return capacity(fabric_, router_, segment_.links, r).value; }
+  void see(std::uint32_t channel, EdgeGroups& out);
+
+  static constexpr double weight_unit = 0x1p-20;
+  const Communicator& comm_;
+  const Plan plan_;
+  const CollectiveAlgorithm& algorithm_;
+  const Fabric& fabric_;
+  const Router& router_;
+  const NetworkSegment& segment_;
+  std::uint32_t queue_pairs_;
+  bool weighted_ = false;
+  std::vector<bool> blocked_;
+  Signatures signatures_;
+  std::vector<std::uint32_t> signature_, touched_, group_of_;
+  std::vector<std::uint64_t> count_;
+  std::vector<double> crowd_;
+  std::vector<NetworkEdge> edges_;
+  std::vector<EdgeGroups> seen_;  ///< by channel; empty: not asked for yet
+  Path path_;
+};
+
+}  // namespace fabricast
