@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstdio>
 #include <new>
 
@@ -52,7 +53,9 @@ int run_command_line(const std::vector<std::string>& arguments) {
   catch_stop_signals();
   try {
     const int code = dispatch(arguments);
-    if (std::fflush(stdout) != 0 || std::ferror(stdout)) throw UserError("can not write to standard output");
+    errno = 0;
+    if ((std::fflush(stdout) != 0 || std::ferror(stdout)) && errno != EPIPE)
+      throw UserError("can not write to standard output");
     return code;
   } catch (const UserError& e) {
     constexpr std::size_t most = 20;

@@ -129,7 +129,12 @@ void emit(const std::string& path, const std::string& content) {
     const HeldStop whole;
     return write_file(path, content);
   }
-  if (std::fwrite(content.data(), 1, content.size(), stdout) != content.size() || std::fflush(stdout) != 0)
+  errno = 0;
+  if (std::fwrite(content.data(), 1, content.size(), stdout) == content.size() && std::fflush(stdout) == 0) return;
+  // A reader such as `head` that has seen enough is no fault.
+  if (errno == EPIPE)
+    std::clearerr(stdout);
+  else
     throw UserError(fmt::format("can not write to standard output: {}", system_reason(errno)));
 }
 
