@@ -27,7 +27,9 @@ class Fitter {
       if (std::find(options.left_out.begin(), options.left_out.end(), c.system) != options.left_out.end()) continue;
       runners_.emplace_back(c);
     }
-    for (const auto& [path, ref] : hardware_.all_parameters()) {
+    for (const auto& entry : hardware_.all_parameters()) {
+      const std::string& path = entry.first;
+      const ParameterRef& ref = entry.second;
       const bool wanted = options.parameters.empty() ||
                           std::any_of(options.parameters.begin(), options.parameters.end(),
                                       [&](const auto& p) { return path == p || path.starts_with(p + "."); });

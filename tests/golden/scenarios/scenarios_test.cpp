@@ -189,22 +189,23 @@ TEST_CASE("ECMP on eight uplinks loses what balls in bins lose", "[scenarios]") 
     most.push_back(std::round(k));
   }
   // P(no bin above k) for 16 balls in 8 bins, by the exponential generating function, squared for two directions.
-  const auto at_most = [](int k) {
+  const auto at_most = [](std::size_t k) {
     std::vector<double> ways(17, 0);
     ways[0] = 1;
     for (int bin = 0; bin < 8; ++bin) {
       std::vector<double> next(17, 0);
-      for (int have = 0; have <= 16; ++have)
-        for (int add = 0; add <= k && have + add <= 16; ++add) next[have + add] += ways[have] / std::tgamma(add + 1);
+      for (std::size_t have = 0; have <= 16; ++have)
+        for (std::size_t add = 0; add <= k && have + add <= 16; ++add)
+          next[have + add] += ways[have] / std::tgamma(add + 1);
       ways = next;
     }
     return std::pow(ways[16] * std::tgamma(17) / std::pow(8.0, 16), 2);
   };
   // The sample's median and tails lie within what 64 draws can stray (0.06 is one sigma at the median).
-  CHECK(at_most(static_cast<int>(most[1])) > 0.5 - 0.19);
-  CHECK(at_most(static_cast<int>(most[1]) - 1) < 0.5 + 0.19);
-  CHECK(at_most(static_cast<int>(most[0]) - 1) < 0.05 + 0.09);
-  CHECK(at_most(static_cast<int>(most[2])) > 0.95 - 0.09);
+  CHECK(at_most(static_cast<std::size_t>(most[1])) > 0.5 - 0.19);
+  CHECK(at_most(static_cast<std::size_t>(most[1]) - 1) < 0.5 + 0.19);
+  CHECK(at_most(static_cast<std::size_t>(most[0]) - 1) < 0.05 + 0.09);
+  CHECK(at_most(static_cast<std::size_t>(most[2])) > 0.95 - 0.09);
 }
 
 TEST_CASE("polarized hashing leaves a spine one uplink of 32", "[scenarios]") {

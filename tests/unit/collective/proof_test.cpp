@@ -32,7 +32,7 @@ TEST_CASE("every schedule gives every rank every contribution once", "[collectiv
   const test::Variables variables = {{"NCCL_BUFFSIZE", "4096"}};
   for (const int gpus : {1, 2, 3, 5, 8})
     for (const std::uint32_t nodes : {1U, 2U, 3U, 4U, 7U}) {
-      if (gpus * nodes < 2) continue;
+      if (gpus == 1 && nodes == 1) continue;
       const Planner planner = test::planner_of(node_of(gpus, gpus), nodes, variables);
       for (const CollectiveAlgorithm& algorithm : collective_algorithms())
         for (std::size_t op = 0; op < EnumNames<CollectiveOp>::names.size(); ++op) {

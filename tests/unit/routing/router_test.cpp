@@ -25,7 +25,7 @@ TEST_CASE("ECMP spreads flows evenly over the uplinks of a leaf", "[routing]") {
   REQUIRE(clos.leaf_up == 32);
   const LinkState state;
   for (const char* hash : {"crc16", "crc32"})
-    for (const std::uint64_t seed : {1, 2, 3}) {
+    for (const std::uint64_t seed : {1ULL, 2ULL, 3ULL}) {
       const auto router = router_of("ecmp", fabric, state, seed, {{"hash", hash}});
       Rng rng(seed);
       std::vector<double> count(32, 0);
