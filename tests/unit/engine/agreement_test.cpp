@@ -66,6 +66,15 @@ TEST_CASE("trees agree") {
   compare({"{gpu: a100-sxm, gpus: 8}", "{nodes: 2}", adaptive, "all_reduce", "Tree", 0.05});
 }
 
+TEST_CASE("staged transfers and nodes of one GPU agree") {
+  const std::string staged = "{gpu: h100-sxm, gpus: 8, gdr: false}";
+  const std::string single = "{gpu: h100-sxm, gpus: 1, intranode: none, nics: {count: 1, rate: 400Gbps}}";
+  for (const auto& [op, algorithm] : {std::pair{"all_reduce", "Ring"}, {"all_reduce", "Tree"}, {"broadcast", "Ring"}}) {
+    compare({staged, "{nodes: 2}", adaptive, op, algorithm, 0.05});
+    compare({single, "{nodes: 4}", adaptive, op, algorithm, 0.04});
+  }
+}
+
 TEST_CASE("colliding flows agree") {
   compare({h100, "{nodes: 4}", ecmp, "all_reduce", "Ring", 0.06});
   compare({h100, "{nodes: 4}", ecmp, "all_reduce", "Tree", 0.06});
