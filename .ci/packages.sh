@@ -2,7 +2,7 @@
 
 build_packages="g++ cmake ninja-build pkg-config libfmt-dev libyaml-cpp-dev nlohmann-json3-dev libeigen3-dev
   libboost-program-options-dev libsimgrid-dev"
-test_packages="catch2"
+test_packages="catch2 python3"
 
 # need PACKAGE...: quiet if all are there; another distribution has to bring them itself.
 need() {
