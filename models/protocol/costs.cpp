@@ -76,8 +76,6 @@ ProtocolCosts protocol_costs(const Communicator& comm, const Plan& plan) {
   c.hop_inside = (node.nvlink ? node.architecture.hop : node.pcie_path.hop)[p].us().value;
   c.launch = node.architecture.launch.us().value;
   c.launch += channel_launch(comm, plan);
-  c.issue_gap = node.architecture.issue_gap.us().value;
-  c.issue_per_gpu = node.architecture.issue_per_gpu.us().value;
   if (comm.nodes() == 1) return c;
 
   const Network& network = node.network;

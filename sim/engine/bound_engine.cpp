@@ -36,7 +36,6 @@ class BoundEngine final : public NetworkEngine {
         if (g.connections[static_cast<std::size_t>(c)] > 0) rate = std::min(rate, g.capacity / costs.wire);
       const ChannelView view{comm, plan, costs, loads, alone, c, rate, rate < costs.copy_rate};
       ChannelTime t = time_channel(view);
-      result.channel_rates.push_back(rate), result.channel_ends.push_back(t.makespan);
       if (t.makespan <= result.makespan) continue;
       split_time(view, t);
       result.makespan = t.makespan, result.work = t.work;

@@ -211,9 +211,4 @@ std::string resource_name(const Fabric& fabric, const Router& router, std::uint3
   return up ? fmt::format("{}-{}s", owner, uppers) : fmt::format("{}s-{}", uppers, owner);
 }
 
-LinkKind resource_kind(const Fabric& fabric, const Router& router, std::uint32_t resource) {
-  const std::uint32_t link = resource < fabric.links() ? resource : router.bundle(resource - fabric.links()).first;
-  return fabric.link_class(LinkId(link)).kind;
-}
-
 }  // namespace fabricast

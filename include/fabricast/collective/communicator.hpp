@@ -5,6 +5,7 @@
 // fills them.
 #pragma once
 
+#include <algorithm>
 #include <compare>
 #include <cstdint>
 #include <vector>
@@ -45,6 +46,11 @@ struct Communicator {
   /// The fabric's endpoint of a NIC of a NCCL node, where hosts have `ports` NICs each.
   std::uint32_t endpoint(std::uint32_t nccl_node, std::uint32_t nic, std::uint32_t ports) const {
     return placement[nccl_node * hosts_per_node + nic / ports] * ports + nic % ports;
+  }
+  /// Whether a host of the fabric is one of those that make up a NCCL node.
+  bool has_host(std::uint32_t nccl_node, std::uint32_t host) const {
+    const auto first = placement.begin() + static_cast<std::ptrdiff_t>(nccl_node * hosts_per_node);
+    return std::find(first, first + hosts_per_node, host) != first + hosts_per_node;
   }
   int gpus() const { return node.spec.gpus; }
   std::int64_t ranks() const { return nodes() * gpus(); }

@@ -46,8 +46,6 @@ struct CollectiveResult {
   double transfer = 0;  ///< the data through the channel's share; of the two, the smaller counts for what it adds
   double fill = 0;      ///< the rest: until the pipe is full, and waiting for links that are down
   Bottleneck bottleneck;
-  std::vector<double> channel_rates;  ///< B/s of payload, at the start
-  std::vector<double> channel_ends;   ///< s
   std::vector<std::string> felt;      ///< faults in force while it ran
   std::uint64_t fingerprint = 0;      ///< hash of the trajectory of events
 };

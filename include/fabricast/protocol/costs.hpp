@@ -32,8 +32,6 @@ struct ProtocolCosts {
   double rendezvous = 0;    ///< s; added to hop_network for messages above `rendezvous_bytes`
   double rendezvous_bytes = 0;
   double launch = 0;         ///< s; fixed, once per call
-  double issue_gap = 0;      ///< s; least time between overlapping calls
-  double issue_per_gpu = 0;  ///< s
 
   static constexpr double burst_bytes = 256;
 

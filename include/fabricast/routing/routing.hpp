@@ -72,7 +72,6 @@ class Router {
 BytesPerSecond capacity(const Fabric& fabric, const Router& router, const LinkState& state, std::uint32_t resource);
 /// `leaf3-spine*` for bundles.
 std::string resource_name(const Fabric& fabric, const Router& router, std::uint32_t resource);
-LinkKind resource_kind(const Fabric& fabric, const Router& router, std::uint32_t resource);
 
 struct Draws {
   std::uint64_t first_seed = 1;

@@ -197,19 +197,15 @@ class Simulation {
     return link(resource, capacity(*setup_.fabric, *router_, setup_.segments.front().links, resource).value);
   }
   std::size_t node_link(std::uint32_t node, std::uint16_t l, NodeTransfer::Kind kind) {
-    double rate = inside_rate(comm_, l, kind);
-    for (const auto& f : setup_.segments.front().inside)
-      if (comm_.placement[node * comm_.hosts_per_node] == f.node && f.link == l) rate *= f.factor;
-    return link((std::uint64_t{1} << 40) + node * comm_.node.graph.links.size() + l, rate);
+    return link((std::uint64_t{1} << 40) + node * comm_.node.graph.links.size() + l,
+                inside_rate(comm_, setup_.segments.front(), node, l, kind));
   }
 
-  /// Rank and NIC of the two ends of every network connection, as the schedule's edges have them.
   void build_channel(int channel) {
     programs_.push_back(algorithm_.program(comm_, plan_, channel));
     const ChannelProgram& program = *programs_.back();
     std::vector<NetworkEdge> edges;
     algorithm_.network_edges(comm_, plan_, channel, edges);
-    std::vector<NodeTransfer> transfers;
     for (std::int32_t w = 0; w < program.workers(); ++w) {
       if (program.steps(w) == 0) continue;
       // Neighbours do not change from step to step; the first steps show them all.
@@ -222,9 +218,9 @@ class Simulation {
 
   /// Channels with the same connections run in step.
   std::size_t in_step_with(const std::vector<NetworkEdge>& edges) {
-    const auto it = std::find(patterns_.begin(), patterns_.end(), edges);
-    if (it == patterns_.end()) patterns_.push_back(edges);
-    return static_cast<std::size_t>(std::find(patterns_.begin(), patterns_.end(), edges) - patterns_.begin());
+    const auto known = std::find(patterns_.begin(), patterns_.end(), edges) - patterns_.begin();
+    if (known == static_cast<std::ptrdiff_t>(patterns_.size())) patterns_.push_back(edges);
+    return static_cast<std::size_t>(known);
   }
 
   void connect(int channel, const ChannelProgram& program, const std::vector<NetworkEdge>& edges, std::int32_t from,
@@ -245,14 +241,11 @@ class Simulation {
       const auto edge = std::find_if(edges.begin(), edges.end(),
                                      [&](const NetworkEdge& e) { return e.from == a / g && e.to == b / g; });
       FABRICAST_CHECK(edge != edges.end(), "a network hop that is no edge of the schedule");
-      const std::uint32_t from_port = comm_.endpoint(edge->from, edge->from_nic, setup_.fabric->ports_per_node());
-      const std::uint32_t to_port = comm_.endpoint(edge->to, edge->to_nic, setup_.fabric->ports_per_node());
       for (const std::uint16_t l : inside_path(comm_, {NodeTransfer::Kind::gpu_to_nic, gpu_a, edge->from_nic}))
         way.push_back(node_link(a / g, l, NodeTransfer::Kind::gpu_to_nic));
       Path path;
-      Flow flow{from_port, to_port};
-      flow.from_qp = queue_pair(channel, static_cast<std::size_t>(edge - edges.begin()), 0, 1),
-      flow.to_qp = flow.from_qp + 2;
+      const Flow flow =
+          flow_of(comm_, *setup_.fabric, *edge, channel, static_cast<std::size_t>(edge - edges.begin()), 0);
       FABRICAST_CHECK(router_->route(flow, path), "the flow engine would have refused a fabric that is cut");
       for (const std::uint32_t r : path.resources) way.push_back(network_link(r));
       for (const std::uint16_t l : inside_path(comm_, {NodeTransfer::Kind::nic_to_gpu, edge->to_nic, gpu_b}))
@@ -382,9 +375,9 @@ class ChunkEngine final : public NetworkEngine {
     // Loads are counted for their checks only: a cut fabric is refused here, with a message.
     if (router_) count_loads(*setup_.comm, plan, setup_.fabric, router_.get(), setup_.segments.front());
     CollectiveResult result;
-    result.channel_ends = in_a_child([&] { return Simulation(setup_, plan, router_.get()).run(); });
+    const std::vector<double> ends = in_a_child([&] { return Simulation(setup_, plan, router_.get()).run(); });
     result.launch = protocol_costs(*setup_.comm, plan).launch;
-    for (const double end : result.channel_ends) {
+    for (const double end : ends) {
       result.makespan = std::max(result.makespan, end);
       result.fingerprint = fold(result.fingerprint, std::bit_cast<std::uint64_t>(end));
     }

@@ -55,7 +55,7 @@ Pipeline chain_path(const Services& s, SliceBytes bytes, int start, std::int64_t
     proxy.whole = s.proxy({1, by_proxy, by_proxy}, bytes.whole);
     proxy.tail = s.proxy({1, by_proxy, by_proxy}, bytes.tail);
     nic.whole = s.mean_nic(by_nic, bytes.whole), nic.tail = s.mean_nic(by_nic, bytes.tail);
-    nic.latency = whole.latency, nic.credit = whole.credit, nic.gap = whole.gap;
+    nic.latency = whole.latency, nic.credit = whole.credit;
     stations.push_back(proxy);
     stations.push_back(nic);
   }

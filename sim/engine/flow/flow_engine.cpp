@@ -40,18 +40,18 @@ namespace {
 class FlowEngine final : public NetworkEngine {
  public:
   FlowEngine(const NetworkSetup& setup, std::uint64_t seed)
-      : setup_(setup), seed_(seed), routers_(setup.segments.size()) {}
+      : setup_(setup), seed_(seed), routers_(setup.segments.size() + 1) {}
 
   CollectiveResult run(const Plan& plan) override {
     const Communicator& comm = *setup_.comm;
     const ProtocolCosts costs = protocol_costs(comm, plan);
     const auto channels = static_cast<std::size_t>(plan.channels);
+    const std::vector<Stream> streams = streams_of(plan);
     std::vector<double> caps(channels);
     std::vector<bool> open(channels, true);
     std::vector<double> progress(channels, 0);
     CollectiveResult result;
     result.launch = costs.launch;
-    result.channel_ends.assign(channels, 0);
 
     std::size_t segment = 0, timed = no_segment;
     double now = 0;
@@ -67,8 +67,8 @@ class FlowEngine final : public NetworkEngine {
       const ChannelShares shares = sharing->share(open);
       if (timed != segment) {
         timed = segment;
-        time_classes(plan, costs, loads, open, shares, reference);
-        if (now == 0) describe(plan, costs, loads, shares, reference, result);
+        time_classes(plan, streams, costs, loads, open, shares, reference);
+        if (now == 0) describe(plan, streams, costs, loads, shares, reference, result);
         for (const Fault& fault : setup_.segments[segment].faults)
           if (feels(plan, loads, fault) &&
               std::find(result.felt.begin(), result.felt.end(), fault.target) == result.felt.end())
@@ -89,7 +89,6 @@ class FlowEngine final : public NetworkEngine {
         progress[c] += (until - now) / makespan[c];
         if (progress[c] < 1 - 1e-12) continue;
         open[c] = false;
-        result.channel_ends[c] = until;
         --left;
       }
       now = until;
@@ -105,11 +104,14 @@ class FlowEngine final : public NetworkEngine {
   }
 
  private:
+  /// After the last segment comes one more, without faults, to compare with.
+  std::size_t healthy() const { return setup_.segments.size(); }
+  const NetworkSegment& segment_at(std::size_t i) const { return i == healthy() ? no_faults_ : setup_.segments[i]; }
+
   const Router* router(std::size_t segment) {
     if (!setup_.fabric || setup_.comm->nodes() == 1) return nullptr;
     if (!routers_[segment])
-      routers_[segment] =
-          setup_.policy->make(*setup_.policy_spec, *setup_.fabric, setup_.segments[segment].links, seed_);
+      routers_[segment] = setup_.policy->make(*setup_.policy_spec, *setup_.fabric, segment_at(segment).links, seed_);
     return routers_[segment].get();
   }
 
@@ -118,17 +120,12 @@ class FlowEngine final : public NetworkEngine {
     const Communicator& comm = *setup_.comm;
     const auto inside = [&](const Fault::Inside& i) {
       return std::any_of(loads.groups.begin(), loads.groups.end(), [&](const LinkGroup& g) {
-        return g.inside && g.resource == i.link && comm.placement[g.node * comm.hosts_per_node] == i.node;
+        return g.inside && g.resource == i.link && comm.has_host(g.node, i.node);
       });
     };
     if (std::any_of(fault.inside.begin(), fault.inside.end(), inside)) return true;
     if (fault.links.empty() || comm.nodes() == 1) return false;
-    if (!healthy_router_)
-      healthy_router_ = setup_.policy->make(*setup_.policy_spec, *setup_.fabric, healthy_.links, seed_);
-    const auto key = std::pair(plan.algorithm, plan.channels);
-    if (!whole_.contains(key))
-      whole_.emplace(key, count_loads(comm, plan, setup_.fabric, healthy_router_.get(), healthy_));
-    const Loads& whole = whole_.at(key);
+    const Loads& whole = loads_of(plan, healthy());
     return std::any_of(fault.links.begin(), fault.links.end(),
                        [&](LinkId link) { return loads.uses(link) || whole.uses(link); });
   }
@@ -138,15 +135,15 @@ class FlowEngine final : public NetworkEngine {
     const auto key = std::tuple(plan.algorithm, plan.channels, segment);
     const auto it = loads_.find(key);
     if (it != loads_.end()) return it->second;
-    return loads_
-        .emplace(key, count_loads(*setup_.comm, plan, setup_.fabric, router(segment), setup_.segments[segment]))
+    return loads_.emplace(key, count_loads(*setup_.comm, plan, setup_.fabric, router(segment), segment_at(segment)))
         .first->second;
   }
 
   /// Times the slowest open channel of every class; the others refer to it.
-  void time_classes(const Plan& plan, const ProtocolCosts& costs, const Loads& loads, const std::vector<bool>& open,
-                    const ChannelShares& shares, std::vector<ChannelTime>& reference) const {
-    const std::vector<double> slice = slices(plan, open);
+  void time_classes(const Plan& plan, const std::vector<Stream>& streams, const ProtocolCosts& costs,
+                    const Loads& loads, const std::vector<bool>& open, const ChannelShares& shares,
+                    std::vector<ChannelTime>& reference) const {
+    const std::vector<double> slice = slices(streams, open);
     std::vector<double> crowd(loads.groups.size(), 0);
     for (std::size_t g = 0; g < crowd.size(); ++g)
       if (loads.groups[g].inside) crowd[g] = crowded_seconds(loads.groups[g], slice, costs.wire);
@@ -155,7 +152,7 @@ class FlowEngine final : public NetworkEngine {
     for (std::size_t c = 0; c < open.size(); ++c) {
       if (!open[c]) continue;
       std::size_t k = 0;
-      while (k < slowest.size() && !alike(plan, loads, shares, crowd, slowest[k], c)) ++k;
+      while (k < slowest.size() && !alike(plan, streams, loads, shares, crowd, slowest[k], c)) ++k;
       class_of[c] = k;
       if (k == slowest.size()) slowest.push_back(c);
       if (shares.rate[c] < shares.rate[slowest[k]]) slowest[k] = c;
@@ -170,14 +167,19 @@ class FlowEngine final : public NetworkEngine {
       if (open[c]) reference[c] = times[class_of[c]];
   }
 
+  /// By channel.
+  std::vector<Stream> streams_of(const Plan& plan) const {
+    const CollectiveAlgorithm& algorithm = *find_by_algorithm(plan.algorithm);
+    std::vector<Stream> streams;
+    for (int c = 0; c < plan.channels; ++c) streams.push_back(algorithm.stream(*setup_.comm, plan, c));
+    return streams;
+  }
+
   /// Payload of a slice by channel, bytes; 0 of those that are done.
-  std::vector<double> slices(const Plan& plan, const std::vector<bool>& open) const {
+  static std::vector<double> slices(const std::vector<Stream>& streams, const std::vector<bool>& open) {
     std::vector<double> bytes(open.size(), 0);
-    for (std::size_t c = 0; c < open.size(); ++c) {
-      if (!open[c]) continue;
-      const Stream s = find_by_algorithm(plan.algorithm)->stream(*setup_.comm, plan, static_cast<int>(c));
-      bytes[c] = static_cast<double>(s.loops > 0 ? s.slice : s.tail_slice);
-    }
+    for (std::size_t c = 0; c < open.size(); ++c)
+      if (open[c]) bytes[c] = static_cast<double>(streams[c].loops > 0 ? streams[c].slice : streams[c].tail_slice);
     return bytes;
   }
   static std::vector<double> relative_to(std::vector<double> slice, std::size_t channel) {
@@ -187,28 +189,24 @@ class FlowEngine final : public NetworkEngine {
   }
 
   /// Whether two channels are of one class.
-  bool alike(const Plan& plan, const Loads& loads, const ChannelShares& shares, const std::vector<double>& crowd,
-             std::size_t a, std::size_t b) const {
+  bool alike(const Plan& plan, const std::vector<Stream>& streams, const Loads& loads, const ChannelShares& shares,
+             const std::vector<double>& crowd, std::size_t a, std::size_t b) const {
     const auto equally_crowded = [&](std::uint32_t g, std::uint32_t h) {
       return g == h || (g != no_group && h != no_group && crowd[g] == crowd[h]);
     };
     const auto& g = loads.inside[a].group;
     const auto& h = loads.inside[b].group;
-    // Chains differ in where they enter their nodes.
-    const auto start = [&](std::size_t c) {
-      return find_by_algorithm(plan.algorithm)->stream(*setup_.comm, plan, static_cast<int>(c)).start;
-    };
     const auto tree = [&](std::size_t c) { return setup_.comm->tree_index(static_cast<int>(c)); };
     return plan.shares[a] == plan.shares[b] && (shares.rate[a] > 0) == (shares.rate[b] > 0) &&
            (shares.group[a] == no_group) == (shares.group[b] == no_group) &&
            std::equal(g.begin(), g.end(), h.begin(), h.end(), equally_crowded) &&
-           (plan.algorithm != Algorithm::tree || tree(a) == tree(b)) && start(a) == start(b);
+           (plan.algorithm != Algorithm::tree || tree(a) == tree(b)) &&
+           streams[a].start == streams[b].start;  // chains differ in where they enter their nodes
   }
 
   /// The slowest channel at the start, what holds it, and where its time goes.
-  void describe(const Plan& plan, const ProtocolCosts& costs, const Loads& loads, const ChannelShares& shares,
-                const std::vector<ChannelTime>& reference, CollectiveResult& result) {
-    result.channel_rates = shares.rate;
+  void describe(const Plan& plan, const std::vector<Stream>& streams, const ProtocolCosts& costs, const Loads& loads,
+                const ChannelShares& shares, const std::vector<ChannelTime>& reference, CollectiveResult& result) {
     std::size_t slowest = 0;
     double longest = 0;
     for (std::size_t c = 0; c < reference.size(); ++c) {
@@ -218,7 +216,7 @@ class FlowEngine final : public NetworkEngine {
     }
     ChannelTime t = reference[slowest];
     const std::uint32_t g = shares.group[slowest];
-    const std::vector<double> use = relative_to(slices(plan, std::vector<bool>(reference.size(), true)), slowest);
+    const std::vector<double> use = relative_to(slices(streams, std::vector<bool>(reference.size(), true)), slowest);
     split_time({*setup_.comm, plan, costs, loads, use, static_cast<int>(slowest), shares.rate[slowest], g != no_group},
                t);
     result.latency = t.latency, result.transfer = t.transfer;
@@ -261,9 +259,7 @@ class FlowEngine final : public NetworkEngine {
   std::uint64_t seed_;
   std::vector<std::unique_ptr<Router>> routers_;
   std::map<std::tuple<Algorithm, int, std::size_t>, Loads> loads_;
-  const NetworkSegment healthy_;  ///< no faults
-  std::unique_ptr<Router> healthy_router_;
-  std::map<std::pair<Algorithm, int>, Loads> whole_;  ///< of the healthy network
+  const NetworkSegment no_faults_;
 };
 
 }  // namespace

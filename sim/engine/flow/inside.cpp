@@ -38,11 +38,15 @@ std::vector<std::uint16_t> inside_path(const Communicator& comm, const NodeTrans
   return way;
 }
 
-double inside_rate(const Communicator& comm, std::uint16_t link, NodeTransfer::Kind kind) {
+double inside_rate(const Communicator& comm, const NetworkSegment& segment, std::uint32_t node, std::uint16_t link,
+                   NodeTransfer::Kind kind) {
   const LinkClass& c = comm.node.graph.links[link].link_class;
   // What PCIe carries of its payload rate depends on who drives it: GPUs reach less than DMA engines.
   const bool by_gpu = kind == NodeTransfer::Kind::gpu_to_gpu && c.kind == LinkKind::pcie;
-  return c.rate.value * (by_gpu ? comm.node.pcie_path.efficiency.value : 1.0);
+  double rate = c.rate.value * (by_gpu ? comm.node.pcie_path.efficiency.value : 1.0);
+  for (const auto& f : segment.inside)
+    if (f.link == link && comm.has_host(node, f.node)) rate *= f.factor;
+  return rate;
 }
 
 /// Counts what happens inside the nodes, one node per role, and every node with a fault of its own.
@@ -50,11 +54,11 @@ void count_inside(const Communicator& comm, const Plan& plan, const NetworkSegme
   const CollectiveAlgorithm& algorithm = *find_by_algorithm(plan.algorithm);
   const NodeGraph& graph = comm.node.graph;
   std::vector<NodeClass> classes = node_classes(comm, plan.algorithm);
-  std::map<std::uint32_t, std::vector<NetworkSegment::InsideFactor>> faults;
+  std::set<std::uint32_t> faulty;
   for (const auto& f : segment.inside)
     for (std::uint32_t i = 0; i < comm.placement.size(); ++i)
-      if (comm.placement[i] == f.node) faults[i / comm.hosts_per_node].push_back(f);
-  for (const auto& [node, factors] : faults) classes.push_back({node, 1});
+      if (comm.placement[i] == f.node) faulty.insert(i / comm.hosts_per_node);
+  for (const std::uint32_t node : faulty) classes.push_back({node, 1});
 
   std::map<std::tuple<NodeTransfer::Kind, int, int>, std::vector<std::uint16_t>> paths;
   const auto path_of = [&](const NodeTransfer& t) -> const std::vector<std::uint16_t>& {
@@ -78,11 +82,8 @@ void count_inside(const Communicator& comm, const Plan& plan, const NetworkSegme
           if (group_of[l] == no_group) {
             group_of[l] = static_cast<std::uint32_t>(loads.groups.size());
             LinkGroup g;
-            double rate = inside_rate(comm, l, t.kind);
-            for (const auto& f : faults[c.node])
-              if (f.link == l) rate *= f.factor;
-            g.capacity = rate, g.connections.assign(channels, 0), g.resource = l, g.node = c.node, g.inside = true;
-            g.members = c.count;
+            g.capacity = inside_rate(comm, segment, c.node, l, t.kind), g.connections.assign(channels, 0);
+            g.resource = l, g.node = c.node, g.inside = true, g.members = c.count;
             loads.groups.push_back(std::move(g));
           }
           LinkGroup& g = loads.groups[group_of[l]];
@@ -108,10 +109,7 @@ void count_inside(const Communicator& comm, const Plan& plan, const NetworkSegme
         if (at == inside.transfers.size())
           inside.transfers.push_back(transfers[i]), inside.group.push_back(no_group), worst[ch].push_back(0);
         for (const std::uint16_t l : path_of(transfers[i])) {
-          const LinkGroup& g = loads.groups[group_of[l]];
-          double connections = 0;
-          for (const double n : g.connections) connections += n;
-          const double crowd = connections / std::max(g.capacity, 1e-300);
+          const double crowd = loads.groups[group_of[l]].crowd();
           if (crowd > worst[ch][at]) worst[ch][at] = crowd, inside.group[at] = group_of[l];
         }
       }

@@ -6,8 +6,16 @@
 
 namespace fabricast {
 
-std::uint32_t queue_pair(int channel, std::size_t edge, std::uint32_t pair, std::uint32_t per_connection) {
-  return (static_cast<std::uint32_t>(channel) * 8 + static_cast<std::uint32_t>(edge % 2) * 4) * per_connection + pair;
+Flow flow_of(const Communicator& comm, const Fabric& fabric, const NetworkEdge& edge, int channel,
+             std::size_t edge_index, std::uint32_t pair) {
+  const auto pairs = static_cast<std::uint32_t>(comm.qps_per_connection);
+  Flow flow;
+  flow.from = comm.endpoint(edge.from, edge.from_nic, fabric.ports_per_node());
+  flow.to = comm.endpoint(edge.to, edge.to_nic, fabric.ports_per_node());
+  flow.from_qp =
+      (static_cast<std::uint32_t>(channel) * 8 + static_cast<std::uint32_t>(edge_index % 2) * 4) * pairs + pair;
+  flow.to_qp = flow.from_qp + 2 * pairs;
+  return flow;
 }
 
 Loads count_loads(const Communicator& comm, const Plan& plan, const Fabric* fabric, const Router* router,

@@ -5,8 +5,10 @@
 // to time their hops [solver-study-3].
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -25,6 +27,11 @@ struct LinkGroup {
   std::uint32_t node = 0;      ///< if inside: which node of the job
   bool inside = false;
   std::uint32_t nics = 0;  ///< if inside: NICs that send or receive over it at once
+
+  /// Connections per B/s: what tells which of several links is the most crowded.
+  double crowd() const {
+    return std::accumulate(connections.begin(), connections.end(), 0.0) / std::max(capacity, 1e-300);
+  }
 };
 
 /// The network connections of one channel as its stations see them, by edge.
@@ -68,10 +75,13 @@ void count_inside(const Communicator& comm, const Plan& plan, const NetworkSegme
 
 /// Links of the node graph that a transfer inside a node crosses, with NCCL's detours (host memory, PXN).
 std::vector<std::uint16_t> inside_path(const Communicator& comm, const NodeTransfer& transfer);
-/// Rate of a link inside a node for such a transfer, B/s.
-double inside_rate(const Communicator& comm, std::uint16_t link, NodeTransfer::Kind kind);
-/// Number of a queue pair at the sender's NIC; its other end has the number + 2 * per_connection.
-std::uint32_t queue_pair(int channel, std::size_t edge, std::uint32_t pair, std::uint32_t per_connection);
+/// Rate of a link inside a node of the job for such a transfer, faults included, B/s.
+double inside_rate(const Communicator& comm, const NetworkSegment& segment, std::uint32_t node, std::uint16_t link,
+                   NodeTransfer::Kind kind);
+/// What the fabric sees of a connection: the flow of one of its queue pairs. They are numbered by channel and edge; a
+/// queue pair has two ends.
+Flow flow_of(const Communicator& comm, const Fabric& fabric, const NetworkEdge& edge, int channel,
+             std::size_t edge_index, std::uint32_t pair);
 
 /// `leaf3-spine1` or `node0.gpu0-nvswitch`.
 std::string group_name(const LinkGroup& group, const Communicator& comm, const Fabric* fabric, const Router* router);

@@ -56,12 +56,8 @@ const EdgeGroups& NetworkCounter::edges(std::uint32_t channel) {
 
 template <class Use>
 void NetworkCounter::for_each_path(std::uint32_t channel, std::size_t edge_index, const NetworkEdge& edge, Use use) {
-  Flow flow;
-  flow.from = comm_.endpoint(edge.from, edge.from_nic, fabric_.ports_per_node());
-  flow.to = comm_.endpoint(edge.to, edge.to_nic, fabric_.ports_per_node());
   for (std::uint32_t q = 0; q < queue_pairs_; ++q) {
-    flow.from_qp = queue_pair(static_cast<int>(channel), edge_index, q, queue_pairs_);
-    flow.to_qp = flow.from_qp + 2 * queue_pairs_;
+    const Flow flow = flow_of(comm_, fabric_, edge, static_cast<int>(channel), edge_index, q);
     if (router_.route(flow, path_))
       use(path_);
     else if (segment_.faults.empty() || segment_.end == std::numeric_limits<double>::infinity())
@@ -108,11 +104,8 @@ void NetworkCounter::collect_groups(Loads& loads) {
     if (group_of_[s] == no_group) {
       group_of_[s] = static_cast<std::uint32_t>(loads.groups.size());
       LinkGroup g = signatures_.group(s, static_cast<std::size_t>(plan_.channels), unit);
-      g.capacity = root_capacity(r);
       g.resource = r;
-      double connections = 0;
-      for (const double n : g.connections) connections += n;
-      crowd_.push_back(connections / std::max(g.capacity, 1e-300));
+      crowd_.push_back(g.crowd());
       loads.groups.push_back(std::move(g));
     }
     ++loads.groups[group_of_[s]].members;

@@ -19,13 +19,12 @@ class NetworkCounter {
   const EdgeGroups& edges(std::uint32_t channel);
 
  private:
-  /// All flows of an edge: one per queue pair. QP numbers are given out by channel; a QP has two ends.
+  /// All flows of an edge: one per queue pair.
   template <class Use>
   void for_each_path(std::uint32_t channel, std::size_t edge_index, const NetworkEdge& edge, Use use);
   [[noreturn]] void cut(const Flow& flow) const;
   void count_channel(std::uint32_t channel);
   void collect_groups(Loads& loads);
-  double root_capacity(std::uint32_t r) const { return capacity(fabric_, router_, segment_.links, r).value; }
   void see(std::uint32_t channel, EdgeGroups& out);
 
   static constexpr double weight_unit = 0x1p-20;

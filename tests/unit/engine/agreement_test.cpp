@@ -78,6 +78,22 @@ TEST_CASE("staged transfers and nodes of one GPU agree") {
   }
 }
 
+TEST_CASE("a fault on any host of an NVLink domain is felt by both engines") {
+  const std::string text =
+      "fabricast: 1\nnode: {gpu: gb200, gpus: 4}\nnvlink_domain: {nodes: 2}\ncluster: {nodes: 4}\n"
+      "nccl: {env: {NCCL_ALGO: Ring}}\nworkload: {collective: all_reduce, sizes: [64MiB], harness: {tool: isolated}}\n";
+  const auto row = [&](const std::string& engine, const std::string& faults) {
+    const auto world =
+        build_world(parse_scenario(text, "domain.yaml", {"network.engine=" + engine, "faults=" + faults}).scenario);
+    return run_forecast(*world).rows.front();
+  };
+  const std::string slow = "[{link: node1.gpu0-nvswitch, rate: 0.1}]";
+  const ForecastRow flow = row("flow", slow);
+  CHECK(flow.time > 1.5 * row("flow", "[]").time);
+  CHECK(flow.time == Approx(row("chunk", slow).time).epsilon(0.03));
+  CHECK(flow.result.felt == std::vector<std::string>{"node1.gpu0-nvswitch"});
+}
+
 // The least certain part: channels meet at some hops and not at others, and flow takes the mean of their hops.
 TEST_CASE("colliding flows agree roughly") {
   for (const int seed : {1, 2, 3, 5}) {
