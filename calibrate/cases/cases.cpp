@@ -64,10 +64,6 @@ std::string version_digits(const std::string& text) {
   return std::count(digits.begin(), digits.end(), '.') >= 1 ? digits : std::string();
 }
 
-}  // namespace
-
-namespace {
-
 /// Why a case can not be one; empty if it can.
 std::string fault_of(const MeasuredCase& c) {
   if (c.nodes < 1 || c.gpus_per_node < 1) return "'nodes' and 'gpus_per_node' must be at least 1";
@@ -83,18 +79,19 @@ std::string fault_of(const MeasuredCase& c) {
 
 std::vector<MeasuredCase> read_cases(const std::string& path) {
   const std::string text = read_file(path);
-  const auto fail = [&](const std::string& message, std::string hint = {}) {
+  const auto fail_at = [](SourceSpan where, const std::string& message, std::string hint = {}) {
     Diagnostic d;
-    d.where.file = path, d.message = message, d.hint = std::move(hint);
+    d.where = std::move(where), d.message = message, d.hint = std::move(hint);
     throw UserError({std::move(d)});
+  };
+  const auto fail = [&](const std::string& message, std::string hint = {}) {
+    fail_at({path, 0, 0, 1}, message, std::move(hint));
   };
   json list;
   try {
     list = json::parse(text);
   } catch (const json::parse_error& e) {
-    Diagnostic d;
-    d.where = span_at(path, text, e.byte ? e.byte - 1 : 0), d.message = "not JSON: " + plain(e);
-    throw UserError({std::move(d)});
+    fail_at(span_at(path, text, e.byte ? e.byte - 1 : 0), "not JSON: " + plain(e));
   } catch (const json::exception& e) { fail("not JSON: " + plain(e)); }
   if (!list.is_array()) fail("not a list of measured cases", "[{\"id\": ..., \"system\": ..., \"rows\": [...]}, ...]");
   std::vector<MeasuredCase> cases;

@@ -37,7 +37,7 @@ int validate(const std::vector<std::string>& arguments) {
   Hardware hardware = shipped_hardware();
   if (options.has("profile")) overlay_profile(hardware, read_file(options.text("profile")), options.text("profile"));
   const std::vector<MeasuredCase> cases = chosen_cases(options);
-  const Validation v = validate_cases(cases, hardware, options.text("only"));
+  const Validation v = validate_cases(cases, hardware);
   if (!markdown.empty()) emit(markdown, validation_markdown(v, hardware));
   emit("-", validation_text(v, options.has("rows")));
   return v.failed.empty() ? 0 : 1;

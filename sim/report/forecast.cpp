@@ -97,11 +97,9 @@ void simulate(const World& world, const RunOptions& options, Forecast& forecast)
     });
     const auto time_at = [&](double fraction) { return cells[order[at_fraction(draws, fraction)] * sizes + i].time; };
     row.time = time_at(0.5), row.time_p5 = time_at(0.05), row.time_p95 = time_at(0.95), row.time_worst = time_at(1);
-    row.result = std::move(cells[order[at_fraction(draws, 0.5)] * sizes + i].result);
     for (std::size_t d = 0; d < draws; ++d)
-      forecast.fingerprint =
-          fold(forecast.fingerprint,
-               d == order[at_fraction(draws, 0.5)] ? row.result.fingerprint : cells[d * sizes + i].result.fingerprint);
+      forecast.fingerprint = fold(forecast.fingerprint, cells[d * sizes + i].result.fingerprint);
+    row.result = std::move(cells[order[at_fraction(draws, 0.5)] * sizes + i].result);
   }
 }
 
@@ -132,10 +130,11 @@ Forecast run_forecast(const World& world, const RunOptions& options) {
 Forecast run_candidates(const World& world, const ForecastRow& row, const RunOptions& options) {
   Forecast forecast = empty_forecast(world);
   for (const Candidate& c : row.plan.candidates)
-    if (is_simulated(c.algorithm, forecast.op))
+    if (is_simulated(c.algorithm, forecast.op) && (c.algorithm != row.algorithm || c.protocol != row.protocol))
       forecast.rows.push_back(
           row_of(plan_collective(world.planner, forecast.op, row.bytes, c.algorithm, c.protocol), row.bytes));
   simulate(world, options, forecast);
+  forecast.rows.push_back(row);  // which has been simulated
   return forecast;
 }
 

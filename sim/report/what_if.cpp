@@ -12,12 +12,10 @@ namespace {
 
 constexpr int most_channels = 64;  // of NCCL
 
-using Overrides = std::vector<std::string>;
-
 /// A change to try: why, and the `--set` words that make it.
 struct Trial {
   std::string what;
-  Overrides set;
+  std::vector<std::string> set;
 };
 
 bool is(const World& world, std::string_view policy) {
@@ -92,6 +90,7 @@ std::vector<WhatIf> what_would_help(const World& world, const Forecast& forecast
   for (Trial& trial : trials) {
     try {
       Scenario scenario = parse_scenario(effective, world.scenario.file, trial.set).scenario;
+      if (to_yaml(scenario) == effective) continue;
       scenario.workload.sizes = {Bytes{row.bytes}};
       const auto other = build_world(std::move(scenario));
       const double time = run_forecast(*other, options).rows.front().time;

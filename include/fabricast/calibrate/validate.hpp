@@ -30,8 +30,7 @@ struct Validation {
   int rows = 0, unserved_rows = 0;
 };
 
-Validation validate_cases(const std::vector<MeasuredCase>& cases, const Hardware& hardware,
-                          const std::string& only = {});
+Validation validate_cases(const std::vector<MeasuredCase>& cases, const Hardware& hardware);
 std::string validation_text(const Validation& v, bool rows);
 std::string validation_markdown(const Validation& v, const Hardware& hardware);
 
