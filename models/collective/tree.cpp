@@ -104,21 +104,22 @@ class TreeProgram final : public ChannelProgram {
     const bool root = place.parent < 0;
     Step step;
     const std::int64_t begin = index * plan_.chunk;
-    step.range = {offset_ + begin, std::min(plan_.chunk, share_ - begin)};
+    step.ranges = {{offset_ + begin, std::min(plan_.chunk, share_ - begin)}};
     const bool up = worker % 2 == 0;
     step.own = up;
     step.result = !up || root;
+    const auto worker_of = [](std::int64_t rank, int down) { return static_cast<std::int32_t>(2 * rank + down); };
     if (up) {
-      for (std::size_t i = 0; i < place.children.size(); ++i)
-        if (place.children[i] >= 0) step.from[i] = static_cast<std::int32_t>(2 * place.children[i]);
-      if (!root) step.to[0] = static_cast<std::int32_t>(2 * place.parent);
+      for (const std::int64_t child : place.children)
+        if (child >= 0) step.from.push_back(worker_of(child, 0));
+      if (!root) step.to = {worker_of(place.parent, 0)};
     } else {
       const bool from_root = place_of(place.parent).parent < 0;
-      step.from[0] = static_cast<std::int32_t>(2 * place.parent + (from_root ? 0 : 1));
+      step.from = {worker_of(place.parent, from_root ? 0 : 1)};
     }
     if (!up || root)
-      for (std::size_t i = 0; i < place.children.size(); ++i)
-        if (place.children[i] >= 0) step.to[i] = static_cast<std::int32_t>(2 * place.children[i] + 1);
+      for (const std::int64_t child : place.children)
+        if (child >= 0) step.to.push_back(worker_of(child, 1));
     return step;
   }
 

@@ -202,12 +202,12 @@ std::string inspect_schedule_text(const World& world, std::int64_t bytes, int ch
     out += fmt::format("rank {}, worker {}: {} steps\n", rank, w, program->steps(w));
     for (std::int64_t i = 0; i < std::min<std::int64_t>(program->steps(w), 40); ++i) {
       const Step step = program->step(w, i);
-      out += fmt::format("  {:>4}: [{}, +{})", i, step.range.begin, step.range.size);
-      for (const std::int32_t f : step.from)
-        if (f >= 0) out += fmt::format(" from {}", program->rank_of(f).value);
+      out += fmt::format("  {:>4}:", i);
+      for (const ByteRange& r : step.ranges) out += fmt::format(" [{}, +{})", r.begin, r.size);
+      for (const std::int32_t f : step.from) out += fmt::format(" from {}", program->rank_of(f).value);
       if (step.own) out += " own";
-      for (const std::int32_t t : step.to)
-        if (t >= 0) out += fmt::format(" to {}", program->rank_of(t).value);
+      if (step.kept) out += " kept";
+      for (const std::int32_t t : step.to) out += fmt::format(" to {}", program->rank_of(t).value);
       if (step.result) out += " final";
       out += "\n";
     }

@@ -13,6 +13,7 @@
 // the flow engine times.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -28,14 +29,25 @@ struct ByteRange {
   std::int64_t begin = 0, size = 0;
 };
 
-/// One step of a worker: receive from `from` (all of them), combine with its own data, send to `to`.
+/// One step of a worker: receive from `from` (all of them), combine with what its rank has, send to `to` (each of them).
 struct Step {
-  ByteRange range;
-  std::array<std::int32_t, 4> from{-1, -1, -1, -1};  ///< workers; -1: none
-  std::array<std::int32_t, 4> to{-1, -1, -1, -1};
-  bool own = false;     ///< the worker's own contribution takes part
-  bool result = false;  ///< what it then holds is the final value of the range: it is kept
-  int slice = 0;        ///< which slice of its chunk
+  std::vector<ByteRange> ranges;   ///< of one message; mostly one
+  std::vector<std::int32_t> from;  ///< workers
+  std::vector<std::int32_t> to;
+  bool own = false;     ///< the rank's own contribution takes part
+  bool kept = false;    ///< what the rank kept of these ranges takes part
+  bool keep = false;    ///< what it then holds is kept, to be taken up later
+  bool result = false;  ///< what it then holds is the final value of the ranges: it is kept
+  /// The NVSwitch of its node reduces what comes from workers of the node, and hands it out to all of them, while the
+  /// step runs.
+  bool in_nvswitch = false;
+  int slice = 0;  ///< which slice of its chunk
+
+  std::int64_t bytes() const {
+    std::int64_t sum = 0;
+    for (const ByteRange& r : ranges) sum += std::max<std::int64_t>(0, r.size);
+    return sum;
+  }
 };
 
 /// Transfer view of one channel. Messages between two workers arrive in the order they were sent.
@@ -46,6 +58,11 @@ class ChannelProgram {
   virtual Rank rank_of(std::int32_t worker) const = 0;
   virtual std::int64_t steps(std::int32_t worker) const = 0;
   virtual Step step(std::int32_t worker, std::int64_t index) const = 0;
+  /// Whether a message between two workers of a node is a flag only: its data crosses no link, or in a step
+  /// `in_nvswitch`.
+  virtual bool is_flag(std::int32_t, std::int32_t) const { return false; }
+  /// NICs by which a message leaves its node and enters the other; -1: the channel has one connection between the nodes.
+  virtual std::array<int, 2> nics(std::int32_t, std::int32_t) const { return {-1, -1}; }
 };
 
 /// How the steps of a channel depend on each other.

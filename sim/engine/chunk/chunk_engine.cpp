@@ -211,8 +211,7 @@ class Simulation {
       // Neighbours do not change from step to step; the first steps show them all.
       const std::int64_t shown = std::min<std::int64_t>(program.steps(w), 4);
       for (std::int64_t i = 0; i < shown; ++i)
-        for (const std::int32_t to : program.step(w, i).to)
-          if (to >= 0) connect(channel, program, edges, w, to);
+        for (const std::int32_t to : program.step(w, i).to) connect(channel, program, edges, w, to);
     }
   }
 
@@ -297,12 +296,10 @@ class Simulation {
     const int channel = static_cast<int>(c);
     for (std::int64_t i = 0; i < program.steps(w); ++i) {
       const Step step = program.step(w, i);
-      const double bytes = static_cast<double>(std::max<std::int64_t>(0, step.range.size));
+      const auto bytes = static_cast<double>(step.bytes());
       std::vector<Wire*> in, out;
-      for (const std::int32_t f : step.from)
-        if (f >= 0) in.push_back(&wires_.at({channel, f, w}));
-      for (const std::int32_t t : step.to)
-        if (t >= 0) out.push_back(&wires_.at({channel, w, t}));
+      for (const std::int32_t f : step.from) in.push_back(&wires_.at({channel, f, w}));
+      for (const std::int32_t t : step.to) out.push_back(&wires_.at({channel, w, t}));
       // With cut-through a slice may be handed on while it is still coming in.
       for (Wire* wire : in)
         if (costs_.cut_through && !wire->network)

@@ -56,8 +56,7 @@ std::map<std::uint32_t, std::int64_t> bytes_sent(const Planner& planner, const P
     for (std::int32_t w = 0; w < program->workers(); ++w)
       for (std::int64_t i = 0; i < program->steps(w); ++i) {
         const Step step = program->step(w, i);
-        sent[program->rank_of(w).value] +=
-            step.range.size * std::count_if(step.to.begin(), step.to.end(), [](std::int32_t t) { return t >= 0; });
+        sent[program->rank_of(w).value] += step.bytes() * static_cast<std::int64_t>(step.to.size());
       }
   }
   return sent;
