@@ -7,6 +7,8 @@
 #include <iterator>
 #include <map>
 
+#include "fabricast/collective/peers.hpp"
+
 namespace fabricast {
 
 namespace {
@@ -121,29 +123,53 @@ class Prover {
     return nullptr;
   }
 
-  /// What rank r must hold in the range [begin, end), or nothing if the operation leaves it undefined.
-  std::optional<std::string> check_result() const {
+  /// Bytes that the operation defines on a rank, and whose data they are; all_ranks: the sum.
+  struct Wanted {
+    ByteRange range;
+    std::int64_t source;
+  };
+  static constexpr std::int64_t all_ranks = -1;
+
+  std::vector<Wanted> wanted(std::int64_t rank) const {
     const auto n = static_cast<std::int64_t>(ranks_);
-    for (std::int64_t rank = 0; rank < n; ++rank) {
-      if (plan_.op == CollectiveOp::reduce && rank != 0) continue;
-      const std::int64_t block = plan_.bytes / n;
-      const bool scatter = plan_.op == CollectiveOp::reduce_scatter, gather = plan_.op == CollectiveOp::all_gather;
-      std::int64_t at = scatter ? rank * block : 0;
-      const std::int64_t end = scatter ? at + block : gather ? n * block : plan_.bytes;
-      while (at < end) {
-        const auto& held = held_[static_cast<std::size_t>(rank)];
-        const auto it = held.find(at);
-        if (it == held.end()) return fmt::format("rank {} has nothing at byte {}", rank, at);
-        for (std::int64_t r = 0; r < n; ++r) {
-          const bool one_source = gather || plan_.op == CollectiveOp::broadcast;
-          const std::int64_t source = gather ? at / block : 0;
-          const int wanted = one_source ? (r == source) : 1;
-          if (it->second.contributions[static_cast<std::size_t>(r)] != wanted)
-            return fmt::format("rank {} has the contribution of rank {} {} times at byte {}, wanted {}", rank, r,
-                               it->second.contributions[static_cast<std::size_t>(r)], at, wanted);
-        }
-        at = it->second.end;
+    const std::int64_t block = plan_.bytes / n;
+    std::vector<Wanted> list;
+    switch (plan_.op) {
+      case CollectiveOp::broadcast: return {{{0, plan_.bytes}, 0}};
+      case CollectiveOp::reduce:
+        if (rank == 0) list.push_back({{0, plan_.bytes}, all_ranks});
+        return list;
+      case CollectiveOp::all_gather:
+        for (std::int64_t r = 0; r < n; ++r) list.push_back({{r * block, block}, r});
+        return list;
+      case CollectiveOp::reduce_scatter: return {{{rank * block, block}, all_ranks}};
+      case CollectiveOp::all_reduce: return {{{0, plan_.bytes}, all_ranks}};
+      default: break;
+    }
+    for (std::int64_t r = 0; r < n; ++r)
+      if (sends(plan_.op, n, r, rank)) list.push_back({{(r * n + rank) * plan_.pair, plan_.pair}, r});
+    return list;
+  }
+
+  std::optional<std::string> check_result() const {
+    for (std::int64_t rank = 0; rank < static_cast<std::int64_t>(ranks_); ++rank)
+      for (const Wanted& w : wanted(rank))
+        if (auto fault = check_range(rank, w)) return fault;
+    return std::nullopt;
+  }
+
+  std::optional<std::string> check_range(std::int64_t rank, const Wanted& w) const {
+    const auto& held = held_[static_cast<std::size_t>(rank)];
+    for (std::int64_t at = w.range.begin; at < w.range.begin + w.range.size;) {
+      const auto it = held.find(at);
+      if (it == held.end()) return fmt::format("rank {} has nothing at byte {}", rank, at);
+      for (std::size_t r = 0; r < ranks_; ++r) {
+        const int times = w.source == all_ranks || w.source == static_cast<std::int64_t>(r) ? 1 : 0;
+        if (it->second.contributions[r] != times)
+          return fmt::format("rank {} has the contribution of rank {} {} times at byte {}, wanted {}", rank, r,
+                             it->second.contributions[r], at, times);
       }
+      at = it->second.end;
     }
     return std::nullopt;
   }

@@ -50,19 +50,17 @@ Stream stream(const Communicator& comm, const Plan& plan, int channel) {
   return s;
 }
 
-void network_edges(const Communicator& comm, const Plan& plan, int channel, std::vector<NetworkEdge>& edges) {
-  edges.clear();
+void network_edges(const Communicator& comm, const Plan& plan, int channel, const EdgeSink& sink) {
   const auto nodes = static_cast<std::uint32_t>(comm.nodes());
   if (nodes < 2) return;
-  edges.reserve(nodes);
   // A chain that starts with its node does not come back to it.
   const bool open = is_chain(plan.op) && chain_start(comm, plan.op, channel) == 0;
   const std::uint32_t left_out = !open ? nodes : plan.op == CollectiveOp::broadcast ? nodes - 1 : 0;
   for (std::uint32_t i = 0; i < nodes; ++i) {
     if (i == left_out) continue;
     const std::uint32_t next = i + 1 == nodes ? 0 : i + 1;
-    edges.push_back({i, next, static_cast<std::uint16_t>(shape_at(comm, channel, i).nic_out),
-                     static_cast<std::uint16_t>(shape_at(comm, channel, next).nic_in)});
+    sink({i, next, static_cast<std::uint16_t>(shape_at(comm, channel, i).nic_out),
+          static_cast<std::uint16_t>(shape_at(comm, channel, next).nic_in)});
   }
 }
 

@@ -35,18 +35,17 @@ int child_position(const Communicator& comm, int type) {
   return 0;
 }
 
-void network_edges(const Communicator& comm, const Plan&, int channel, std::vector<NetworkEdge>& edges) {
-  edges.clear();
+void network_edges(const Communicator& comm, const Plan&, int channel, const EdgeSink& sink) {
   const std::int64_t nodes = comm.nodes();
   if (nodes < 2) return;
   const auto nic = static_cast<std::uint16_t>(comm.tree_shape(channel).nic_in);
   const int index = comm.tree_index(channel);
-  edges.reserve(static_cast<std::size_t>(2 * (nodes - 1)));
-  for (std::int64_t node = 0; node < nodes; ++node)
-    if (const std::int64_t parent = double_tree(nodes, node, index).parent; parent >= 0)
-      edges.push_back({static_cast<std::uint32_t>(node), static_cast<std::uint32_t>(parent), nic, nic});
-  for (std::size_t i = 0, ups = edges.size(); i < ups; ++i)
-    edges.push_back({edges[i].to, edges[i].from, edges[i].to_nic, edges[i].from_nic});
+  for (const bool up : {true, false})
+    for (std::int64_t node = 0; node < nodes; ++node)
+      if (const std::int64_t parent = double_tree(nodes, node, index).parent; parent >= 0) {
+        const auto child = static_cast<std::uint32_t>(node), above = static_cast<std::uint32_t>(parent);
+        sink(up ? NetworkEdge{child, above, nic, nic} : NetworkEdge{above, child, nic, nic});
+      }
 }
 
 /// Parent and children in both trees.

@@ -196,13 +196,13 @@ void read_algorithms(Environment& env, NcclSettings& settings) {
     for (const ListEntry& entry : parse_list(*text)) {
       std::array<bool, algorithm_count> listed{};
       for (const std::string& word : entry.words) {
-        if (const auto a = enum_from<Algorithm>(word))
+        if (const auto a = enum_from<Algorithm>(word); a && static_cast<std::size_t>(*a) < algorithm_count)
           listed[static_cast<std::size_t>(*a)] = true;
         else if (word == "collnet")
           listed[2] = listed[3] = true;  // NCCL's old name of both
         else
           env.refuse("NCCL_ALGO", fmt::format("'{}' is no algorithm", word),
-                     suggestion(word, EnumNames<Algorithm>::names));
+                     suggestion(word, std::span(EnumNames<Algorithm>::names).first(algorithm_count)));
       }
       for (std::size_t f = 0; f < 5; ++f)
         for (std::size_t a = 0; a < algorithm_count && entry.functions[f]; ++a)

@@ -8,6 +8,7 @@
 
 #include "fabricast/collective/algorithm.hpp"
 #include "fabricast/core/error.hpp"
+#include "plan_parts.hpp"
 
 namespace fabricast {
 
@@ -20,6 +21,12 @@ bool gdr_of(const Node& node, const NcclSettings& settings) {
   const bool plugin = node.spec.nics.link == LinkKind::efa || node.spec.nics.link == LinkKind::gpudirect_tcpx;
   const PathType level = settings.gdr_level.value_or(plugin ? PathType::SYS : PathType::P2C);
   return nic_distance(node) <= level;
+}
+
+/// The NIC that a GPU uses for itself: by a wrong binding the one of its number, wherever that sits.
+int nic_of(const Node& node, int gpu) {
+  if (node.spec.nics.numa == NicNuma::remote) return gpu * node.nics / node.spec.gpus;
+  return node.graph.nics_by_distance(gpu).front();
 }
 
 // Slots of a connection, and their payload [NCCL-enqueue-2.1].
@@ -158,6 +165,8 @@ Planner make_planner(Node node, std::vector<std::uint32_t> placement, std::uint3
   comm.rings = planner.graphs.ring.shapes, comm.trees = planner.graphs.tree.shapes;
   comm.cross_nic = planner.graphs.ring.cross_nic, comm.tree_pattern = planner.graphs.tree.pattern;
   comm.channels = planner.graphs.channels;
+  if (comm.node.nics > 0)
+    for (int g = 0; g < comm.gpus(); ++g) comm.nic_of_gpu.push_back(nic_of(comm.node, g));
   comm.gdr = gdr_of(comm.node, planner.settings);
   comm.qps_per_connection = planner.settings.qps_per_connection;
   comm.split_data_on_qps = planner.settings.split_data_on_qps;
@@ -172,6 +181,7 @@ bool is_simulated(Algorithm algorithm, CollectiveOp op) {
 
 Plan plan_collective(const Planner& planner, CollectiveOp op, std::int64_t bytes, Algorithm algorithm,
                      Protocol protocol) {
+  if (is_point_to_point(op)) return plan_peers(planner, op, bytes);
   Plan plan;
   plan.op = op, plan.bytes = bytes, plan.algorithm = algorithm, plan.protocol = protocol;
   reduce_channels(planner, plan);
@@ -204,6 +214,7 @@ const Candidate* first_simulated(const std::vector<Candidate>& list, CollectiveO
 }  // namespace
 
 Plan plan_collective(const Planner& planner, CollectiveOp op, std::int64_t bytes) {
+  if (is_point_to_point(op)) return plan_peers(planner, op, bytes);
   std::vector<Candidate> candidates = rank_candidates(planner.costs, op, bytes);
   const Candidate* served = first_simulated(candidates, op);
   // The environment may force an algorithm that has no schedule yet.

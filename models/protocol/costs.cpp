@@ -54,7 +54,9 @@ ProxyLoad busiest_proxy(const Communicator& comm, const Plan& plan) {
 
 double channel_launch(const Communicator& comm, const Plan& plan) {
   const Software& s = comm.node.software;
-  return (comm.version < NcclVersion{2, 9, 0} ? s.channel_launch_old : s.channel_launch).us().value * plan.channels;
+  const auto open = std::count_if(plan.shares.begin(), plan.shares.end(), [](std::int64_t share) { return share > 0; });
+  return (comm.version < NcclVersion{2, 9, 0} ? s.channel_launch_old : s.channel_launch).us().value *
+         static_cast<double>(std::max<std::int64_t>(1, open));
 }
 
 ProtocolCosts protocol_costs(const Communicator& comm, const Plan& plan) {
@@ -67,9 +69,9 @@ ProtocolCosts protocol_costs(const Communicator& comm, const Plan& plan) {
   c.slice = plan.protocol == Protocol::simple ? node.architecture.slice.us().value : 0;
   // A ring's threads meet at a barrier after every step, so a step that fills more warps takes longer at once; in a tree
   // or chain lines pass each by itself.
-  const bool steps =
-      plan.algorithm == Algorithm::ring && plan.op != CollectiveOp::broadcast && plan.op != CollectiveOp::reduce;
-  c.cut_through = plan.protocol != Protocol::simple && !steps;
+  const bool steps = plan.algorithm == Algorithm::ring && plan.op != CollectiveOp::broadcast && plan.op != CollectiveOp::reduce;
+  const bool pairs = plan.algorithm == Algorithm::p2p;
+  c.cut_through = plan.protocol != Protocol::simple && !steps && !pairs;
   c.burst = ll && steps ? node.architecture.ll_burst.us().value : 0;
   c.copy_rate = node.architecture.rate[p].gbps().value;
   c.last_receive = node.software.last_receive.value;
@@ -84,8 +86,13 @@ ProtocolCosts protocol_costs(const Communicator& comm, const Plan& plan) {
   if (plan.algorithm == Algorithm::tree) c.hop_network *= network.tree_factor.value;
   if (!comm.gdr) c.hop_network += network.staged_hop.us().value;
   c.message = network.message.us().value;
-  const ProxyLoad proxy = busiest_proxy(comm, plan);
-  c.visits = proxy.visits, c.sends = std::max(1.0, proxy.sends);
+  if (pairs) {
+    c.network_slice = network.peer_slice.us().value, c.peer = network.peer.us().value;
+    c.message = network.peer_chunk.us().value, c.visits = c.sends = 1;
+  } else {
+    const ProxyLoad proxy = busiest_proxy(comm, plan);
+    c.visits = proxy.visits, c.sends = std::max(1.0, proxy.sends);
+  }
   const Parameter& check = comm.version < NcclVersion{2, 20, 0} ? node.software.ll_check_old : node.software.ll_check;
   if (ll) c.check = 1 / check.gbps().value;
   c.rendezvous_bytes = network.message_threshold.value * 1024;

@@ -17,7 +17,7 @@ struct CollectiveAlgorithm {
   bool (*supports)(CollectiveOp) = nullptr;
   Stream (*stream)(const Communicator&, const Plan&, int channel) = nullptr;
   /// Connections over the network, a tree's upward edges first, then the downward ones.
-  void (*network_edges)(const Communicator&, const Plan&, int channel, std::vector<NetworkEdge>& edges) = nullptr;
+  void (*network_edges)(const Communicator&, const Plan&, int channel, const EdgeSink&) = nullptr;
   /// Nodes of the same role do the same inside, on every channel.
   std::uint64_t (*node_role)(const Communicator&, std::uint32_t node) = nullptr;
   /// What node `node` of the job does inside on this channel.
@@ -25,6 +25,8 @@ struct CollectiveAlgorithm {
                          std::vector<NodeTransfer>& transfers) = nullptr;
   std::unique_ptr<ChannelProgram> (*program)(const Communicator&, const Plan&, int channel) = nullptr;
 };
+
+std::vector<NetworkEdge> list_edges(const CollectiveAlgorithm&, const Communicator&, const Plan&, int channel);
 
 std::span<const CollectiveAlgorithm> collective_algorithms();
 const CollectiveAlgorithm* find_by_algorithm(Algorithm algorithm);

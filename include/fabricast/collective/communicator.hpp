@@ -37,6 +37,8 @@ struct Communicator {
   int cross_nic = 0;                       ///< 2: rings come in pairs that swap at every second node [NCCL-search]
   TreePattern tree_pattern = TreePattern::balanced;
   int channels = 1;  ///< most that a call may use
+  std::vector<int> nic_of_gpu;  ///< the nearest; empty without NICs
+  bool pxn = true;              ///< a GPU may send by the NIC of a peer behind the same NVLink
   bool gdr = true;
   int qps_per_connection = 1;
   bool split_data_on_qps = false;
@@ -82,6 +84,10 @@ struct Plan {
   /// all_gather and reduce_scatter.
   std::vector<std::int64_t> shares;
   std::vector<std::int64_t> offsets;  ///< where each channel's share starts
+  /// Sends and receives (peers.hpp): bytes between two ranks, in how many parts, and their size.
+  std::int64_t pair = 0;
+  int parts = 1;
+  std::int64_t part = 0;
   std::vector<Candidate> candidates;  ///< all usable ones, NCCL's first choice first
   /// Whether NCCL would run candidates.front() instead, for which there is no schedule yet.
   bool stands_in = false;

@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -61,6 +62,8 @@ class ChannelProgram {
   /// Whether a message between two workers of a node is a flag only: its data crosses no link, or in a step
   /// `in_nvswitch`.
   virtual bool is_flag(std::int32_t, std::int32_t) const { return false; }
+  /// Workers that share a channel's threads with this one, itself included.
+  virtual int sharers(std::int32_t) const { return 1; }
   /// NICs by which a message leaves its node and enters the other; -1: the channel has one connection between the nodes.
   virtual std::array<int, 2> nics(std::int32_t, std::int32_t) const { return {-1, -1}; }
 };
@@ -69,7 +72,8 @@ class ChannelProgram {
 enum class StreamPattern {
   ring,   ///< step s of a rank forwards what its neighbour sent in step s - 1; all ranks are alike
   chain,  ///< a pipeline from the first rank to the last
-  tree    ///< a pipeline up a tree of nodes and down again
+  tree,   ///< a pipeline up a tree of nodes and down again
+  peers   ///< sends and receives between pairs of ranks
 };
 
 /// Stream view of one channel.
@@ -89,13 +93,16 @@ struct Stream {
 struct NetworkEdge {
   std::uint32_t from = 0, to = 0;  ///< nodes of the job
   std::uint16_t from_nic = 0, to_nic = 0;
+  std::uint32_t weight = 1;  ///< messages on it for each that other edges of the channel carry
   bool operator==(const NetworkEdge&) const = default;
 };
+using EdgeSink = std::function<void(const NetworkEdge&)>;
 
 /// Transfers inside one node on one channel; all nodes of a role are alike. `-1` for a GPU or NIC: not involved.
 struct NodeTransfer {
   enum class Kind : std::uint8_t { gpu_to_gpu, gpu_to_nic, nic_to_gpu } kind = Kind::gpu_to_gpu;
   int from = 0, to = 0;
+  double weight = 1;  ///< messages of it for each that other transfers of the channel carry
 };
 
 /// The slices of a chunk: how many are not empty, and the payload of one.

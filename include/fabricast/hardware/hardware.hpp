@@ -54,6 +54,9 @@ struct Network {
   PerProtocol<Parameter> hop;   ///< data ready at one GPU's buffer to use by the GPU beyond the wire, fabric excluded
   Parameter tree_factor;        ///< the same hop in a tree, relative to a ring
   Parameter message;            ///< proxy thread's visit of one message
+  Parameter peer_slice;         ///< added to a chunk at a GPU next to a NIC, in sends and receives
+  Parameter peer;               ///< proxy thread, once per message of a pair of ranks
+  Parameter peer_chunk;         ///< proxy thread, per chunk of such a message, sent and received
   Parameter start;              ///< added once per call that uses the network
   Parameter staged_hop;         ///< added to a hop without GPUDirect RDMA
   Parameter staged_efficiency;  ///< NIC efficiency without GPUDirect RDMA, relative

@@ -31,6 +31,8 @@ struct ProtocolCosts {
   double check = 0;         ///< s per byte; LL only: flags that a proxy thread checks before it sends
   double rendezvous = 0;    ///< s; added to hop_network for messages above `rendezvous_bytes`
   double rendezvous_bytes = 0;
+  double network_slice = 0;  ///< s; sends and receives: added to `slice` next to a NIC
+  double peer = 0;           ///< s; sends and receives: proxy thread, once per part
   double launch = 0;         ///< s; fixed, once per call
 
   static constexpr double burst_bytes = 256;

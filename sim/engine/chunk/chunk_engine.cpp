@@ -125,7 +125,11 @@ struct Wire {
   Signals first, last;        ///< first and last byte of a slice arrive
   Signals credit;             ///< a slot of the sender's buffer is free again
   Signals remote;             ///< over the network: a slot of the receiver's buffer is free again
-  std::deque<double> posted;  ///< bytes of messages that wait for such a slot
+  struct Posted {
+    double bytes;
+    bool first;  ///< of a part
+  };
+  std::deque<Posted> posted;  ///< messages that wait for such a slot
   sg::SemaphorePtr post = sg::Semaphore::create(0);
   bool network = false;
   sg::Host* from = nullptr;  ///< whose route it takes; null: no link at all
@@ -138,6 +142,7 @@ struct Wire {
 struct Server {
   struct Message {
     double bytes;
+    bool first;
     Wire* wire;
   };
   std::deque<Message> queue;
@@ -177,7 +182,9 @@ class Simulation {
       for (std::int32_t w = 0; w < programs_[c]->workers(); ++w)
         sg::Actor::create("worker", platform_.host(), [this, c, w] { work(c, w); });
     sg::Engine::get_instance()->run();
-    for (const double end : ends_) FABRICAST_CHECK(end > 0, "a channel did not end");
+    for (std::size_t c = 0; c < programs_.size(); ++c)
+      for (std::int32_t w = 0; w < programs_[c]->workers(); ++w)
+        FABRICAST_CHECK(ends_[c] > 0 || programs_[c]->steps(w) == 0, "a channel did not end");
     return ends_;
   }
 
@@ -204,13 +211,9 @@ class Simulation {
   void build_channel(int channel) {
     programs_.push_back(algorithm_.program(comm_, plan_, channel));
     const ChannelProgram& program = *programs_.back();
-    std::vector<NetworkEdge> edges;
-    algorithm_.network_edges(comm_, plan_, channel, edges);
+    const std::vector<NetworkEdge> edges = list_edges(algorithm_, comm_, plan_, channel);
     for (std::int32_t w = 0; w < program.workers(); ++w) {
-      if (program.steps(w) == 0) continue;
-      // Neighbours do not change from step to step; the first steps show them all.
-      const std::int64_t shown = std::min<std::int64_t>(program.steps(w), 4);
-      for (std::int64_t i = 0; i < shown; ++i)
+      for (std::int64_t i = 0; i < program.steps(w); ++i)
         for (const std::int32_t to : program.step(w, i).to) connect(channel, program, edges, w, to);
     }
   }
@@ -237,8 +240,10 @@ class Simulation {
       wire.latency = costs_.hop_inside;
     } else {
       wire.network = true;
-      const auto edge = std::find_if(edges.begin(), edges.end(),
-                                     [&](const NetworkEdge& e) { return e.from == a / g && e.to == b / g; });
+      const auto [from_nic, to_nic] = program.nics(from, to);
+      const auto edge = std::find_if(edges.begin(), edges.end(), [&](const NetworkEdge& e) {
+        return e.from == a / g && e.to == b / g && (from_nic < 0 || (e.from_nic == from_nic && e.to_nic == to_nic));
+      });
       FABRICAST_CHECK(edge != edges.end(), "a network hop that is no edge of the schedule");
       for (const std::uint16_t l : inside_path(comm_, {NodeTransfer::Kind::gpu_to_nic, gpu_a, edge->from_nic}))
         way.push_back(node_link(a / g, l, NodeTransfer::Kind::gpu_to_nic));
@@ -264,7 +269,7 @@ class Simulation {
       while (true) {
         wire.post->acquire();
         wire.remote.take();
-        proxies_[wire.proxy]->push({wire.posted.front(), &wire});
+        proxies_[wire.proxy]->push({wire.posted.front().bytes, wire.posted.front().first, &wire});
         wire.posted.pop_front();
       }
     })->daemonize();
@@ -275,7 +280,7 @@ class Simulation {
     sg::Actor::create("proxy", platform_.host(), [this, &server] {
       while (true) {
         Server::Message m = server.pop();
-        sg::this_actor::sleep_for(costs_.proxy(m.bytes));
+        sg::this_actor::sleep_for(costs_.proxy(m.bytes) + (m.first ? costs_.peer : 0));
         nics_[m.wire->nic]->push(std::move(m));
       }
     })->daemonize();
@@ -308,14 +313,17 @@ class Simulation {
           wire->last.take();
       for (Wire* wire : out) wire->credit.take();
       const double start = sg::Engine::get_clock();
-      const double overhead = costs_.gpu_overhead(bytes);
+      const auto by_network = [](const Wire* wire) { return wire->network; };
+      const bool at_nic = std::any_of(in.begin(), in.end(), by_network) || std::any_of(out.begin(), out.end(), by_network);
+      const double overhead = costs_.gpu_overhead(bytes) + (at_nic ? costs_.network_slice : 0);
+      const double copy_rate = costs_.copy_rate / program.sharers(w);
       for (Wire* wire : out)
         if (costs_.cut_through && !wire->network) wire->first.send(start + overhead + wire->latency);
       std::vector<sg::CommPtr> copies;
       for (Wire* wire : out)
         if (!wire->network && bytes > 0 && wire->from)
-          copies.push_back(platform_.start(bytes * costs_.wire, wire->from, costs_.copy_rate * costs_.wire));
-      const double copying = out.empty() ? costs_.last_receive * bytes / costs_.copy_rate : bytes / costs_.copy_rate;
+          copies.push_back(platform_.start(bytes * costs_.wire, wire->from, copy_rate * costs_.wire));
+      const double copying = bytes / copy_rate * (out.empty() && !in.empty() ? costs_.last_receive : 1);
       for (const sg::CommPtr& copy : copies) copy->wait();
       if (sg::Engine::get_clock() < start + overhead + copying) sg::this_actor::sleep_until(start + overhead + copying);
       for (Wire* wire : in)
@@ -329,7 +337,7 @@ class Simulation {
       }
       for (Wire* wire : out) {
         if (wire->network)
-          wire->posted.push_back(bytes), wire->post->release();
+          wire->posted.push_back({bytes, step.slice == 0}), wire->post->release();
         else
           wire->last.send(end + wire->latency);
       }

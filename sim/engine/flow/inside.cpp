@@ -87,7 +87,7 @@ void count_inside(const Communicator& comm, const Plan& plan, const NetworkSegme
             loads.groups.push_back(std::move(g));
           }
           LinkGroup& g = loads.groups[group_of[l]];
-          g.connections[ch] += 1;
+          g.connections[ch] += t.weight;
           if (t.kind == NodeTransfer::Kind::gpu_to_gpu) continue;
           std::set<int>& at_once = nics[{l, i}];
           at_once.insert(t.kind == NodeTransfer::Kind::gpu_to_nic ? t.to : t.from);

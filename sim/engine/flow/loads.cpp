@@ -36,6 +36,10 @@ const EdgeGroups& Loads::edges(int channel) const {
   return network ? network->edges(static_cast<std::uint32_t>(channel)) : none;
 }
 
+double Loads::mean_latency(int channel) const {
+  return network ? network->mean_latency(static_cast<std::uint32_t>(channel)) : 0;
+}
+
 bool Loads::uses(LinkId link) const { return network && network->uses(link); }
 
 std::string group_name(const LinkGroup& group, const Communicator& comm, const Fabric* fabric, const Router* router) {

@@ -17,6 +17,8 @@ class NetworkCounter {
   void count(Loads& loads);
   bool uses(LinkId link) const;
   const EdgeGroups& edges(std::uint32_t channel);
+  /// s; mean over the connections of a channel.
+  double mean_latency(std::uint32_t channel) const { return mean_latency_[channel]; }
 
  private:
   /// All flows of an edge: one per queue pair.
@@ -40,8 +42,7 @@ class NetworkCounter {
   Signatures signatures_;
   std::vector<std::uint32_t> signature_, touched_, group_of_;
   std::vector<std::uint64_t> count_;
-  std::vector<double> crowd_;
-  std::vector<NetworkEdge> edges_;
+  std::vector<double> crowd_, mean_latency_;
   std::vector<EdgeGroups> seen_;  ///< by channel; empty: not asked for yet
   Path path_;
 };
