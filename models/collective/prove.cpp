@@ -71,6 +71,9 @@ class Prover {
   std::optional<std::string> perform(const ChannelProgram& program, std::int32_t worker, const Step& step,
                                      Wires& wires) {
     const std::uint32_t rank = program.rank_of(worker).value;
+    if (step.split && step.ranges.size() != (step.to.empty() ? step.from.size() : step.to.size()))
+      return fmt::format("worker {} has {} ranges for {} workers", worker, step.ranges.size(),
+                         std::max(step.to.size(), step.from.size()));
     Messages out;
     for (const ByteRange& range : step.ranges) {
       Message m{range, Contributions(ranks_, 0)};
@@ -82,18 +85,12 @@ class Prover {
       }
       out.push_back(std::move(m));
     }
-    for (const std::int32_t f : step.from) {
-      const Messages in = std::move(wires[{f, worker}].front());
-      wires[{f, worker}].pop_front();
-      if (in.size() != out.size())
-        return fmt::format("worker {} expects {} ranges and receives {}", worker, out.size(), in.size());
-      for (std::size_t i = 0; i < in.size(); ++i) {
-        const ByteRange &expected = out[i].range, &received = in[i].range;
-        if (received.begin != expected.begin || received.size != expected.size)
-          return fmt::format("worker {} expects [{}, +{}) and receives [{}, +{})", worker, expected.begin,
-                             expected.size, received.begin, received.size);
-        add(out[i].contributions, in[i].contributions);
-      }
+    for (std::size_t i = 0; i < step.from.size(); ++i) {
+      auto& wire = wires[{step.from[i], worker}];
+      const Messages in = std::move(wire.front());
+      wire.pop_front();
+      const bool one = step.split && step.to.empty();
+      if (auto fault = meet(worker, in, one ? std::span(&out[i], 1) : std::span(out))) return fault;
     }
     for (const Message& m : out) {
       if (m.range.size <= 0) continue;
@@ -107,7 +104,22 @@ class Prover {
         return fmt::format("rank {} gets a result twice in [{}, +{})", rank, begin, m.range.size);
       held.emplace_hint(after, begin, Held{end, m.contributions});
     }
-    for (const std::int32_t t : step.to) wires[{worker, t}].push_back(out);
+    for (std::size_t i = 0; i < step.to.size(); ++i)
+      wires[{worker, step.to[i]}].push_back(step.split ? Messages{out[i]} : out);
+    return std::nullopt;
+  }
+
+  /// Adds a message to what a worker expects.
+  static std::optional<std::string> meet(std::int32_t worker, const Messages& in, std::span<Message> out) {
+    if (in.size() != out.size())
+      return fmt::format("worker {} expects {} ranges and receives {}", worker, out.size(), in.size());
+    for (std::size_t i = 0; i < in.size(); ++i) {
+      const ByteRange &expected = out[i].range, &received = in[i].range;
+      if (received.begin != expected.begin || received.size != expected.size)
+        return fmt::format("worker {} expects [{}, +{}) and receives [{}, +{})", worker, expected.begin, expected.size,
+                           received.begin, received.size);
+      add(out[i].contributions, in[i].contributions);
+    }
     return std::nullopt;
   }
 

@@ -215,7 +215,7 @@ CollectiveAlgorithm ring_algorithm() {
           "2(n-1) steps around a ring per channel, least volume",
           "[Patarasuk2009]",
           supports,
-          stream,
+          nullptr, stream,
           network_edges,
           node_role,
           node_transfers,

@@ -48,16 +48,7 @@ void network_edges(const Communicator& comm, const Plan&, int channel, const Edg
       }
 }
 
-/// Parent and children in both trees.
-std::uint64_t node_role(const Communicator& comm, std::uint32_t node) {
-  std::uint64_t role = 0;
-  for (const int index : {0, 1}) {
-    const TreePlace place = double_tree(comm.nodes(), node, index);
-    role = role * 8 + (place.parent >= 0 ? 4U : 0U) + (place.children[0] >= 0 ? 2U : 0U) +
-           (place.children[1] >= 0 ? 1U : 0U);
-  }
-  return role;
-}
+std::uint64_t node_role(const Communicator& comm, std::uint32_t node) { return double_tree_role(comm.nodes(), node); }
 
 void node_transfers(const Communicator& comm, const Plan&, int channel, std::uint32_t node,
                     std::vector<NodeTransfer>& out) {
@@ -163,7 +154,7 @@ std::unique_ptr<ChannelProgram> program(const Communicator& comm, const Plan& pl
 
 CollectiveAlgorithm tree_algorithm() {
   return {Algorithm::tree, "tree",    "double binary tree over nodes, a chain of GPUs inside",
-          "[Sanders2009]", supports,  stream,
+          "[Sanders2009]", supports,  nullptr, stream,
           network_edges,   node_role, node_transfers,
           program};
 }

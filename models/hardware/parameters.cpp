@@ -24,6 +24,10 @@ std::vector<ParameterRef> parameters(Architecture& a) {
       {"ll_burst", "us", "added to an LL step once it fills more than one warp", &a.ll_burst}};
   add_protocols(list, hop_names, "us", "store by one GPU to use by the next, over NVLink", a.hop);
   add_protocols(list, rate_names, "GB/s", "payload one channel copies or reduces", a.rate);
+  list.insert(list.end(), {{"nvls_hop", "us", "NVLS: copied in by one GPU to reduced by another", &a.nvls_hop},
+                           {"nvls_slice", "us", "NVLS: synchronization of one loop", &a.nvls_slice},
+                           {"nvls_rate", "GB/s", "NVLS: payload one channel copies in and out", &a.nvls_rate},
+                           {"nvls_fan", "", "NVLSTree: what heads inside the tree are slower", &a.nvls_fan}});
   return list;
 }
 

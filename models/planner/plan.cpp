@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <span>
 
 #include "fabricast/collective/algorithm.hpp"
 #include "fabricast/core/error.hpp"
@@ -27,6 +29,17 @@ bool gdr_of(const Node& node, const NcclSettings& settings) {
 int nic_of(const Node& node, int gpu) {
   if (node.spec.nics.numa == NicNuma::remote) return gpu * node.nics / node.spec.gpus;
   return node.graph.nics_by_distance(gpu).front();
+}
+
+/// GPUs that reduce through the NVSwitch: over a network, one for each NIC.
+std::vector<int> heads_of(const Communicator& comm, int count) {
+  std::vector<int> heads;
+  for (int h = 0; h < count; ++h) {
+    const auto owner = std::find(comm.nic_of_gpu.begin(), comm.nic_of_gpu.end(), h);
+    heads.push_back(comm.nodes() == 1 || owner == comm.nic_of_gpu.end() ? h
+                                                                        : static_cast<int>(owner - comm.nic_of_gpu.begin()));
+  }
+  return heads;
 }
 
 // Slots of a connection, and their payload [NCCL-enqueue-2.1].
@@ -52,8 +65,44 @@ Sizes sizes_of(const Planner& planner, Algorithm algorithm, Protocol protocol) {
   return {planner.settings.threads.value_or(algorithm == Algorithm::ring ? ring_default : 512), 64};
 }
 
+bool in_nvswitch(Algorithm algorithm) { return algorithm == Algorithm::nvls || algorithm == Algorithm::nvlstree; }
+
+/// Channels of NVLS: as many blocks as keep the NVSwitch busy on this generation [NCCL-enqueue-2.3].
+int nvls_channels(const Planner& planner) {
+  const Communicator& comm = planner.comm;
+  int channels = 16;
+  if (comm.node.gpu.compute_capability >= 100) {
+    const double nic = comm.node.nic_line_rate.value / 1e9;
+    const bool fast = nic >= 96 ? comm.gpus() <= 8 : nic >= 48 && comm.nodes() > 2;
+    channels = comm.nodes() == 1 || fast ? 24 : 32;
+  }
+  if (planner.settings.max_channels) channels = std::min(channels, *planner.settings.max_channels);
+  if (planner.settings.min_channels) channels = std::max(channels, *planner.settings.min_channels);
+  return channels;
+}
+
+/// Largest chunk of a NVLSTree: short ones where trees are deep [NCCL-enqueue-2.3].
+std::int64_t nvlstree_chunk(const Communicator& comm) {
+  constexpr std::int64_t kib = 1024;
+  const double nic = comm.node.nic_line_rate.value / 1e9;
+  const int gpus = comm.gpus();
+  if (comm.node.gpu.compute_capability < 100) return (comm.nodes() >= 4 ? 64 : 128) * kib;
+  const bool near = nic_distance(comm.node) <= PathType::PXB;
+  if (comm.nodes() == 2 && nic >= 48) {
+    if (gpus <= 4) return 256 * kib;
+    return (gpus >= 16 || (near && nic < 96) ? 64 : 128) * kib;
+  }
+  if (nic >= 96) return (gpus <= 8 ? 256 : gpus < 32 ? 128 : 64) * kib;
+  if (nic >= 48) return (near ? 64 : 128) * kib;
+  return (comm.nodes() >= 4 ? 64 : 128) * kib;
+}
+
 /// Fewer channels, then fewer threads, until each thread has its threshold of bytes [NCCL-tuning-1.7].
 void reduce_channels(const Planner& planner, Plan& plan) {
+  if (in_nvswitch(plan.algorithm)) {
+    plan.channels = nvls_channels(planner), plan.threads = 640;
+    return;
+  }
   const Sizes sizes = sizes_of(planner, plan.algorithm, plan.protocol);
   std::int64_t channels = planner.comm.channels;
   int threads = sizes.max_threads;
@@ -129,6 +178,23 @@ void choose_chunk(const Planner& planner, Plan& plan) {
       break;
   }
   const std::int64_t share = *std::max_element(plan.shares.begin(), plan.shares.end());
+  if (in_nvswitch(plan.algorithm)) {
+    // Shorter chunks for shorter shares, so that the stages overlap [NCCL-enqueue-2.3].
+    const bool tree = plan.algorithm == Algorithm::nvlstree;
+    plan.chunk = tree ? nvlstree_chunk(comm) : 131072;
+    struct Limit {
+      std::int64_t loops, chunk;
+    };
+    const std::array nvls = {Limit{64, 65536}, Limit{8, 32768}, Limit{2, 16384}};
+    const std::array nvlstree = {Limit{32, 262144}, Limit{16, 131072}, Limit{4, 65536}, Limit{1, 32768}};
+    const auto heads = static_cast<std::int64_t>(comm.heads.size());
+    const std::int64_t buffer = plan.op == CollectiveOp::all_reduce ? share : share * comm.ranks();
+    for (const Limit& l : tree ? std::span<const Limit>(nvlstree) : nvls)
+      if (buffer < l.loops * heads * plan.chunk) plan.chunk = std::min(plan.chunk, l.chunk);
+    const std::int64_t parts = plan.op == CollectiveOp::all_reduce ? heads : 1;
+    plan.chunk = std::min(plan.chunk, round_up(ceil_div(std::max<std::int64_t>(share, 1), parts), 16));
+    return;
+  }
   if (plan.algorithm == Algorithm::tree) {
     if (plan.protocol == Protocol::ll128) {
       // Shorter chunks for shorter buffers, so that the tree's pipeline fills [NCCL-enqueue-2.3].
@@ -167,6 +233,7 @@ Planner make_planner(Node node, std::vector<std::uint32_t> placement, std::uint3
   comm.channels = planner.graphs.channels;
   if (comm.node.nics > 0)
     for (int g = 0; g < comm.gpus(); ++g) comm.nic_of_gpu.push_back(nic_of(comm.node, g));
+  comm.heads = heads_of(comm, planner.graphs.nvls.channels);
   comm.gdr = gdr_of(comm.node, planner.settings);
   comm.qps_per_connection = planner.settings.qps_per_connection;
   comm.split_data_on_qps = planner.settings.split_data_on_qps;
@@ -174,9 +241,9 @@ Planner make_planner(Node node, std::vector<std::uint32_t> placement, std::uint3
   return planner;
 }
 
-bool is_simulated(Algorithm algorithm, CollectiveOp op) {
+bool is_simulated(const Communicator& comm, CollectiveOp op, Algorithm algorithm, Protocol protocol) {
   const CollectiveAlgorithm* found = find_by_algorithm(algorithm);
-  return found && found->supports(op);
+  return found && can_run(*found, comm, op, protocol);
 }
 
 Plan plan_collective(const Planner& planner, CollectiveOp op, std::int64_t bytes, Algorithm algorithm,
@@ -205,9 +272,10 @@ std::vector<Candidate> rank_candidates(const CostTable& costs, CollectiveOp op, 
   return list;
 }
 
-const Candidate* first_simulated(const std::vector<Candidate>& list, CollectiveOp op) {
-  const auto it =
-      std::find_if(list.begin(), list.end(), [&](const Candidate& c) { return is_simulated(c.algorithm, op); });
+const Candidate* first_simulated(const Communicator& comm, const std::vector<Candidate>& list, CollectiveOp op) {
+  const auto it = std::find_if(list.begin(), list.end(), [&](const Candidate& c) {
+    return is_simulated(comm, op, c.algorithm, c.protocol);
+  });
   return it == list.end() ? nullptr : &*it;
 }
 
@@ -216,11 +284,11 @@ const Candidate* first_simulated(const std::vector<Candidate>& list, CollectiveO
 Plan plan_collective(const Planner& planner, CollectiveOp op, std::int64_t bytes) {
   if (is_point_to_point(op)) return plan_peers(planner, op, bytes);
   std::vector<Candidate> candidates = rank_candidates(planner.costs, op, bytes);
-  const Candidate* served = first_simulated(candidates, op);
+  const Candidate* served = first_simulated(planner.comm, candidates, op);
   // The environment may force an algorithm that has no schedule yet.
   const std::vector<Candidate> unforced =
       served ? std::vector<Candidate>() : rank_candidates(planner.default_costs, op, bytes);
-  if (!served) served = first_simulated(unforced, op);
+  if (!served) served = first_simulated(planner.comm, unforced, op);
   if (!served)
     throw UserError::at("workload.collective", fmt::format("there is no schedule for {} yet", name_of(op)),
                         "all_reduce, all_gather, reduce_scatter, broadcast and reduce are simulated");

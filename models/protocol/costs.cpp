@@ -76,6 +76,11 @@ ProtocolCosts protocol_costs(const Communicator& comm, const Plan& plan) {
   c.copy_rate = node.architecture.rate[p].gbps().value;
   c.last_receive = node.software.last_receive.value;
   c.hop_inside = (node.nvlink ? node.architecture.hop : node.pcie_path.hop)[p].us().value;
+  if (plan.algorithm == Algorithm::nvls || plan.algorithm == Algorithm::nvlstree) {
+    const Architecture& gpu = node.architecture;
+    c.slice = gpu.nvls_slice.us().value, c.hop_inside = gpu.nvls_hop.us().value;
+    c.copy_rate = gpu.nvls_rate.gbps().value, c.copies = static_cast<double>(comm.heads.size()), c.fan = gpu.nvls_fan.value, c.last_receive = 1;
+  }
   c.launch = node.architecture.launch.us().value;
   c.launch += channel_launch(comm, plan);
   if (comm.nodes() == 1) return c;
@@ -83,7 +88,7 @@ ProtocolCosts protocol_costs(const Communicator& comm, const Plan& plan) {
   const Network& network = node.network;
   c.launch += network.start.us().value;
   c.hop_network = network.hop[p].us().value;
-  if (plan.algorithm == Algorithm::tree) c.hop_network *= network.tree_factor.value;
+  if (plan.algorithm == Algorithm::tree || plan.algorithm == Algorithm::nvlstree) c.hop_network *= network.tree_factor.value;
   if (!comm.gdr) c.hop_network += network.staged_hop.us().value;
   c.message = network.message.us().value;
   if (pairs) {

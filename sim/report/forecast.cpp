@@ -130,7 +130,7 @@ Forecast run_forecast(const World& world, const RunOptions& options) {
 Forecast run_candidates(const World& world, const ForecastRow& row, const RunOptions& options) {
   Forecast forecast = empty_forecast(world);
   for (const Candidate& c : row.plan.candidates)
-    if (is_simulated(c.algorithm, forecast.op) && (c.algorithm != row.algorithm || c.protocol != row.protocol))
+    if (is_simulated(world.planner.comm, forecast.op, c.algorithm, c.protocol) && (c.algorithm != row.algorithm || c.protocol != row.protocol))
       forecast.rows.push_back(
           row_of(plan_collective(world.planner, forecast.op, row.bytes, c.algorithm, c.protocol), row.bytes));
   simulate(world, options, forecast);

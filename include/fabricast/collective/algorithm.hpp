@@ -15,6 +15,8 @@ struct CollectiveAlgorithm {
   std::string_view summary;
   std::string_view source;
   bool (*supports)(CollectiveOp) = nullptr;
+  /// Whether it can run an operation that it supports on these ranks; null: always.
+  bool (*fits)(const Communicator&, CollectiveOp, Protocol) = nullptr;
   Stream (*stream)(const Communicator&, const Plan&, int channel) = nullptr;
   /// Connections over the network, a tree's upward edges first, then the downward ones.
   void (*network_edges)(const Communicator&, const Plan&, int channel, const EdgeSink&) = nullptr;
@@ -25,6 +27,11 @@ struct CollectiveAlgorithm {
                          std::vector<NodeTransfer>& transfers) = nullptr;
   std::unique_ptr<ChannelProgram> (*program)(const Communicator&, const Plan&, int channel) = nullptr;
 };
+
+/// Whether the algorithm can run an operation on these ranks.
+inline bool can_run(const CollectiveAlgorithm& a, const Communicator& comm, CollectiveOp op, Protocol protocol) {
+  return a.supports(op) && (!a.fits || a.fits(comm, op, protocol));
+}
 
 std::vector<NetworkEdge> list_edges(const CollectiveAlgorithm&, const Communicator&, const Plan&, int channel);
 

@@ -34,6 +34,7 @@ struct Communicator {
   std::vector<std::uint32_t> placement;  ///< by host
   std::uint32_t hosts_per_node = 1;
   std::vector<ChannelShape> rings, trees;  ///< what the search found; channels repeat them in turn
+  std::vector<int> heads;                  ///< GPUs that reduce through the NVSwitch, each with its NIC; empty: none
   int cross_nic = 0;                       ///< 2: rings come in pairs that swap at every second node [NCCL-search]
   TreePattern tree_pattern = TreePattern::balanced;
   int channels = 1;  ///< most that a call may use

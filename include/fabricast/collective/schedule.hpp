@@ -42,6 +42,7 @@ struct Step {
   /// The NVSwitch of its node reduces what comes from workers of the node, and hands it out to all of them, while the
   /// step runs.
   bool in_nvswitch = false;
+  bool split = false;  ///< one range for each of `to`, or of `from` where there is no `to`; else all get all
   int slice = 0;  ///< which slice of its chunk
 
   std::int64_t bytes() const {
@@ -62,7 +63,7 @@ class ChannelProgram {
   /// Whether a message between two workers of a node is a flag only: its data crosses no link, or in a step
   /// `in_nvswitch`.
   virtual bool is_flag(std::int32_t, std::int32_t) const { return false; }
-  /// Workers that share a channel's threads with this one, itself included.
+  /// How many such workers a channel's threads have to serve: what this one is slower.
   virtual int sharers(std::int32_t) const { return 1; }
   /// NICs by which a message leaves its node and enters the other; -1: the channel has one connection between the nodes.
   virtual std::array<int, 2> nics(std::int32_t, std::int32_t) const { return {-1, -1}; }
@@ -73,6 +74,7 @@ enum class StreamPattern {
   ring,   ///< step s of a rank forwards what its neighbour sent in step s - 1; all ranks are alike
   chain,  ///< a pipeline from the first rank to the last
   tree,   ///< a pipeline up a tree of nodes and down again
+  nvls,   ///< copied in, reduced and handed out by the NVSwitch, perhaps up and down a tree of nodes, copied out
   peers   ///< sends and receives between pairs of ranks
 };
 
@@ -100,7 +102,13 @@ using EdgeSink = std::function<void(const NetworkEdge&)>;
 
 /// Transfers inside one node on one channel; all nodes of a role are alike. `-1` for a GPU or NIC: not involved.
 struct NodeTransfer {
-  enum class Kind : std::uint8_t { gpu_to_gpu, gpu_to_nic, nic_to_gpu } kind = Kind::gpu_to_gpu;
+  enum class Kind : std::uint8_t {
+    gpu_to_gpu,
+    gpu_to_nic,
+    nic_to_gpu,
+    reduce,    ///< of all GPUs by the NVSwitch, to one
+    multicast  ///< from one GPU by the NVSwitch, to all
+  } kind = Kind::gpu_to_gpu;
   int from = 0, to = 0;
   double weight = 1;  ///< messages of it for each that other transfers of the channel carry
 };

@@ -36,6 +36,10 @@ struct Architecture {
   Parameter ll_burst;           ///< added to an LL step as soon as a second warp takes part
   PerProtocol<Parameter> hop;   ///< store by one GPU to use by the next, over NVLink
   PerProtocol<Parameter> rate;  ///< payload that one channel copies or reduces
+  Parameter nvls_hop;           ///< NVLS: copied in by one GPU to reduced by another, and back
+  Parameter nvls_slice;         ///< NVLS: synchronization of one loop
+  Parameter nvls_rate;          ///< NVLS: payload that one channel copies in and out
+  Parameter nvls_fan;           ///< NVLSTree: what a node inside the tree is slower at its heads, relative
 };
 std::vector<ParameterRef> parameters(Architecture& architecture);
 

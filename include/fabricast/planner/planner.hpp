@@ -20,7 +20,7 @@ Planner make_planner(Node node, std::vector<std::uint32_t> placement, std::uint3
                      NcclSettings settings);
 
 /// Whether there is a schedule.
-bool is_simulated(Algorithm algorithm, CollectiveOp op);
+bool is_simulated(const Communicator& comm, CollectiveOp op, Algorithm algorithm, Protocol protocol);
 
 /// NCCL's plan. Where NCCL would choose an algorithm without schedule, the best of the others stands in.
 /// \throws UserError if no algorithm serves the operation.

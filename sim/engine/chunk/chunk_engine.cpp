@@ -212,10 +212,27 @@ class Simulation {
     programs_.push_back(algorithm_.program(comm_, plan_, channel));
     const ChannelProgram& program = *programs_.back();
     const std::vector<NetworkEdge> edges = list_edges(algorithm_, comm_, plan_, channel);
-    for (std::int32_t w = 0; w < program.workers(); ++w) {
-      for (std::int64_t i = 0; i < program.steps(w); ++i)
-        for (const std::int32_t to : program.step(w, i).to) connect(channel, program, edges, w, to);
-    }
+    for (std::int32_t w = 0; w < program.workers(); ++w)
+      for (std::int64_t i = 0; i < program.steps(w); ++i) {
+        const Step step = program.step(w, i);
+        for (const std::int32_t to : step.to) connect(channel, program, edges, w, to);
+        if (step.in_nvswitch) add_operations(channel, program, w);
+      }
+  }
+
+  /// The ways of what the NVSwitch does for a worker.
+  void add_operations(int channel, const ChannelProgram& program, std::int32_t worker) {
+    const auto [it, fresh] = operations_.try_emplace({channel, worker});
+    if (!fresh) return;
+    const std::uint32_t rank = program.rank_of(worker).value, g = static_cast<std::uint32_t>(comm_.gpus());
+    const int gpu = static_cast<int>(rank % g);
+    const auto route = [&](const NodeTransfer& transfer) {
+      std::vector<std::size_t> way;
+      for (const std::uint16_t l : inside_path(comm_, transfer)) way.push_back(node_link(rank / g, l, transfer.kind));
+      return platform_.add_route(way);
+    };
+    it->second.reduce = route({NodeTransfer::Kind::reduce, -1, gpu});
+    it->second.multicast = route({NodeTransfer::Kind::multicast, gpu, -1});
   }
 
   /// Channels with the same connections run in step.
@@ -234,7 +251,9 @@ class Simulation {
     const std::uint32_t a = program.rank_of(from).value, b = program.rank_of(to).value,
                         g = static_cast<std::uint32_t>(comm_.gpus());
     const int gpu_a = static_cast<int>(a % g), gpu_b = static_cast<int>(b % g);
-    if (a / g == b / g) {
+    if (program.is_flag(from, to)) {
+      wire.latency = costs_.hop_inside;
+    } else if (a / g == b / g) {
       for (const std::uint16_t l : inside_path(comm_, {NodeTransfer::Kind::gpu_to_gpu, gpu_a, gpu_b}))
         way.push_back(node_link(a / g, l, NodeTransfer::Kind::gpu_to_gpu));
       wire.latency = costs_.hop_inside;
@@ -316,10 +335,20 @@ class Simulation {
       const auto by_network = [](const Wire* wire) { return wire->network; };
       const bool at_nic = std::any_of(in.begin(), in.end(), by_network) || std::any_of(out.begin(), out.end(), by_network);
       const double overhead = costs_.gpu_overhead(bytes) + (at_nic ? costs_.network_slice : 0);
-      const double copy_rate = costs_.copy_rate / program.sharers(w);
+      const auto connections = static_cast<int>(std::count_if(in.begin(), in.end(), by_network) +
+                                                std::count_if(out.begin(), out.end(), by_network));
+      const double slower = step.in_nvswitch ? costs_.fan_out(connections) : 1;
+      const double copy_rate = costs_.copy_rate / (program.sharers(w) * slower);
       for (Wire* wire : out)
         if (costs_.cut_through && !wire->network) wire->first.send(start + overhead + wire->latency);
       std::vector<sg::CommPtr> copies;
+      if (step.in_nvswitch && bytes > 0) {
+        const Operations& operations = operations_.at({channel, w});
+        const auto inside = [](const Wire* wire) { return !wire->network; };
+        if (std::any_of(in.begin(), in.end(), inside)) copies.push_back(platform_.start(bytes, operations.reduce, 0));
+        if (std::any_of(out.begin(), out.end(), inside))
+          copies.push_back(platform_.start(bytes, operations.multicast, 0));
+      }
       for (Wire* wire : out)
         if (!wire->network && bytes > 0 && wire->from)
           copies.push_back(platform_.start(bytes * costs_.wire, wire->from, copy_rate * costs_.wire));
@@ -355,6 +384,10 @@ class Simulation {
   std::vector<std::unique_ptr<ChannelProgram>> programs_;
   std::map<std::uint64_t, std::size_t> links_;
   std::map<WireKey, Wire> wires_;
+  struct Operations {
+    sg::Host *reduce = nullptr, *multicast = nullptr;
+  };
+  std::map<std::pair<int, std::int32_t>, Operations> operations_;  ///< by channel and worker
   std::map<std::uint64_t, std::unique_ptr<Server>> proxies_;
   std::map<SenderKey, std::unique_ptr<Server>> nics_;
   std::vector<std::vector<NetworkEdge>> patterns_;  ///< of channels

@@ -60,6 +60,10 @@ double tree(const Services& services, const Stream& stream, double scale) {
   return makespan_of(tree_path(services, slice_bytes(stream, scale)), stream);
 }
 
+double nvls(const Services& services, const Stream& stream, double scale) {
+  return makespan_of(nvls_path(services, slice_bytes(stream, scale)), stream);
+}
+
 double chain(const Services& services, const Stream& stream, double scale) {
   const SliceBytes bytes = slice_bytes(stream, scale);
   const auto over = [&](std::int64_t nodes) { return chain_path(services, bytes, stream.start, nodes); };
@@ -128,6 +132,7 @@ double makespan(const Services& services, const Stream& stream, double scale) {
     case StreamPattern::ring: return ring(services, stream, scale);
     case StreamPattern::chain: return chain(services, stream, scale);
     case StreamPattern::tree: return tree(services, stream, scale);
+    case StreamPattern::nvls: return nvls(services, stream, scale);
     case StreamPattern::peers: break;  // timed as a whole
   }
   return 0;

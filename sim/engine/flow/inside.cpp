@@ -22,11 +22,28 @@ static std::vector<std::uint16_t> way_out(const Communicator& comm, int gpu, int
   return graph.gpu_to_nic(gpu, nic, comm.gdr);
 }
 
+/// All links of one operation of the NVSwitch: from every GPU to it and from it to one, or the other way round.
+static std::vector<std::uint16_t> through_nvswitch(const Communicator& comm, const NodeTransfer& t) {
+  const NodeGraph& graph = comm.node.graph;
+  const std::uint16_t nvswitch = graph.find(NodeVertexKind::nvswitch, 0);
+  std::vector<std::uint16_t> way;
+  const auto append = [&](std::uint16_t from, std::uint16_t to) {
+    const std::vector<std::uint16_t> links = graph.path(from, to, true);
+    way.insert(way.end(), links.begin(), links.end());
+  };
+  for (int g = 0; g < comm.gpus(); ++g)
+    t.kind == NodeTransfer::Kind::reduce ? append(graph.gpu(g), nvswitch) : append(nvswitch, graph.gpu(g));
+  t.kind == NodeTransfer::Kind::reduce ? append(nvswitch, graph.gpu(t.to)) : append(graph.gpu(t.from), nvswitch);
+  return way;
+}
+
 std::vector<std::uint16_t> inside_path(const Communicator& comm, const NodeTransfer& t) {
   const NodeGraph& graph = comm.node.graph;
   switch (t.kind) {
     case NodeTransfer::Kind::gpu_to_nic: return way_out(comm, t.from, t.to);
     case NodeTransfer::Kind::nic_to_gpu: return graph.nic_to_gpu(t.from, t.to, comm.gdr);
+    case NodeTransfer::Kind::reduce:
+    case NodeTransfer::Kind::multicast: return through_nvswitch(comm, t);
     case NodeTransfer::Kind::gpu_to_gpu: break;
   }
   if (comm.node.nvlink || comm.node.peer_to_peer) return graph.gpu_to_gpu(t.from, t.to);
@@ -88,7 +105,7 @@ void count_inside(const Communicator& comm, const Plan& plan, const NetworkSegme
           }
           LinkGroup& g = loads.groups[group_of[l]];
           g.connections[ch] += t.weight;
-          if (t.kind == NodeTransfer::Kind::gpu_to_gpu) continue;
+          if (t.kind != NodeTransfer::Kind::gpu_to_nic && t.kind != NodeTransfer::Kind::nic_to_gpu) continue;
           std::set<int>& at_once = nics[{l, i}];
           at_once.insert(t.kind == NodeTransfer::Kind::gpu_to_nic ? t.to : t.from);
           g.nics = std::max(g.nics, static_cast<std::uint32_t>(at_once.size()));

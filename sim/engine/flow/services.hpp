@@ -40,6 +40,11 @@ class Services {
   double threads(double bytes) const;
   double link(std::size_t hop, double bytes) const;
   double slowest_gpu(double bytes) const;
+  /// NVLS: the links of a head's reduction and multicast of a chunk.
+  double reduce(std::size_t head, double bytes) const { return head < reduce_.size() ? reduce_[head] * bytes : 0; }
+  double multicast(std::size_t head, double bytes) const {
+    return head < multicast_.size() ? multicast_[head] * bytes : 0;
+  }
   /// The same on a ring: channels of one NIC leave it one after the other and stay apart, so they meet on links inside the
   /// node only as far as a slice takes longer than that.
   double staggered_link(std::size_t hop, double bytes) const;
@@ -73,6 +78,7 @@ class Services {
   const ChannelView& v_;
   const EdgeGroups& edges_;
   std::vector<double> hop_seconds_;               ///< s/B by hop inside the node, in the algorithm's order
+  std::vector<double> reduce_, multicast_;        ///< s/B by head
   double alone_at_nic_ = 0, crowded_at_nic_ = 0;  ///< s/B between GPU and NIC
   double mean_alone_ = 0, mean_latency_ = 0, worst_latency_ = 0, worst_seconds_ = 0;
 };

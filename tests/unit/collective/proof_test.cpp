@@ -19,6 +19,7 @@ NodeSpec node_of(int gpus, int nics) {
 }
 
 void prove(const Planner& planner, CollectiveOp op, Algorithm algorithm, Protocol protocol, std::int64_t bytes) {
+  if (!can_run(*find_by_algorithm(algorithm), planner.comm, op, protocol)) return;
   const Plan plan = plan_collective(planner, op, bytes, algorithm, protocol);
   const auto fault = schedule_fault(planner.comm, plan);
   INFO(name_of(op) << " " << name_of(algorithm) << " " << name_of(protocol) << ", " << bytes << " B, "
