@@ -112,7 +112,7 @@ void reduce_channels(const Planner& planner, Plan& plan) {
   while (channels > 1 && too_little()) --channels;
   while (too_little() && threads % 128 == 0) threads /= 2;
   if (plan.algorithm == Algorithm::ring && plan.protocol == Protocol::simple) threads += 32;
-  if (plan.algorithm == Algorithm::tree) threads = 640;
+  if (plan.algorithm == Algorithm::tree || plan.algorithm == Algorithm::pat) threads = 640;
   plan.threads = std::max(threads, 96);
   plan.channels = static_cast<int>(channels);
 }
@@ -193,6 +193,11 @@ void choose_chunk(const Planner& planner, Plan& plan) {
       if (buffer < l.loops * heads * plan.chunk) plan.chunk = std::min(plan.chunk, l.chunk);
     const std::int64_t parts = plan.op == CollectiveOp::all_reduce ? heads : 1;
     plan.chunk = std::min(plan.chunk, round_up(ceil_div(std::max<std::int64_t>(share, 1), parts), 16));
+    return;
+  }
+  if (plan.algorithm == Algorithm::pat) {
+    const std::int64_t least = plan.op == CollectiveOp::all_gather ? 32 : 16;
+    while (plan.chunk > 65536 && plan.chunk * plan.channels * least > plan.bytes) plan.chunk /= 2;
     return;
   }
   if (plan.algorithm == Algorithm::tree) {

@@ -42,6 +42,7 @@ struct Step {
   /// The NVSwitch of its node reduces what comes from workers of the node, and hands it out to all of them, while the
   /// step runs.
   bool in_nvswitch = false;
+  bool waits = false;  ///< for flags of its own rank only: it takes no time
   bool split = false;  ///< one range for each of `to`, or of `from` where there is no `to`; else all get all
   int slice = 0;  ///< which slice of its chunk
 
@@ -75,6 +76,7 @@ enum class StreamPattern {
   chain,  ///< a pipeline from the first rank to the last
   tree,   ///< a pipeline up a tree of nodes and down again
   nvls,   ///< copied in, reduced and handed out by the NVSwitch, perhaps up and down a tree of nodes, copied out
+  pat,    ///< log2(n) exchanges with ranks ever nearer or farther
   peers   ///< sends and receives between pairs of ranks
 };
 

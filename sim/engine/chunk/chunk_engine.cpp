@@ -252,7 +252,7 @@ class Simulation {
                         g = static_cast<std::uint32_t>(comm_.gpus());
     const int gpu_a = static_cast<int>(a % g), gpu_b = static_cast<int>(b % g);
     if (program.is_flag(from, to)) {
-      wire.latency = costs_.hop_inside;
+      wire.latency = a == b && algorithm_.algorithm == Algorithm::pat ? 0 : costs_.hop_inside;
     } else if (a / g == b / g) {
       for (const std::uint16_t l : inside_path(comm_, {NodeTransfer::Kind::gpu_to_gpu, gpu_a, gpu_b}))
         way.push_back(node_link(a / g, l, NodeTransfer::Kind::gpu_to_gpu));
@@ -334,7 +334,7 @@ class Simulation {
       const double start = sg::Engine::get_clock();
       const auto by_network = [](const Wire* wire) { return wire->network; };
       const bool at_nic = std::any_of(in.begin(), in.end(), by_network) || std::any_of(out.begin(), out.end(), by_network);
-      const double overhead = costs_.gpu_overhead(bytes) + (at_nic ? costs_.network_slice : 0);
+      const double overhead = step.waits ? 0 : costs_.gpu_overhead(bytes) + (at_nic ? costs_.network_slice : 0);
       const auto connections = static_cast<int>(std::count_if(in.begin(), in.end(), by_network) +
                                                 std::count_if(out.begin(), out.end(), by_network));
       const double slower = step.in_nvswitch ? costs_.fan_out(connections) : 1;
@@ -352,7 +352,7 @@ class Simulation {
       for (Wire* wire : out)
         if (!wire->network && bytes > 0 && wire->from)
           copies.push_back(platform_.start(bytes * costs_.wire, wire->from, copy_rate * costs_.wire));
-      const double copying = bytes / copy_rate * (out.empty() && !in.empty() ? costs_.last_receive : 1);
+      const double copying = step.waits ? 0 : bytes / copy_rate * (out.empty() && !in.empty() ? costs_.last_receive : 1);
       for (const sg::CommPtr& copy : copies) copy->wait();
       if (sg::Engine::get_clock() < start + overhead + copying) sg::this_actor::sleep_until(start + overhead + copying);
       for (Wire* wire : in)

@@ -5,7 +5,9 @@
 
 #include "fabricast/collective/algorithm.hpp"
 #include "fabricast/collective/peers.hpp"
+#include "fabricast/collective/pat.hpp"
 #include "paths.hpp"
+#include "pat_recurrence.hpp"
 #include "peer_exchange.hpp"
 
 namespace fabricast {
@@ -62,6 +64,29 @@ double tree(const Services& services, const Stream& stream, double scale) {
 
 double nvls(const Services& services, const Stream& stream, double scale) {
   return makespan_of(nvls_path(services, slice_bytes(stream, scale)), stream);
+}
+
+double pat(const Services& services, const Stream& stream, double scale) {
+  const ChannelView& v = services.view();
+  const std::int64_t n = v.comm.ranks(), share = v.plan.shares[static_cast<std::size_t>(v.channel)];
+  const std::int64_t blocks = pat_blocks_per_message(v.plan, n, share);
+  PatRun run;
+  const int dimensions = pat_dimensions(n);
+  for (int i = 0; i < dimensions; ++i) {
+    const auto all = static_cast<std::int64_t>(
+        pat_parents(n, v.plan.op == CollectiveOp::all_gather ? dimensions - 1 - i : i).size());
+    const std::int64_t messages = ceil_div(all, blocks);
+    run.dimensions.push_back({messages, blocks, all - (messages - 1) * blocks});
+  }
+  run.loops = stream.loops, run.slots = stream.slots;
+  run.block = static_cast<double>(stream.slice) * scale;
+  run.tail = stream.tail_slices > 0 ? static_cast<double>(stream.tail_slice) * scale : -1;
+  run.overhead = services.threads(0);
+  run.copy = 1 / v.costs.copy_rate, run.receive = v.costs.last_receive;
+  run.proxy = v.costs.proxy(0), run.nic = services.mean_alone();
+  run.latency = v.costs.network_latency(run.block) + services.mean_latency();
+  run.channels = static_cast<int>(std::count_if(v.use.begin(), v.use.end(), [](double use) { return use > 0; }));
+  return pat_makespan(run);
 }
 
 double chain(const Services& services, const Stream& stream, double scale) {
@@ -133,6 +158,7 @@ double makespan(const Services& services, const Stream& stream, double scale) {
     case StreamPattern::chain: return chain(services, stream, scale);
     case StreamPattern::tree: return tree(services, stream, scale);
     case StreamPattern::nvls: return nvls(services, stream, scale);
+    case StreamPattern::pat: return pat(services, stream, scale);
     case StreamPattern::peers: break;  // timed as a whole
   }
   return 0;

@@ -64,6 +64,9 @@ class Services {
   /// The hops of a ring.
   NetworkHop ring_hop(double bytes) const;
 
+  /// Means over the channel's connections: s per byte alone, s of the fabric.
+  double mean_alone() const { return mean_alone_; }
+  double mean_latency() const { return mean_latency_; }
   const EdgeGroups& edges() const { return edges_; }
   const ChannelView& view() const { return v_; }
 
