@@ -4,7 +4,7 @@
 // multicasts and sends to the children. Trees join equal heads, so traffic stays on its rail. Channel c uses tree
 // c mod 2 [NCCL-trees].
 #include "fabricast/collective/double_tree.hpp"
-#include "nvls_program.hpp"
+#include "heads_program.hpp"
 
 namespace fabricast {
 
@@ -46,13 +46,20 @@ void node_transfers(const Communicator& comm, const Plan&, int channel, std::uin
   }
 }
 
+Stream stream(const Communicator& comm, const Plan& plan, int channel) {
+  return heads_stream(plan, channel, comm.heads.size(), StreamPattern::nvls);
+}
+std::unique_ptr<ChannelProgram> program(const Communicator& comm, const Plan& plan, int channel) {
+  return heads_program(comm, plan, channel, {comm.heads, true, false});
+}
+
 }  // namespace
 
 CollectiveAlgorithm nvlstree_algorithm() {
   return {Algorithm::nvlstree, "nvlstree", "NVLS inside the nodes, a double binary tree per rail between them",
-          "[Sanders2009]",     supports,   fits, nvls_stream,
-          network_edges,       node_role,  node_transfers,
-          nvls_program};
+          "[Sanders2009]",     supports,   fits, stream,
+          network_edges,       nullptr, node_role,  node_transfers,
+          program};
 }
 
 }  // namespace fabricast

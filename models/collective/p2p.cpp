@@ -175,7 +175,7 @@ std::unique_ptr<ChannelProgram> program(const Communicator& comm, const Plan& pl
 
 CollectiveAlgorithm p2p_algorithm() {
   return {Algorithm::p2p, "p2p",     "sends and receives between pairs of ranks, in rounds", "[NCCL-p2p]", supports, nullptr, stream,
-          network_edges,  node_role, node_transfers, program};
+          network_edges,  nullptr, node_role, node_transfers, program};
 }
 
 }  // namespace fabricast

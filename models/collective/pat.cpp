@@ -179,7 +179,7 @@ std::unique_ptr<ChannelProgram> program(const Communicator& comm, const Plan& pl
 
 CollectiveAlgorithm pat_algorithm() {
   return {Algorithm::pat, "pat",  "log2(n) dimensions, a binomial tree per block", "[NCCL-PAT]", supports, fits, stream,
-          network_edges,  node_role, node_transfers, program};
+          network_edges,  nullptr, node_role, node_transfers, program};
 }
 
 }  // namespace fabricast

@@ -217,7 +217,7 @@ CollectiveAlgorithm ring_algorithm() {
           supports,
           nullptr, stream,
           network_edges,
-          node_role,
+          nullptr, node_role,
           node_transfers,
           program};
 }

@@ -155,7 +155,7 @@ std::unique_ptr<ChannelProgram> program(const Communicator& comm, const Plan& pl
 CollectiveAlgorithm tree_algorithm() {
   return {Algorithm::tree, "tree",    "double binary tree over nodes, a chain of GPUs inside",
           "[Sanders2009]", supports,  nullptr, stream,
-          network_edges,   node_role, node_transfers,
+          network_edges,   nullptr, node_role, node_transfers,
           program};
 }
 

@@ -52,7 +52,9 @@ std::vector<ParameterRef> parameters(Network& n) {
                {"staged_hop", "us", "added to a hop without GPUDirect RDMA", &n.staged_hop},
                {"staged_efficiency", "", "NIC efficiency without GPUDirect RDMA, relative", &n.staged_efficiency},
                {"message_threshold", "KiB", "messages above it take a rendezvous; 0: none", &n.message_threshold},
-               {"rendezvous", "us", "time of a rendezvous", &n.rendezvous}});
+               {"rendezvous", "us", "time of a rendezvous", &n.rendezvous},
+               {"sharp_latency", "us", "SHARP: added to a hop through switches that reduce", &n.sharp_latency},
+               {"sharp_efficiency", "", "SHARP: share of a NIC's rate at which they stream", &n.sharp_efficiency}});
   return list;
 }
 

@@ -195,6 +195,19 @@ void choose_chunk(const Planner& planner, Plan& plan) {
     plan.chunk = std::min(plan.chunk, round_up(ceil_div(std::max<std::int64_t>(share, 1), parts), 16));
     return;
   }
+  if (plan.algorithm == Algorithm::collnetdirect || plan.algorithm == Algorithm::collnetchain) {
+    // [NCCL-enqueue-2.3]
+    const bool chain = plan.algorithm == Algorithm::collnetchain;
+    const std::int64_t depth = chain ? comm.gpus() : 2;
+    const std::int64_t heads = chain ? 1 : static_cast<std::int64_t>(comm.rail_gpus().size());
+    if (chain) plan.chunk = std::min<std::int64_t>(262144, simple_slot);
+    const auto halve = [&](std::int64_t loops, std::int64_t least) {
+      while (share < loops * heads * plan.chunk && plan.chunk > least) plan.chunk /= 2;
+    };
+    halve(64 * depth, 131072), halve(8 * depth, 65536), halve(chain ? depth : 8 * depth, 32768);
+    plan.chunk = std::min(plan.chunk, round_up(ceil_div(std::max<std::int64_t>(share, 1), heads), 16));
+    return;
+  }
   if (plan.algorithm == Algorithm::pat) {
     const std::int64_t least = plan.op == CollectiveOp::all_gather ? 32 : 16;
     while (plan.chunk > 65536 && plan.chunk * plan.channels * least > plan.bytes) plan.chunk /= 2;
@@ -213,6 +226,13 @@ void choose_chunk(const Planner& planner, Plan& plan) {
   }
 }
 
+/// Without NCCL_ALGO and NCCL_PROTO.
+NcclSettings unforced(NcclSettings settings) {
+  settings.algorithms.of.fill({true, true, true, true, true, true, true});
+  settings.protocols.of.fill({ProtocolSwitch::on, ProtocolSwitch::automatic, ProtocolSwitch::on});
+  return settings;
+}
+
 }  // namespace
 
 Planner make_planner(Node node, std::vector<std::uint32_t> placement, std::uint32_t hosts_per_node,
@@ -229,10 +249,8 @@ Planner make_planner(Node node, std::vector<std::uint32_t> placement, std::uint3
     throw UserError::at("node.nics.count", fmt::format("{} nodes and no NIC to join them", comm.nodes()));
   planner.graphs = search_graphs(comm.node, comm.nodes(), planner.settings);
   planner.costs = nccl_cost_model(comm.node, comm.nodes(), planner.graphs, planner.settings);
-  NcclSettings unforced = planner.settings;
-  unforced.algorithms.of.fill({true, true, true, true, true, true, true});
-  unforced.protocols.of.fill({ProtocolSwitch::on, ProtocolSwitch::automatic, ProtocolSwitch::on});
-  planner.default_costs = nccl_cost_model(comm.node, comm.nodes(), planner.graphs, unforced);
+  planner.default_costs =
+      nccl_cost_model(comm.node, comm.nodes(), planner.graphs, unforced(planner.settings));
   comm.rings = planner.graphs.ring.shapes, comm.trees = planner.graphs.tree.shapes;
   comm.cross_nic = planner.graphs.ring.cross_nic, comm.tree_pattern = planner.graphs.tree.pattern;
   comm.channels = planner.graphs.channels;
@@ -244,6 +262,16 @@ Planner make_planner(Node node, std::vector<std::uint32_t> placement, std::uint3
   comm.split_data_on_qps = planner.settings.split_data_on_qps;
   comm.version = planner.settings.version;
   return planner;
+}
+
+void use_sharp(Planner& planner, SharpService sharp) {
+  planner.comm.sharp = std::move(sharp);
+  if (planner.comm.sharp.available() || !planner.settings.collnet_enable) return;
+  // NCCL goes on without CollNet where there is no aggregation to be had.
+  NcclSettings without = planner.settings;
+  without.collnet_enable = false;
+  planner.costs = nccl_cost_model(planner.comm.node, planner.comm.nodes(), planner.graphs, without);
+  planner.default_costs = nccl_cost_model(planner.comm.node, planner.comm.nodes(), planner.graphs, unforced(without));
 }
 
 bool is_simulated(const Communicator& comm, CollectiveOp op, Algorithm algorithm, Protocol protocol) {

@@ -81,6 +81,7 @@ ProtocolCosts protocol_costs(const Communicator& comm, const Plan& plan) {
     c.slice = gpu.nvls_slice.us().value, c.hop_inside = gpu.nvls_hop.us().value;
     c.copy_rate = gpu.nvls_rate.gbps().value, c.copies = static_cast<double>(comm.heads.size()), c.fan = gpu.nvls_fan.value, c.last_receive = 1;
   }
+  if (plan.algorithm == Algorithm::collnetdirect) c.copies = static_cast<double>(comm.rail_gpus().size());
   c.launch = node.architecture.launch.us().value;
   c.launch += channel_launch(comm, plan);
   if (comm.nodes() == 1) return c;
@@ -90,6 +91,10 @@ ProtocolCosts protocol_costs(const Communicator& comm, const Plan& plan) {
   c.hop_network = network.hop[p].us().value;
   if (plan.algorithm == Algorithm::tree || plan.algorithm == Algorithm::nvlstree) c.hop_network *= network.tree_factor.value;
   if (!comm.gdr) c.hop_network += network.staged_hop.us().value;
+  if (find_by_algorithm(plan.algorithm)->network_trees && comm.sharp.available()) {
+    c.hop_network += network.sharp_latency.us().value;
+    c.tree_weight = 1 / (network.sharp_efficiency.value * comm.sharp.share);
+  }
   c.message = network.message.us().value;
   if (pairs) {
     c.network_slice = network.peer_slice.us().value, c.peer = network.peer.us().value;

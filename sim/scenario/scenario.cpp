@@ -117,6 +117,7 @@ void visit_fields(FieldVisitor& visit, Scenario& s) {
   visit("cluster", s.cluster, "the job's hosts and where they are");
   visit("fabric", s.fabric, "the switches");
   visit("routing", s.routing, "ways through them");
+  visit("sharp", s.sharp, "switches that reduce");
   visit("nccl", s.nccl, "NCCL's version and variables");
   visit("workload", s.workload, "what runs");
   visit("faults", s.faults, "links degraded or down for a while");

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "fabricast/core/rng.hpp"
+#include "fabricast/planner/sharp.hpp"
 
 namespace fabricast {
 
@@ -70,6 +71,13 @@ std::unique_ptr<World> build_world(Scenario scenario) {
     }
   }
   world->setup.fabric = world->fabric.get();
+  use_sharp(world->planner, sharp_service(s.sharp, comm, world->fabric.get()));
+  if (world->planner.settings.collnet_enable && !comm.sharp.available())
+    world->warnings.push_back({Diagnostic::Severity::warning,
+                               {},
+                               "nccl.env.NCCL_COLLNET_ENABLE",
+                               fmt::format("no aggregation in the network: {}", comm.sharp.without),
+                               "the algorithms without it are forecast"});
   world->setup.policy = &routing_policies()[s.routing.kind];
   world->setup.policy_spec = &world->scenario.routing.spec;
   world->setup.segments = segments(faults);

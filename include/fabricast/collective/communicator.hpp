@@ -8,9 +8,11 @@
 #include <algorithm>
 #include <compare>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "fabricast/collective/collective.hpp"
+#include "fabricast/fabric/aggregation.hpp"
 #include "fabricast/hardware/node.hpp"
 
 namespace fabricast {
@@ -29,6 +31,14 @@ struct ChannelShape {
   int nic_in = -1, nic_out = -1;  ///< -1 on a single node
 };
 
+/// SHARP as this job gets it: a tree for every NIC of a node.
+struct SharpService {
+  std::vector<AggregationTree> trees;  ///< by NIC; empty: none
+  double share = 1;     ///< of the rate that a tree has of its switches, as other trees take turns
+  std::string without;  ///< why there is none
+  bool available() const { return !trees.empty(); }
+};
+
 struct Communicator {
   Node node;
   std::vector<std::uint32_t> placement;  ///< by host
@@ -39,6 +49,7 @@ struct Communicator {
   TreePattern tree_pattern = TreePattern::balanced;
   int channels = 1;  ///< most that a call may use
   std::vector<int> nic_of_gpu;  ///< the nearest; empty without NICs
+  SharpService sharp;
   bool pxn = true;              ///< a GPU may send by the NIC of a peer behind the same NVLink
   bool gdr = true;
   int qps_per_connection = 1;
@@ -54,6 +65,14 @@ struct Communicator {
   bool has_host(std::uint32_t nccl_node, std::uint32_t host) const {
     const auto first = placement.begin() + static_cast<std::ptrdiff_t>(nccl_node * hosts_per_node);
     return std::find(first, first + hosts_per_node, host) != first + hosts_per_node;
+  }
+  /// For every NIC the GPU that uses it: heads of collectives whose network part is by NIC.
+  std::vector<int> rail_gpus() const {
+    std::vector<int> gpus_by_nic;
+    for (int nic = 0; nic < node.nics; ++nic)
+      if (const auto it = std::find(nic_of_gpu.begin(), nic_of_gpu.end(), nic); it != nic_of_gpu.end())
+        gpus_by_nic.push_back(static_cast<int>(it - nic_of_gpu.begin()));
+    return gpus_by_nic;
   }
   int gpus() const { return node.spec.gpus; }
   std::int64_t ranks() const { return nodes() * gpus(); }

@@ -42,6 +42,8 @@ struct Step {
   /// The NVSwitch of its node reduces what comes from workers of the node, and hands it out to all of them, while the
   /// step runs.
   bool in_nvswitch = false;
+  /// The switches of a tree add up what comes, and hand it out, while the step runs; it is no rank's.
+  const AggregationTree* in_switches = nullptr;
   bool waits = false;  ///< for flags of its own rank only: it takes no time
   bool split = false;  ///< one range for each of `to`, or of `from` where there is no `to`; else all get all
   int slice = 0;  ///< which slice of its chunk
@@ -75,6 +77,7 @@ enum class StreamPattern {
   ring,   ///< step s of a rank forwards what its neighbour sent in step s - 1; all ranks are alike
   chain,  ///< a pipeline from the first rank to the last
   tree,   ///< a pipeline up a tree of nodes and down again
+  sharp,  ///< up to heads inside the nodes, through the switches that reduce, and down again
   nvls,   ///< copied in, reduced and handed out by the NVSwitch, perhaps up and down a tree of nodes, copied out
   pat,    ///< log2(n) exchanges with ranks ever nearer or farther
   peers   ///< sends and receives between pairs of ranks
@@ -101,6 +104,7 @@ struct NetworkEdge {
   bool operator==(const NetworkEdge&) const = default;
 };
 using EdgeSink = std::function<void(const NetworkEdge&)>;
+using TreeSink = std::function<void(const AggregationTree&)>;
 
 /// Transfers inside one node on one channel; all nodes of a role are alike. `-1` for a GPU or NIC: not involved.
 struct NodeTransfer {

@@ -66,6 +66,8 @@ struct Network {
   Parameter staged_efficiency;  ///< NIC efficiency without GPUDirect RDMA, relative
   Parameter message_threshold;  ///< messages above it take a rendezvous
   Parameter rendezvous;         ///< time of a rendezvous
+  Parameter sharp_latency;      ///< SHARP: added to a hop through switches that reduce
+  Parameter sharp_efficiency;   ///< SHARP: share of a NIC's rate at which they stream
 };
 std::vector<ParameterRef> parameters(Network& network);
 

@@ -19,6 +19,9 @@ struct Planner {
 Planner make_planner(Node node, std::vector<std::uint32_t> placement, std::uint32_t hosts_per_node,
                      NcclSettings settings);
 
+/// Says what aggregation the fabric offers (sharp.hpp); without any, CollNet algorithms are not chosen.
+void use_sharp(Planner& planner, SharpService sharp);
+
 /// Whether there is a schedule.
 bool is_simulated(const Communicator& comm, CollectiveOp op, Algorithm algorithm, Protocol protocol);
 

@@ -32,6 +32,7 @@ struct ProtocolCosts {
   double check = 0;         ///< s per byte; LL only: flags that a proxy thread checks before it sends
   double rendezvous = 0;    ///< s; added to hop_network for messages above `rendezvous_bytes`
   double rendezvous_bytes = 0;
+  double tree_weight = 1;    ///< SHARP: of a link's rate, what a reducing tree takes for each byte
   double fan = 0;            ///< NVLS: a head is slower by this part for every two network connections beyond the first
   double network_slice = 0;  ///< s; sends and receives: added to `slice` next to a NIC
   double peer = 0;           ///< s; sends and receives: proxy thread, once per part

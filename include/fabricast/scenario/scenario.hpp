@@ -13,6 +13,7 @@
 #include "fabricast/core/error.hpp"
 #include "fabricast/engine/engine.hpp"
 #include "fabricast/hardware/node.hpp"
+#include "fabricast/planner/sharp.hpp"
 #include "fabricast/topology/topology.hpp"
 
 namespace fabricast {
@@ -108,6 +109,7 @@ struct Scenario {
   ClusterSpec cluster;
   FabricSection fabric;
   RoutingSection routing;
+  SharpSpec sharp;
   NcclSection nccl;
   WorkloadSection workload;
   std::vector<FaultSpec> faults;

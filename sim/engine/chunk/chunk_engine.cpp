@@ -134,6 +134,7 @@ struct Wire {
   bool network = false;
   sg::Host* from = nullptr;  ///< whose route it takes; null: no link at all
   double latency = 0;        ///< s
+  double hop = 1;            ///< part of a network hop's latency
   std::size_t proxy = 0;     ///< which proxy thread
   SenderKey nic;
 };
@@ -217,6 +218,7 @@ class Simulation {
         const Step step = program.step(w, i);
         for (const std::int32_t to : step.to) connect(channel, program, edges, w, to);
         if (step.in_nvswitch) add_operations(channel, program, w);
+        if (step.in_switches) add_tree(channel, w, *step.in_switches);
       }
   }
 
@@ -235,6 +237,36 @@ class Simulation {
     it->second.multicast = route({NodeTransfer::Kind::multicast, gpu, -1});
   }
 
+  /// The links of a tree of switches that reduce.
+  void add_tree(int channel, std::int32_t worker, const AggregationTree& tree) {
+    const auto [it, fresh] = operations_.try_emplace({channel, worker});
+    if (!fresh) return;
+    std::vector<std::size_t> way;
+    for (const LinkId link : tree.links) way.push_back(network_link(link.value));
+    it->second.tree = platform_.add_route(way);
+  }
+
+  /// Half of a hop: from a GPU's buffer up into a tree of switches, or down from it.
+  void connect_tree(Wire& wire, const ChannelProgram& program, std::int32_t from, std::int32_t to) {
+    const AggregationTree* above = program.step(to, 0).in_switches;
+    const AggregationTree& tree = above ? *above : *program.step(from, 0).in_switches;
+    const std::uint32_t rank = program.rank_of(above ? from : to).value, g = static_cast<std::uint32_t>(comm_.gpus());
+    const int gpu = static_cast<int>(rank % g), nic = comm_.nic_of_gpu[static_cast<std::size_t>(gpu)];
+    const NodeTransfer transfer = above ? NodeTransfer{NodeTransfer::Kind::gpu_to_nic, gpu, nic}
+                                        : NodeTransfer{NodeTransfer::Kind::nic_to_gpu, nic, gpu};
+    std::vector<std::size_t> way;
+    for (const std::uint16_t l : inside_path(comm_, transfer)) way.push_back(node_link(rank / g, l, transfer.kind));
+    wire.latency = tree.latency.value / 2 + (above ? 0 : costs_.network_latency(0) / 2);
+    wire.hop = 0.5;
+    if (above) {
+      wire.network = true, wire.proxy = rank, wire.nic = {rank, {}};
+      proxies_.try_emplace(wire.proxy, std::make_unique<Server>());
+      nics_.try_emplace(wire.nic, std::make_unique<Server>());
+    }
+    if (!way.empty()) wire.from = platform_.add_route(way);
+    for (int s = 0; s < plan_.slots; ++s) wire.credit.send(0), wire.remote.send(0);
+  }
+
   /// Channels with the same connections run in step.
   std::size_t in_step_with(const std::vector<NetworkEdge>& edges) {
     const auto known = std::find(patterns_.begin(), patterns_.end(), edges) - patterns_.begin();
@@ -247,6 +279,8 @@ class Simulation {
     auto [it, fresh] = wires_.try_emplace(WireKey{channel, from, to});
     if (!fresh) return;
     Wire& wire = it->second;
+    if (program.step(to, 0).in_switches || program.step(from, 0).in_switches)
+      return connect_tree(wire, program, from, to);
     std::vector<std::size_t> way;
     const std::uint32_t a = program.rank_of(from).value, b = program.rank_of(to).value,
                         g = static_cast<std::uint32_t>(comm_.gpus());
@@ -308,9 +342,9 @@ class Simulation {
     sg::Actor::create("nic", platform_.host(), [this, &server] {
       while (true) {
         Server::Message m = server.pop();
-        if (m.bytes > 0) platform_.start(m.bytes * costs_.wire, m.wire->from, 0)->wait();
+        if (m.bytes > 0 && m.wire->from) platform_.start(m.bytes * costs_.wire, m.wire->from, 0)->wait();
         m.wire->credit.send(sg::Engine::get_clock());
-        m.wire->last.send(sg::Engine::get_clock() + costs_.network_latency(m.bytes) + m.wire->latency);
+        m.wire->last.send(sg::Engine::get_clock() + m.wire->hop * costs_.network_latency(m.bytes) + m.wire->latency);
       }
     })->daemonize();
   }
@@ -334,7 +368,8 @@ class Simulation {
       const double start = sg::Engine::get_clock();
       const auto by_network = [](const Wire* wire) { return wire->network; };
       const bool at_nic = std::any_of(in.begin(), in.end(), by_network) || std::any_of(out.begin(), out.end(), by_network);
-      const double overhead = step.waits ? 0 : costs_.gpu_overhead(bytes) + (at_nic ? costs_.network_slice : 0);
+      const bool free = step.waits || step.in_switches;  // no GPU works
+      const double overhead = free ? 0 : costs_.gpu_overhead(bytes) + (at_nic ? costs_.network_slice : 0);
       const auto connections = static_cast<int>(std::count_if(in.begin(), in.end(), by_network) +
                                                 std::count_if(out.begin(), out.end(), by_network));
       const double slower = step.in_nvswitch ? costs_.fan_out(connections) : 1;
@@ -342,6 +377,8 @@ class Simulation {
       for (Wire* wire : out)
         if (costs_.cut_through && !wire->network) wire->first.send(start + overhead + wire->latency);
       std::vector<sg::CommPtr> copies;
+      if (step.in_switches && bytes > 0)
+        copies.push_back(platform_.start(bytes * costs_.tree_weight, operations_.at({channel, w}).tree, 0));
       if (step.in_nvswitch && bytes > 0) {
         const Operations& operations = operations_.at({channel, w});
         const auto inside = [](const Wire* wire) { return !wire->network; };
@@ -349,10 +386,12 @@ class Simulation {
         if (std::any_of(out.begin(), out.end(), inside))
           copies.push_back(platform_.start(bytes, operations.multicast, 0));
       }
-      for (Wire* wire : out)
-        if (!wire->network && bytes > 0 && wire->from)
-          copies.push_back(platform_.start(bytes * costs_.wire, wire->from, copy_rate * costs_.wire));
-      const double copying = step.waits ? 0 : bytes / copy_rate * (out.empty() && !in.empty() ? costs_.last_receive : 1);
+      for (std::size_t k = 0; k < out.size(); ++k) {
+        const double part = step.split ? static_cast<double>(step.ranges[k].size) : bytes;
+        if (!out[k]->network && part > 0 && out[k]->from)
+          copies.push_back(platform_.start(part * costs_.wire, out[k]->from, free ? 0 : copy_rate * costs_.wire));
+      }
+      const double copying = free ? 0 : bytes / copy_rate * (out.empty() && !in.empty() ? costs_.last_receive : 1);
       for (const sg::CommPtr& copy : copies) copy->wait();
       if (sg::Engine::get_clock() < start + overhead + copying) sg::this_actor::sleep_until(start + overhead + copying);
       for (Wire* wire : in)
@@ -360,7 +399,7 @@ class Simulation {
       const double end = sg::Engine::get_clock();
       for (Wire* wire : in) {
         if (wire->network)
-          wire->remote.send(end + costs_.network_latency(bytes) + wire->latency);
+          wire->remote.send(end + wire->hop * costs_.network_latency(bytes) + wire->latency);
         else
           wire->credit.send(end + wire->latency);
       }
@@ -385,7 +424,7 @@ class Simulation {
   std::map<std::uint64_t, std::size_t> links_;
   std::map<WireKey, Wire> wires_;
   struct Operations {
-    sg::Host *reduce = nullptr, *multicast = nullptr;
+    sg::Host *reduce = nullptr, *multicast = nullptr, *tree = nullptr;
   };
   std::map<std::pair<int, std::int32_t>, Operations> operations_;  ///< by channel and worker
   std::map<std::uint64_t, std::unique_ptr<Server>> proxies_;

@@ -157,6 +157,7 @@ double makespan(const Services& services, const Stream& stream, double scale) {
     case StreamPattern::ring: return ring(services, stream, scale);
     case StreamPattern::chain: return chain(services, stream, scale);
     case StreamPattern::tree: return tree(services, stream, scale);
+    case StreamPattern::sharp: return makespan_of(sharp_path(services, slice_bytes(stream, scale)), stream);
     case StreamPattern::nvls: return nvls(services, stream, scale);
     case StreamPattern::pat: return pat(services, stream, scale);
     case StreamPattern::peers: break;  // timed as a whole

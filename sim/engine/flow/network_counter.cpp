@@ -10,14 +10,15 @@
 namespace fabricast {
 
 NetworkCounter::NetworkCounter(const Communicator& comm, const Plan& plan, const Fabric& fabric, const Router& router,
-                               const NetworkSegment& segment)
+                               const NetworkSegment& segment, double tree_weight)
     : comm_(comm),
       plan_(plan),
       algorithm_(*find_by_algorithm(plan.algorithm)),
       fabric_(fabric),
       router_(router),
       segment_(segment),
-      queue_pairs_(static_cast<std::uint32_t>(comm.qps_per_connection)) {
+      queue_pairs_(static_cast<std::uint32_t>(comm.qps_per_connection)),
+      tree_weight_(tree_weight) {
   const std::uint32_t resources = fabric.links() + router.bundles();
   signature_.resize(resources);
   count_.assign(resources, 0);
@@ -95,11 +96,32 @@ void NetworkCounter::count_channel(std::uint32_t channel) {
       ++paths;
     });
   });
+  if (algorithm_.network_trees) count_trees(channel, latency, paths);
   mean_latency_.push_back(paths ? latency / static_cast<double>(paths) : 0);
   for (const std::uint32_t r : touched_) {
     signature_[r] = signatures_.child(signature_[r], channel, count_[r]);
     count_[r] = 0;
   }
+}
+
+void NetworkCounter::count_trees(std::uint32_t channel, double& latency, std::uint64_t& paths) {
+  // Weights of parts count in their own unit; one tree is one connection of every queue pair.
+  weighted_ = true;
+  const auto weight = static_cast<std::uint64_t>(tree_weight_ * queue_pairs_ / weight_unit + 0.5);
+  algorithm_.network_trees(comm_, plan_, static_cast<int>(channel), [&](const AggregationTree& tree) {
+    for (const LinkId link : tree.links) {
+      if (segment_.links.down(link.value)) {
+        if (segment_.end == std::numeric_limits<double>::infinity())
+          throw UserError::at("faults", fmt::format("the SHARP tree is cut: {} is down", fabric_.name(link)),
+                              "without NCCL_COLLNET_ENABLE the job goes round it");
+        blocked_[channel] = true;
+      }
+      if (count_[link.value] == 0) touched_.push_back(link.value);
+      count_[link.value] += weight;
+    }
+    latency += tree.latency.value;
+    ++paths;
+  });
 }
 
 void NetworkCounter::collect_groups(Loads& loads) {

@@ -12,7 +12,7 @@ namespace fabricast {
 class NetworkCounter {
  public:
   NetworkCounter(const Communicator& comm, const Plan& plan, const Fabric& fabric, const Router& router,
-                 const NetworkSegment& segment);
+                 const NetworkSegment& segment, double tree_weight);
   /// Adds the groups of the fabric's links, and the channels that are blocked.
   void count(Loads& loads);
   bool uses(LinkId link) const;
@@ -25,6 +25,7 @@ class NetworkCounter {
   template <class Use>
   void for_each_path(std::uint32_t channel, std::size_t edge_index, const NetworkEdge& edge, Use use);
   [[noreturn]] void cut(const Flow& flow) const;
+  void count_trees(std::uint32_t channel, double& latency, std::uint64_t& paths);
   void count_channel(std::uint32_t channel);
   void collect_groups(Loads& loads);
   void see(std::uint32_t channel, EdgeGroups& out);
@@ -37,6 +38,7 @@ class NetworkCounter {
   const Router& router_;
   const NetworkSegment& segment_;
   std::uint32_t queue_pairs_;
+  double tree_weight_;  ///< connections that a reducing tree counts for on its links
   bool weighted_ = false;
   std::vector<bool> blocked_;
   Signatures signatures_;

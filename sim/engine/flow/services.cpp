@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "fabricast/collective/algorithm.hpp"
+
 namespace fabricast {
 
 Services::Services(const ChannelView& view) : v_(view), edges_(view.loads.edges(view.channel)) {
@@ -25,6 +27,16 @@ Services::Services(const ChannelView& view) : v_(view), edges_(view.loads.edges(
     }
   }
   worst_seconds_ = crowded_at_nic_;
+  if (find_by_algorithm(v_.plan.algorithm)->network_trees)
+    for (const LinkGroup& g : v_.loads.groups) {
+      const double own = g.connections[static_cast<std::size_t>(v_.channel)];
+      if (g.inside || own == 0) continue;
+      const double seconds = crowded_seconds(g, v_.use, v_.costs.wire);
+      if (seconds <= tree_seconds_) continue;
+      tree_seconds_ = seconds;
+      tree_sharers_ = seconds * g.capacity / (v_.costs.wire * own);
+    }
+  worst_seconds_ = std::max(worst_seconds_, tree_seconds_);
   for (std::size_t e = 0; e < edges_.group.size(); ++e) {
     mean_alone_ += alone(e), mean_latency_ += edges_.latency[e];
     worst_latency_ = std::max(worst_latency_, edges_.latency[e]);
@@ -42,6 +54,12 @@ double Services::threads(double bytes) const {
 
 double Services::link(std::size_t hop, double bytes) const {
   return hop < hop_seconds_.size() ? hop_seconds_[hop] * bytes : 0;
+}
+
+double Services::slowest_link(double bytes) const {
+  double slowest = 0;
+  for (std::size_t h = 0; h < hop_seconds_.size(); ++h) slowest = std::max(slowest, link(h, bytes));
+  return slowest;
 }
 
 double Services::slowest_gpu(double bytes) const {

@@ -40,6 +40,12 @@ class Services {
   double threads(double bytes) const;
   double link(std::size_t hop, double bytes) const;
   double slowest_gpu(double bytes) const;
+  /// The most crowded hop between two GPUs of a node.
+  double slowest_link(double bytes) const;
+  /// Switches that reduce: s per byte of the most crowded link of the channel's trees, while all channels use it, and how
+  /// many channels do.
+  double tree_seconds() const { return tree_seconds_; }
+  double tree_sharers() const { return tree_sharers_; }
   /// NVLS: the links of a head's reduction and multicast of a chunk.
   double reduce(std::size_t head, double bytes) const { return head < reduce_.size() ? reduce_[head] * bytes : 0; }
   double multicast(std::size_t head, double bytes) const {
@@ -83,6 +89,7 @@ class Services {
   std::vector<double> hop_seconds_;               ///< s/B by hop inside the node, in the algorithm's order
   std::vector<double> reduce_, multicast_;        ///< s/B by head
   double alone_at_nic_ = 0, crowded_at_nic_ = 0;  ///< s/B between GPU and NIC
+  double tree_seconds_ = 0, tree_sharers_ = 1;
   double mean_alone_ = 0, mean_latency_ = 0, worst_latency_ = 0, worst_seconds_ = 0;
 };
 
