@@ -52,6 +52,11 @@ std::string quoted(const std::string& value) {
   return out + "'";
 }
 
+/// Lists by operation came with 2.24 [NCCL-env].
+bool for_all_operations(const Communicator& comm, const std::string& variable) {
+  return comm.version < NcclVersion{2, 24, 0} && (variable == "NCCL_ALGO" || variable == "NCCL_PROTO");
+}
+
 std::string command(const Variable& v) {
   return v.value ? fmt::format("export {}={}", v.name, quoted(*v.value)) : fmt::format("unset {}", v.name);
 }
@@ -100,7 +105,11 @@ std::string env_script(const World& world, const Advice& advice) {
   for (const Advised& a : advice.taken) {
     out += fmt::format("\n# {}: {:.1f} %{}\n# {}\n", a.change.what, 100 * a.change.gain,
                        &a == &advice.taken.front() ? "" : " on top of the above", sides(advice.before, a));
-    for (const Variable& v : a.variables) out += command(v) + "\n";
+    for (const Variable& v : a.variables) {
+      if (v.value && for_all_operations(comm, v.name))
+        out += fmt::format("# (of all operations: NCCL {} knows no lists by operation)\n", to_text(comm.version));
+      out += command(v) + "\n";
+    }
   }
   if (!advice.taken.empty()) out += fmt::format("\n# All together: {:.1f} %\n", 100 * advice.gain);
   if (!advice.mixed.empty()) out += "\n# Not recommended: gains at some sizes, but too little over all.\n";

@@ -47,7 +47,8 @@ Alternatives unforced(const Situation& s) {
   return one(forced(s), "NCCL's own choice of algorithm", {fmt::format("nccl.env={{{}}}", fmt::join(rest, ", "))});
 }
 
-/// `list` for the operation alone, where NCCL knows such lists.
+/// `list` for the operation alone, where NCCL knows such lists; before, the other operations fall back to rings
+/// [NCCL-env].
 std::string for_operation(const Situation& s, const std::string& list) {
   if (comm(s).version < NcclVersion{2, 24, 0}) return list;
   std::string function(name_of(s.forecast.op));

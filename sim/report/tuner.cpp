@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
 
 #include "fabricast/report/what_if.hpp"
 
@@ -115,7 +116,7 @@ std::vector<TunerRange> ranges_of(const std::vector<TunerPoint>& points, TunerCh
 
 TunerTable table_of(const World& world, CollectiveOp op, const std::vector<Tried>& tried) {
   TunerTable table;
-  table.op = op;
+  table.op = op, table.nodes = world.planner.comm.nodes(), table.ranks = world.planner.comm.ranks();
   TunerChoice choice{Algorithm::ring, Protocol::simple, 0, 0}, plain = choice;
   for (const Tried& t : tried) {
     // Nobody knows how an algorithm compares that has no schedule: it stays.
@@ -124,19 +125,14 @@ TunerTable table_of(const World& world, CollectiveOp op, const std::vector<Tried
     table.points.push_back({t.bytes, t.nccl, choice, plain});
   }
   table.ranges = ranges_of(table.points, &TunerPoint::choice);
-  const bool special = std::any_of(table.ranges.begin(), table.ranges.end(),
-                                   [](const TunerRange& r) { return !is_plain(r.choice.algorithm); });
-  if (special && table.points.back().plain.channels > 0) table.plain = ranges_of(table.points, &TunerPoint::plain);
+  if (table.points.back().plain.channels > 0) table.plain = ranges_of(table.points, &TunerPoint::plain);
   const bool ring = world.planner.costs.time(op, Algorithm::ring, Protocol::simple, most_size) >= 0;
   table.otherwise = table.points.back().choice;
   if (ring) table.otherwise = {Algorithm::ring, Protocol::simple, world.planner.comm.channels, 0};
   return table;
 }
 
-}  // namespace
-
-std::vector<TunerTable> tuner_tables(const World& world, const RunOptions& options) {
-  require_flow_engine(world);
+std::vector<TunerTable> tables_of(const World& world, const RunOptions& options) {
   std::vector<TunerTable> tables;
   for (const CollectiveOp op : tuned) {
     const double done = static_cast<double>(tables.size()) / tuned.size(), half = 0.5 / tuned.size();
@@ -144,6 +140,31 @@ std::vector<TunerTable> tuner_tables(const World& world, const RunOptions& optio
     try_channels(world, op, tried, part_of(options, done + half, done + 2 * half));
     tables.push_back(table_of(world, op, tried));
   }
+  return tables;
+}
+
+/// The first NCCL node of the job by itself, without faults.
+std::unique_ptr<World> one_node_of(const World& world) {
+  Scenario s = world.scenario;
+  s.cluster.nodes = s.cluster.size = static_cast<int>(world.planner.comm.hosts_per_node);
+  s.cluster.placement = Placement::in_order;
+  s.cluster.order.clear();
+  s.faults.clear();
+  return build_world(std::move(s));
+}
+
+}  // namespace
+
+bool TunerTable::only_plain() const {
+  return std::all_of(ranges.begin(), ranges.end(), [](const TunerRange& r) { return is_plain(r.choice.algorithm); });
+}
+
+TunerTables tuner_tables(const World& world, const RunOptions& options) {
+  require_flow_engine(world);
+  TunerTables tables;
+  const bool several = world.planner.comm.nodes() > 1 && world.planner.comm.gpus() > 1;
+  tables.job = tables_of(world, part_of(options, 0, several ? 0.8 : 1));
+  if (several) tables.one_node = tables_of(*one_node_of(world), part_of(options, 0.8, 1));
   return tables;
 }
 

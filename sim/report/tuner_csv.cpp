@@ -1,8 +1,9 @@
 // The file of NCCL's example tuner plugin [NCCL-tuner-9.2]. The plugin takes the first line that matches the call and
 // whose algorithm and protocol NCCL allows there. A call without such a line runs on one channel, as does one whose line
-// leaves the number of channels open. So every line has a number, and a last one for each operation serves whatever is
-// left.
+// leaves the number of channels open. So every line has a number, and the last ones serve whatever is left.
 #include <fmt/format.h>
+
+#include <limits>
 
 #include "fabricast/core/quantity.hpp"
 #include "fabricast/report/report.hpp"
@@ -43,28 +44,43 @@ std::string comment(const TunerTable& table, const TunerRange& range) {
                      most->nccl.channels, most->nccl.channels == 1 ? "" : "s", most->nccl.time * 1e6);
 }
 
+std::string shape_of(const TunerTable& table) { return fmt::format("{},{}", table.nodes, table.ranks); }
+
+std::string ranges_with_gains(const TunerTable& table) {
+  std::string out;
+  for (const TunerRange& r : table.ranges)
+    out += comment(table, r) + line(table.op, r.first, r.last, r.choice, shape_of(table));
+  return out;
+}
+
+std::string plain_ranges(const TunerTable& table, const std::string& shape) {
+  std::string out;
+  for (const TunerRange& r : table.plain) out += line(table.op, r.first, r.last, r.choice, shape);
+  return out;
+}
+
 }  // namespace
 
-std::string tuner_csv(const World& world, const std::vector<TunerTable>& tables) {
+std::string tuner_csv(const World& world, const TunerTables& tables) {
   const Communicator& comm = world.planner.comm;
+  const std::string any = "-1,-1";
   std::string out = fmt::format("# Table for NCCL's example tuner plugin, by fabricast {}: {}\n", version_text(),
                                 comment_text(world.scenario.name));
-  out += fmt::format("# NCCL {} on {} ranks = {} nodes x {} {}; communicators of that shape only\n",
-                     to_text(comm.version), comm.ranks(), comm.nodes(), comm.gpus(), comm.node.gpu.name);
-  out +=
-      "# NCCL_TUNER_PLUGIN names the plugin, NCCL_TUNER_CONFIG_FILE this file. Lines count in order: put those of\n"
-      "# other shapes before the ones that end in -1,-1, which serve all that is left.\n"
-      "# collective,min_bytes,max_bytes,algorithm,protocol,channels,nNodes,nRanks\n";
-  const std::string shape = fmt::format("{},{}", comm.nodes(), comm.ranks());
-  for (const TunerTable& table : tables) {
-    for (const TunerRange& r : table.ranges)
-      out += comment(table, r) + line(table.op, r.first, r.last, r.choice, shape);
-    if (!table.plain.empty()) out += "# for types and operators that the lines above do not serve\n";
-    for (const TunerRange& r : table.plain) out += line(table.op, r.first, r.last, r.choice, shape);
+  out += "# NCCL_TUNER_PLUGIN names the plugin, NCCL_TUNER_CONFIG_FILE this file. The first line that fits counts.\n";
+  out += "# collective,min_bytes,max_bytes,algorithm,protocol,channels,nNodes,nRanks\n";
+  out += fmt::format("# NCCL {} on {} ranks = {} nodes x {} {}\n", to_text(comm.version), comm.ranks(), comm.nodes(),
+                     comm.gpus(), comm.node.gpu.name);
+  for (const TunerTable& table : tables.job) out += ranges_with_gains(table);
+  if (!tables.one_node.empty()) out += fmt::format("# communicators of the {} ranks of one node\n", comm.gpus());
+  for (const TunerTable& table : tables.one_node) {
+    out += ranges_with_gains(table);
+    if (!table.only_plain()) out += "# other types and operators\n" + plain_ranges(table, shape_of(table));
   }
+  out += "# other communicators, types and operators: rings and trees as for all ranks\n";
+  for (const TunerTable& table : tables.job) out += plain_ranges(table, any);
   out += "# all that is left\n";
-  for (const TunerTable& table : tables)
-    out += line(table.op, 0, std::numeric_limits<std::int64_t>::max(), table.otherwise, "-1,-1");
+  for (const TunerTable& table : tables.job)
+    out += line(table.op, 0, std::numeric_limits<std::int64_t>::max(), table.otherwise, any);
   return out;
 }
 

@@ -33,18 +33,26 @@ struct TunerRange {
 /// Of one operation. The ranges cover all sizes from 0 to 2^63 - 1 in order and without gaps.
 struct TunerTable {
   CollectiveOp op = CollectiveOp::all_reduce;
+  std::int64_t nodes = 1, ranks = 2;  ///< of the communicator
   std::vector<TunerPoint> points;
   std::vector<TunerRange> ranges;
-  /// Rings and trees alone, where `ranges` has others: those work for some types and operators only.
+  /// Rings and trees alone: the others work for some types and operators only. Empty where none may run.
   std::vector<TunerRange> plain;
-  TunerChoice otherwise;  ///< for calls and communicators that the ranges do not serve
+  TunerChoice otherwise;  ///< for calls that the ranges do not serve
+  bool only_plain() const;
 };
 
-/// The five operations that NCCL asks a tuner about. NCCL's choice stays where the fastest gains under `least_gain`.
+/// By operation, of the five that NCCL asks a tuner about.
+struct TunerTables {
+  std::vector<TunerTable> job;       ///< the communicator of all ranks
+  std::vector<TunerTable> one_node;  ///< of the ranks of one NCCL node, if there are several of both
+};
+
+/// NCCL's choice stays where the fastest gains under `least_gain`.
 /// \throws UserError if the scenario is not for the flow engine
-std::vector<TunerTable> tuner_tables(const World& world, const RunOptions& options = {});
+TunerTables tuner_tables(const World& world, const RunOptions& options = {});
 
 /// The plugin's file.
-std::string tuner_csv(const World& world, const std::vector<TunerTable>& tables);
+std::string tuner_csv(const World& world, const TunerTables& tables);
 
 }  // namespace fabricast

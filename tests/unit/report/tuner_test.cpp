@@ -55,54 +55,54 @@ TEST_CASE("the plugin finds the intended choice at every size", "[tuner]") {
     CAPTURE(cluster);
     const auto world = world_of(cluster);
     const Communicator& comm = world->planner.comm;
-    const auto tables = tuner_tables(*world);
+    const TunerTables tables = tuner_tables(*world);
     const TunerPlugin plugin(tuner_csv(*world, tables));
-    REQUIRE(tables.size() == 5);
-    for (std::size_t f = 0; f < 5; ++f) {
-      CHECK(static_cast<std::size_t>(tables[f].op) == f);
-      for (const std::int64_t bytes : probes(tables[f], random)) {
-        const auto answer = plugin.ask(static_cast<int>(f), static_cast<std::uint64_t>(bytes),
-                                       static_cast<int>(comm.nodes()), static_cast<int>(comm.ranks()));
-        const TunerChoice& wanted = nearest(tables[f], static_cast<double>(bytes)).choice;
-        CAPTURE(f, bytes);
-        REQUIRE(answer.found);
-        REQUIRE(answer.algorithm == static_cast<int>(wanted.algorithm));
-        REQUIRE(answer.protocol == static_cast<int>(wanted.protocol));
-        REQUIRE(answer.channels == wanted.channels);
+    CHECK(tables.one_node.size() == (comm.nodes() > 1 && comm.gpus() > 1 ? 5 : 0));
+    for (const auto& [list, nodes, ranks] : {std::tuple(&tables.job, comm.nodes(), comm.ranks()),
+                                             std::tuple(&tables.one_node, std::int64_t{1}, std::int64_t{comm.gpus()})})
+      for (std::size_t f = 0; f < list->size(); ++f) {
+        const TunerTable& table = (*list)[f];
+        CHECK(static_cast<std::size_t>(table.op) == f);
+        for (const std::int64_t bytes : probes(table, random)) {
+          const auto answer = plugin.ask(static_cast<int>(f), static_cast<std::uint64_t>(bytes),
+                                         static_cast<int>(nodes), static_cast<int>(ranks));
+          const TunerChoice& wanted = nearest(table, static_cast<double>(bytes)).choice;
+          CAPTURE(f, bytes, ranks);
+          REQUIRE(answer.found);
+          REQUIRE(answer.algorithm == static_cast<int>(wanted.algorithm));
+          REQUIRE(answer.protocol == static_cast<int>(wanted.protocol));
+          REQUIRE(answer.channels == wanted.channels);
+        }
       }
-    }
   }
 }
 
 TEST_CASE("no call is left to one channel by accident", "[tuner]") {
-  // Other shapes of communicators, and calls for which NCCL allows one algorithm alone.
+  // Other shapes of communicators, and calls for which NCCL allows few algorithms, or one alone.
   const auto world = world_of(clusters[0]);
   const TunerPlugin plugin(tuner_csv(*world, tuner_tables(*world)));
   // 8 channels of the search for 8 NICs, doubled [NCCL-search-3.4].
   const int channels = 16;
-  test::Allowed ring_simple{};
+  test::Allowed ring_simple{}, plain{};
   ring_simple[1][2] = true;
-  test::Allowed plain{};
   plain[0].fill(true), plain[1].fill(true);
   for (int f = 0; f < 5; ++f)
-    for (const std::uint64_t bytes : {0ULL, 1ULL, 4096ULL, 1ULL << 20, 1ULL << 33, (1ULL << 63) - 1}) {
-      CAPTURE(f, bytes);
-      for (const auto& [nodes, ranks] : {std::pair(1, 8), std::pair(6, 6), std::pair(600, 4800)}) {
-        const auto answer = plugin.ask(f, bytes, nodes, ranks);
-        CHECK(answer.found);
-        CHECK(answer.channels == channels);
-      }
-      CHECK(plugin.ask(f, bytes, 6, 48, ring_simple).channels >= (bytes < (1U << 20) ? 1 : 2));
-      CHECK(plugin.ask(f, bytes, 6, 48, ring_simple).found);
-      CHECK(plugin.ask(f, bytes, 6, 48, plain).found);
-    }
+    for (const std::uint64_t bytes : {0ULL, 1ULL, 4096ULL, 1ULL << 20, 1ULL << 33, (1ULL << 63) - 1})
+      for (const auto& [nodes, ranks] : {std::pair(6, 48), std::pair(1, 8), std::pair(6, 6), std::pair(600, 4800)})
+        for (const test::Allowed& allowed : {test::everything(), plain, ring_simple}) {
+          const auto answer = plugin.ask(f, bytes, nodes, ranks, allowed);
+          CAPTURE(f, bytes, nodes, ranks);
+          CHECK(answer.found);
+          CHECK(allowed[static_cast<std::size_t>(answer.algorithm)][static_cast<std::size_t>(answer.protocol)]);
+          if (bytes >= 1ULL << 33) CHECK(answer.channels >= channels);
+        }
 }
 
 TEST_CASE("the table is within the tolerance of the fastest, and keeps NCCL's choice within it", "[tuner]") {
   for (const std::string& cluster : clusters) {
     CAPTURE(cluster);
     const auto world = world_of(cluster);
-    for (const TunerTable& table : tuner_tables(*world))
+    for (const TunerTable& table : tuner_tables(*world).job)
       for (const TunerPoint& p : table.points) {
         const Plan own = plan_collective(world->planner, table.op, p.bytes);
         CAPTURE(name_of(table.op), p.bytes);
@@ -131,20 +131,25 @@ TEST_CASE("the table is within the tolerance of the fastest, and keeps NCCL's ch
 TEST_CASE("the words and order of fields are the plugin's", "[tuner]") {
   const auto world = world_of("name: \"a\\nb,c\"\n" + clusters[3]);
   TunerTable table;
-  table.op = CollectiveOp::reduce_scatter;
+  table.op = CollectiveOp::reduce_scatter, table.nodes = 4, table.ranks = 32;
   table.points.resize(2);
   table.ranges = {{0, 1023, {Algorithm::collnetdirect, Protocol::simple, 8, 0}, 0, 1},
                   {1024, largest, {Algorithm::nvlstree, Protocol::ll128, 16, 0}, 1, 2}};
   table.plain = {{0, largest, {Algorithm::tree, Protocol::ll, 12, 0}, 0, 2}};
   table.otherwise = {Algorithm::collnetchain, Protocol::simple, 4, 0};
+  TunerTable inside = table;
+  inside.op = CollectiveOp::all_reduce, inside.nodes = 1, inside.ranks = 8;
+  inside.ranges = {{0, largest, {Algorithm::nvls, Protocol::simple, 24, 0}, 0, 2}};
   std::string lines;
-  std::istringstream in(tuner_csv(*world, {table}));
+  std::istringstream in(tuner_csv(*world, {{table}, {inside}}));
   for (std::string line; std::getline(in, line);)
     if (line[0] != '#') lines += line + "\n";
   CHECK(lines ==
         "reducescatter,0,1023,collnet_direct,simple,8,4,32\n"
         "reducescatter,1024,9223372036854775807,nvls_tree,ll128,16,4,32\n"
-        "reducescatter,0,9223372036854775807,tree,ll,12,4,32\n"
+        "allreduce,0,9223372036854775807,nvls,simple,24,1,8\n"
+        "allreduce,0,9223372036854775807,tree,ll,12,1,8\n"
+        "reducescatter,0,9223372036854775807,tree,ll,12,-1,-1\n"
         "reducescatter,0,9223372036854775807,collnet_chain,simple,4,-1,-1\n");
 }
 
