@@ -75,6 +75,9 @@ TEST_CASE("export env is a script whose settings gain what it says", "[export]")
   REQUIRE(at != std::string::npos);
   CHECK(std::stod(script.substr(at + 16)) == Approx(percent).margin(0.06));
 
+  CHECK(output("export env scenarios/two_nodes.yaml --threads 1") ==
+        output("export env scenarios/two_nodes.yaml --threads 4"));
+
   const json advice = json::parse(output("explain " + scenario + " --advise --json -")).at("advice");
   CHECK(advice.at("gain").get<double>() == Approx(percent / 100).epsilon(1e-6));
   CHECK(advice.at("settings").at(0).at("rows").size() == before.size());
