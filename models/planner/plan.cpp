@@ -280,11 +280,13 @@ bool is_simulated(const Communicator& comm, CollectiveOp op, Algorithm algorithm
 }
 
 Plan plan_collective(const Planner& planner, CollectiveOp op, std::int64_t bytes, Algorithm algorithm,
-                     Protocol protocol) {
+                     Protocol protocol, std::optional<int> channels) {
   if (is_point_to_point(op)) return plan_peers(planner, op, bytes);
   Plan plan;
   plan.op = op, plan.bytes = bytes, plan.algorithm = algorithm, plan.protocol = protocol;
   reduce_channels(planner, plan);
+  // Threads stay as NCCL chose them for its own number [NCCL-tuner-9.1].
+  if (channels) plan.channels = std::min(*channels, planner.comm.channels);
   share_out(planner, plan);
   choose_chunk(planner, plan);
   return plan;

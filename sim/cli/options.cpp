@@ -97,6 +97,18 @@ void print_diagnostic(const Diagnostic& d) {
   std::fputs(render(d, d.where.line > 0 ? line_of(d.where.file, d.where.line) : std::string()).c_str(), stderr);
 }
 
+void add_scenario_options(Options& options) {
+  options.add()("set", po::value<std::vector<std::string>>()->composing(),
+                "path=value: wins over the file; may be repeated");
+}
+
+RunOptions run_options(const Options& options) {
+  RunOptions run;
+  run.threads = options.integer("threads", 0, 1, 4096);
+  run.progress = progress_bar();
+  return run;
+}
+
 std::unique_ptr<World> load_world(const Options& options) {
   const std::vector<std::string> overrides =
       options.has("set") ? options.get<std::vector<std::string>>("set") : std::vector<std::string>();

@@ -34,6 +34,7 @@ std::string forecast_text(const World& world, const Forecast& forecast) {
                        to_text(comm.node.nic_line_rate), name_of(s.node.spec.nics.link), comm.gdr ? "" : " without GDR",
                        topologies()[s.fabric.kind].name, routing_policies()[s.routing.kind].name);
   out += fmt::format("\n# NCCL {}, timed as by {}\n", to_text(comm.version), name_of(s.workload.harness.tool));
+  if (s.nccl.selection == Selection::best) out += "# the fastest algorithm and protocol of each size\n";
   const bool draws = forecast.draws > 1;
   if (draws)
     out += fmt::format("# {} draws of the hash from seed {}: time is the median\n", forecast.draws,
@@ -51,24 +52,50 @@ std::string forecast_text(const World& world, const Forecast& forecast) {
       out += fmt::format(" {} {} {}", fixed(row.time_p5 * 1e6, 9), fixed(row.time_p95 * 1e6, 9),
                          fixed(row.time_worst * 1e6, 9));
     out += "  " + row.result.bottleneck.name;
-    if (row.plan.stands_in) out += fmt::format("  (NCCL: {})", name_of(row.plan.candidates.front().algorithm));
+    if (row.nccl && row.nccl->time > 0)
+      out += fmt::format("  (NCCL: {}/{}, {:.2f} us)", name_of(row.nccl->algorithm), name_of(row.nccl->protocol),
+                         row.nccl->time * 1e6);
+    else if (row.nccl)
+      out += fmt::format("  (NCCL: {})", name_of(row.nccl->algorithm));
     if (!row.result.felt.empty()) out += fmt::format("  (felt: {})", fmt::join(row.result.felt, ", "));
     out += "\n";
   }
   return out;
 }
 
-std::string explain_text(const World& world, const Forecast& forecast, const Forecast& weighed,
-                         const std::vector<WhatIf>& what_ifs) {
+namespace {
+
+/// What NCCL's choice costs against the fastest.
+std::string selection_text(const ForecastRow& row, const Forecast& weighed) {
+  const auto selected = compare_selections(row, weighed);
+  if (!selected) return {};
+  const auto line = [](std::string_view name, const Choice& c) {
+    return fmt::format("  {:<17} {:<26} {:>15.2f}\n", name,
+                       fmt::format("{}/{}", name_of(c.algorithm), name_of(c.protocol)), c.time * 1e6);
+  };
+  std::string out = "\nselection                                        forecast (us)\n";
+  out += line("nccl", selected->nccl) + line("best", selected->best);
+  if (selected->cost() == 0) return out + "  NCCL picks the fastest\n";
+  return out + fmt::format("  NCCL's choice costs {:.2f} us, {:.1f} % more than the fastest\n", selected->cost() * 1e6,
+                           100 * selected->cost() / selected->best.time);
+}
+
+}  // namespace
+
+std::string explain_text(const World& world, const Explanation& explanation) {
+  const auto& [forecast, weighed, what_ifs, advice] = explanation;
   const ForecastRow& row = forecast.rows.front();
   const CollectiveResult& r = row.result;
   const Communicator& comm = world.planner.comm;
   std::string out = fmt::format("{} of {} on {} ranks: {} us, {} GB/s bus bandwidth\n", name_of(forecast.op),
                                 to_text(Bytes{row.bytes}), forecast.ranks, fmt::format("{:.2f}", row.time * 1e6),
                                 fmt::format("{:.2f}", forecast.bus_bandwidth(row) * 1e-9));
-  out += fmt::format("\nNCCL {} runs it as {}/{} on {} channels of {} threads, {} per chunk in {} slices\n",
-                     to_text(comm.version), name_of(row.algorithm), name_of(row.protocol), row.channels,
-                     row.plan.threads, to_text(Bytes{row.plan.chunk}), row.plan.slices_per_chunk);
+  const bool best = world.scenario.nccl.selection == Selection::best;
+  out += best ? fmt::format("\nthe fastest that NCCL {} can run is ", to_text(comm.version))
+              : fmt::format("\nNCCL {} runs it as ", to_text(comm.version));
+  out += fmt::format("{}/{} on {} channels of {} threads, {} per chunk in {} slices\n", name_of(row.algorithm),
+                     name_of(row.protocol), row.channels, row.plan.threads, to_text(Bytes{row.plan.chunk}),
+                     row.plan.slices_per_chunk);
   if (row.plan.stands_in)
     out += fmt::format("  (NCCL would choose {}/{}, which is not simulated yet; the next choice stands in)\n",
                        name_of(row.plan.candidates.front().algorithm), name_of(row.plan.candidates.front().protocol));
@@ -108,7 +135,7 @@ std::string explain_text(const World& world, const Forecast& forecast, const For
     out += fmt::format("over {} draws: p5 {:.2f}, p95 {:.2f}, worst {:.2f} us\n", forecast.draws, row.time_p5 * 1e6,
                        row.time_p95 * 1e6, row.time_worst * 1e6);
 
-  out += "\nwhat NCCL weighed                estimate (us)   forecast (us)\n";
+  if (!row.plan.candidates.empty()) out += "\nwhat NCCL weighed                estimate (us)   forecast (us)\n";
   for (const Candidate& c : row.plan.candidates) {
     const ForecastRow* own = weighed.find(c.algorithm, c.protocol);
     const std::string simulated = own ? fmt::format("{:.2f}", own->time * 1e6) : "-";
@@ -116,14 +143,17 @@ std::string explain_text(const World& world, const Forecast& forecast, const For
                        c.estimate_us, simulated,
                        c.algorithm == row.algorithm && c.protocol == row.protocol ? "  <- runs" : "");
   }
-  if (what_ifs.empty()) return out + fmt::format("\nnothing tried here gains {:.0f} % or more\n", 100 * least_gain);
+  out += selection_text(row, weighed);
+  const std::string advised = advice ? advice_text(*advice) : std::string();
+  if (what_ifs.empty())
+    return out + fmt::format("\nnothing tried here gains {:.0f} % or more\n", 100 * least_gain) + advised;
   out += "\nwhat would help                                forecast (us)  gain %\n";
   for (const WhatIf& w : what_ifs) {
-    out += fmt::format("  {:<44} {:>13.2f}  {:>6.1f}\n   ", w.what, w.time * 1e6, 100 * w.gain);
+    out += fmt::format("  {:<44} {:>13.2f}  {:>6.1f}\n   ", w.what, w.times.front() * 1e6, 100 * w.gain);
     for (const std::string& word : w.set) out += fmt::format(" --set '{}'", word);
     out += "\n";
   }
-  return out;
+  return out + advised;
 }
 
 std::string inspect_fabric_text(const World& world) {

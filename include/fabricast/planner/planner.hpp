@@ -29,7 +29,8 @@ bool is_simulated(const Communicator& comm, CollectiveOp op, Algorithm algorithm
 /// \throws UserError if no algorithm serves the operation.
 Plan plan_collective(const Planner& planner, CollectiveOp op, std::int64_t bytes);
 /// The plan for a given algorithm and protocol, whatever NCCL would choose.
+/// \param channels  at most so many, as a tuner plugin may ask; else as many as NCCL gives the call
 Plan plan_collective(const Planner& planner, CollectiveOp op, std::int64_t bytes, Algorithm algorithm,
-                     Protocol protocol);
+                     Protocol protocol, std::optional<int> channels = std::nullopt);
 
 }  // namespace fabricast

@@ -52,8 +52,16 @@ struct RoutingSection {
   std::any spec;
 };
 
+/// Which of the usable algorithms and protocols runs a call: the one that NCCL picks, or the one that takes least time.
+enum class Selection { nccl, best };
+template <>
+struct EnumNames<Selection> {
+  static constexpr std::array<std::string_view, 2> names{"nccl", "best"};
+};
+
 struct NcclSection {
   std::string version = "2.28";
+  Selection selection = Selection::nccl;
   std::map<std::string, std::string> env;
 };
 
