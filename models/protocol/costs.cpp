@@ -89,7 +89,8 @@ ProtocolCosts protocol_costs(const Communicator& comm, const Plan& plan) {
   c.launch += network.start.us().value;
   c.hop_network = network.hop[p].us().value;
   if (plan.algorithm == Algorithm::tree || plan.algorithm == Algorithm::nvlstree) c.hop_network *= network.tree_factor.value;
-  if (!comm.gdr) c.hop_network += network.staged_hop.us().value;
+  // Half of the way through host memory is the sender's.
+  if (!comm.gdr || !comm.gdr_read) c.hop_network += network.staged_hop.us().value * (comm.gdr ? 0.5 : 1);
   c.message = network.message.us().value;
   if (pairs) {
     c.network_slice = network.peer_slice.us().value, c.peer = network.peer.us().value;

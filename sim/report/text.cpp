@@ -32,7 +32,7 @@ std::string forecast_text(const World& world, const Forecast& forecast) {
   if (comm.nodes() > 1)
     out += fmt::format(", {} x {} {} per node{}, {} fabric, {} routing", comm.node.nics,
                        to_text(comm.node.nic_line_rate), name_of(s.node.spec.nics.link), comm.gdr ? "" : " without GDR",
-                       topologies()[s.fabric.kind].name, routing_policies()[s.routing.kind].name);
+                       topologies()[s.fabric.kind].name, world.setup.policy->name);
   out += fmt::format("\n# NCCL {}, timed as by {}\n", to_text(comm.version), name_of(s.workload.harness.tool));
   const bool draws = forecast.draws > 1;
   if (draws)

@@ -10,8 +10,6 @@ namespace fabricast {
 
 namespace {
 
-constexpr int most_channels = 64;  // of NCCL
-
 /// A change to try: why, and the `--set` words that make it.
 struct Trial {
   std::string what;
@@ -92,6 +90,7 @@ std::vector<WhatIf> what_would_help(const World& world, const Forecast& forecast
       Scenario scenario = parse_scenario(effective, world.scenario.file, trial.set).scenario;
       if (to_yaml(scenario) == effective) continue;
       scenario.workload.sizes = {Bytes{row.bytes}};
+      scenario.nccl.version_given = world.scenario.nccl.version_given;
       const auto other = build_world(std::move(scenario));
       const double time = run_forecast(*other, options).rows.front().time;
       if (time < row.time * (1 - least_gain))

@@ -53,6 +53,7 @@ struct RoutingSection {
 
 struct NcclSection {
   std::string version = "2.28";
+  bool version_given = false;  ///< and readable: not only implied by the GPU
   std::map<std::string, std::string> env;
 };
 
