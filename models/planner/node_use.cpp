@@ -59,7 +59,10 @@ std::vector<int> selected_ports(std::string_view text, int count) {
         std::any_of(names.begin(), names.end(), [&](const DeviceName& n) { return n.matches(device, exact); });
     if (named != excluded) left.push_back(i);
   }
-  if (excluded && !left.empty()) return left;
+  if (excluded && left.empty())
+    refuse("NCCL_IB_HCA", fmt::format("'{}' leaves no NIC of mlx5_0 to mlx5_{}", whole, count - 1),
+           "NCCL_IB_DISABLE=1 is for sockets");
+  if (excluded) return left;
   for (const DeviceName& n : names) {
     bool found = false;
     for (int i = 0; i < count; ++i) found = found || n.matches(fmt::format("mlx5_{}", i), exact);
@@ -67,7 +70,7 @@ std::vector<int> selected_ports(std::string_view text, int count) {
   }
   if (!left.empty() && each_found) return left;
   // Hosts number their devices in ways of their own: as many names as there are NICs are all of them.
-  if (!excluded && static_cast<int>(names.size()) >= count) return {};
+  if (static_cast<int>(names.size()) >= count) return {};
   refuse("NCCL_IB_HCA",
          fmt::format("'{}' names a device that is not there: NICs are called mlx5_0 to mlx5_{}", whole, count - 1),
          "number the NICs of the job from 0, in the order of the PCIe bus");

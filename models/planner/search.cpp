@@ -152,11 +152,9 @@ void shape_inter(SearchGraph& graph, const Node& node, bool tree) {
     ChannelShape shape;
     const int nic = c % nics;
     // The GPU next to the NIC; with fewer NICs than GPUs the second channel of a NIC starts at its second GPU.
-    int head = node.port_of_nic[static_cast<std::size_t>(nic)] * gpus / std::max(1, node.fabric_ports);
-    if (gpus > nics)
-      head = std::min(gpus - 1, head + c / nics % std::max(1, gpus / nics));
-    else
-      head = nics > gpus ? nic % gpus : nic;
+    const int ports = node.fabric_ports;
+    int head = node.port_of_nic[static_cast<std::size_t>(nic)] * gpus / ports;
+    if (gpus > ports) head = std::min(gpus - 1, head + c / nics % (gpus / ports));
     const bool mesh = node.spec.intranode == Intranode::nvlink_mesh;
     shape.nic_in = shape.nic_out = nic;
     if (tree) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "commands.hpp"
+#include "fabricast/report/versions.hpp"
 #include "options.hpp"
 
 namespace fabricast {
@@ -24,6 +25,14 @@ RunOptions run_options(const Options& options) {
   return run;
 }
 
+Forecast forecast_all_versions(const World& world, const RunOptions& how) {
+  return placed(world.scenario, [&] {
+    Forecast forecast = run_forecast(world, how);
+    forecast_versions(world, forecast, how);
+    return forecast;
+  });
+}
+
 }  // namespace
 
 int run_verb(const std::vector<std::string>& arguments) {
@@ -42,7 +51,7 @@ int run_verb(const std::vector<std::string>& arguments) {
   const RunOptions how = run_options(options);
   const auto world = load_world(options);
   if (options.has("dump-effective")) return emit("-", to_yaml(world->scenario)), 0;
-  const Forecast forecast = placed(world->scenario, [&] { return run_forecast(*world, how); });
+  const Forecast forecast = forecast_all_versions(*world, how);
   if (!json.empty()) emit(json, forecast_json(*world, forecast));
   if (!csv.empty()) emit(csv, forecast_csv(*world, forecast));
   if (json != "-" && csv != "-") emit("-", forecast_text(*world, forecast));
@@ -62,7 +71,7 @@ int explain_verb(const std::vector<std::string>& arguments) {
   const RunOptions how = run_options(options);
   auto world = load_world(options);
   world->scenario.workload.sizes = {Bytes{chosen_size(options, *world)}};
-  const Forecast forecast = placed(world->scenario, [&] { return run_forecast(*world, how); });
+  const Forecast forecast = forecast_all_versions(*world, how);
   const Forecast weighed = placed(world->scenario, [&] { return run_candidates(*world, forecast.rows.front(), how); });
   // A run by the chunk engine may take minutes; the flow engine's what-ifs say the same.
   std::vector<WhatIf> what_ifs;
