@@ -35,9 +35,8 @@ constexpr std::array changes = {NcclVersion{2, 9, 0},  NcclVersion{2, 17, 0}, Nc
                                 NcclVersion{2, 28, 0}};
 constexpr NcclVersion newest = {2, 30, 0};
 
-/// The first version that has kernels for a GPU, as its release notes say [NCCL-releases].
+/// The first version that has kernels for a GPU [NCCL-releases].
 NcclVersion first_for(int compute_capability) {
-  if (compute_capability >= 103) return {2, 27, 0};
   if (compute_capability >= 100) return {2, 25, 0};
   if (compute_capability >= 90) return {2, 15, 0};
   return {2, 7, 0};
