@@ -98,6 +98,11 @@ std::string describe_gpu(Hardware& h, const GpuKind& g) {
   return out;
 }
 
+std::string describe_variable(const NcclVariable& v) {
+  return fmt::format("{}: {}\n  without  {}\n  accepts  {}\n  effect   {}\n", v.name, v.summary, v.unset, v.accepts,
+                     v.effect.empty() ? "none on time: accepted with a warning" : v.effect);
+}
+
 /// The keys of a scenario with the defaults that a reader gives them, which depend on the node.
 std::string scenario_fields() {
   Scenario s = parse_scenario("fabricast: 1\nnode: {}\ncluster: {nodes: 1}\nworkload: {}\n", "describe").scenario;
@@ -211,11 +216,10 @@ constexpr std::array catalogues = {
                 return out;
               },
               [](const std::string& name) -> std::string {
-                const NcclVariable* v = find_by_name(nccl_variables(), name);
-                if (!v) return {};
-                return fmt::format("{}: {}\n  without  {}\n  accepts  {}\n  effect   {}\n", v->name, v->summary,
-                                   v->unset, v->accepts,
-                                   v->effect.empty() ? "none on time: accepted with a warning" : v->effect);
+                std::string out;
+                for (const NcclVariable& v : nccl_variables())
+                  if (name == v.name || name == "variables") out += describe_variable(v);
+                return out;
               }},
     Catalogue{"parameters", "all fitted or published numbers",
               [] {

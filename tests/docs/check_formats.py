@@ -59,6 +59,7 @@ def check(root, binary):
         scenario.write_text(SCENARIO)
         fields = fields_of(json.loads(output(binary, "run", str(scenario), "--json", "-")))
         fields |= fields_of(json.loads(output(binary, "explain", str(scenario), "--json", "-")))
+        fields |= fields_of(json.loads(output(binary, "run", str(scenario), "--set", "nccl.version=unknown", "--json", "-")))
         fields |= set(output(binary, "run", str(scenario), "--csv", "-").splitlines()[0].split(","))
     return faults + [f"docs/formats.md does not name the field {field}" for field in missing(page, fields)]
 
