@@ -114,7 +114,7 @@ NodeUse use_of_node(NodeSpec& spec, const NcclSettings& s, std::vector<Diagnosti
          "has no effect: the network is not by sockets");
   use.merge_ports = s.merge_nics.value_or(true);
   use.sockets = std::max(1, s.socket_threads.value_or(0) * s.sockets_per_thread.value_or(1));
-  if (s.p2p_disable || s.p2p_level) use.peer_level = peer_level(s, PathType::SYS);
+  if (s.p2p_disable.value_or(false) || s.p2p_level) use.peer_level = peer_level(s, PathType::SYS);
   // Without peer to peer NVLink is as good as not there.
   if (peer_level(s, PathType::SYS) < PathType::NVL && spec.gpus > 1) spec.intranode = Intranode::pcie;
   return use;

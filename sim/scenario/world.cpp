@@ -25,7 +25,7 @@ void make_whole_domain(NodeSpec& spec, NodeUse& use, int hosts) {
 int hosts_of_node(const Scenario& s, const NcclSettings& settings) {
   const int hosts = std::min(s.nvlink_domain.nodes, s.cluster.nodes);
   const int enable = settings.mnnvl_enable.value_or(2);
-  if (enable == 1 && hosts == 1)
+  if (enable == 1 && s.nvlink_domain.nodes == 1)
     throw UserError::at("nccl.env.NCCL_MNNVL_ENABLE", "asks for NVLink across hosts, and each host is alone",
                         "nvlink_domain: {nodes: 18} is an NVL72");
   return enable == 0 || peer_level(settings, PathType::SYS) < PathType::NVL ? 1 : hosts;

@@ -152,6 +152,7 @@ TEST_CASE("without peer to peer GPUs meet in host memory", "[planner]") {
   // Over the root ports of a PCIe host only if it is asked for.
   const NodeSpec pcie = test::node_spec("a100-pcie");
   CHECK_FALSE(used(pcie, {}).node().peer_to_peer);
+  CHECK_FALSE(used(pcie, {{"NCCL_P2P_DISABLE", "0"}}).node().peer_to_peer);
   CHECK(used(pcie, {{"NCCL_P2P_LEVEL", "SYS"}}).node().peer_to_peer);
   CHECK_FALSE(used(pcie, {{"NCCL_P2P_LEVEL", "SYS"}, {"NCCL_P2P_DISABLE", "1"}}).node().peer_to_peer);
 }
@@ -175,6 +176,25 @@ TEST_CASE("GPUDirect RDMA for what is sent", "[planner]") {
   CHECK_FALSE(planner(volta, {}).comm.gdr_read);
   CHECK(planner(volta, {{"NCCL_NET_GDR_READ", "1"}}).comm.gdr_read);
   CHECK(planner(test::with_gpus(volta, 1), {}).comm.gdr_read);
+}
+
+TEST_CASE("NVLS and CollNet over nodes need a head for each part", "[planner]") {
+  constexpr auto gather = static_cast<std::size_t>(CollectiveOp::all_gather);
+  const auto runs = [](const NodeSpec& spec, Algorithm a) {
+    const Planner p = test::planner_of(spec, 4, {{"NCCL_COLLNET_ENABLE", "1"}});
+    return p.costs.of[gather][static_cast<std::size_t>(a)][2].bandwidth > 0;
+  };
+  for (const Algorithm a : {Algorithm::nvls, Algorithm::collnetdirect}) {
+    CHECK(runs(h100, a));
+    CHECK_FALSE(runs(test::with_nics(h100, 4, 400), a));
+  }
+  // NVLS of other operations than all_reduce: 32 GPUs of a node.
+  const auto inside = [](int gpus) {
+    const Planner p = test::planner_of(test::with_gpus(test::preset_spec("gb200-tray"), gpus), 1);
+    return p.costs.of[gather][static_cast<std::size_t>(Algorithm::nvls)][2].bandwidth > 0;
+  };
+  CHECK(inside(32));
+  CHECK_FALSE(inside(36));
 }
 
 TEST_CASE("CollNet runs from its threshold of nodes on", "[planner]") {
