@@ -106,6 +106,51 @@ TEST_CASE("threads and their thresholds set the channels of small calls", "[plan
   CHECK(channels({{"NCCL_THREAD_THRESHOLDS", "8 8 256 -2 -2 -2"}}, 512 * KiB, ring, Protocol::simple) == 16);
 }
 
+TEST_CASE("channels, chunks and protocol of sends and receives", "[planner]") {
+  // 16 ranks, so that 16 MiB are pairs of 1 MiB, from which on chunks are whole.
+  const auto plan = [](const test::Variables& variables, std::int64_t bytes, std::uint32_t nodes = 2) {
+    return plan_collective(test::planner_of(test::preset_spec("hgx-h100"), nodes, variables), CollectiveOp::alltoall,
+                           bytes);
+  };
+  CHECK(plan({}, 16 * MiB).channels == 16);
+  CHECK(plan({{"NCCL_MAX_P2P_NCHANNELS", "4"}}, 16 * MiB).channels == 4);
+  CHECK(plan({{"NCCL_MAX_P2P_NCHANNELS", "6"}}, 16 * MiB).channels == 8);  // the next power of two
+  CHECK(plan({{"NCCL_MIN_P2P_NCHANNELS", "32"}}, 16 * MiB).channels == 32);
+  CHECK(plan({}, 16 * MiB).chunk == 128 * KiB);
+  CHECK(plan({{"NCCL_P2P_NET_CHUNKSIZE", "262144"}}, 32 * MiB).chunk == 256 * KiB);
+  CHECK(plan({{"NCCL_P2P_NET_CHUNKSIZE", "1048576"}}, 1024 * MiB).chunk == 512 * KiB);  // a slot of the buffer
+  CHECK(plan({}, 1024 * MiB, 1).chunk == 512 * KiB);
+  CHECK(plan({{"NCCL_P2P_NVL_CHUNKSIZE", "262144"}}, 1024 * MiB, 1).chunk == 256 * KiB);
+  CHECK(plan({}, 8 * KiB, 1).protocol == Protocol::ll);
+  CHECK(plan({{"NCCL_P2P_LL_THRESHOLD", "0"}}, 8 * KiB, 1).protocol == Protocol::simple);
+  // 50 GB/s of a NIC are four channels of 14 GB/s, so a long pair has four parts.
+  CHECK(plan({}, 1024 * MiB).parts == 4);
+  CHECK(plan({{"NCCL_NCHANNELS_PER_NET_PEER", "2"}}, 1024 * MiB).parts == 2);
+  CHECK(plan({{"NCCL_NCHANNELS_PER_NET_PEER", "1"}}, 1024 * MiB).parts == 1);
+  const auto pxn = [](const test::Variables& variables) {
+    return test::planner_of(test::preset_spec("hgx-h100"), 2, variables).comm.p2p_pxn;
+  };
+  CHECK(pxn({}));
+  CHECK_FALSE(pxn({{"NCCL_P2P_PXN_LEVEL", "0"}}));
+  CHECK_FALSE(pxn({{"NCCL_PXN_DISABLE", "1"}}));
+}
+
+TEST_CASE("channels and chunks of NVLS", "[planner]") {
+  const auto plan = [](const test::Variables& variables, Algorithm a, std::uint32_t nodes) {
+    return plan_collective(test::planner_of(test::preset_spec("hgx-h100"), nodes, variables), all_reduce, 8192 * MiB, a,
+                           Protocol::simple);
+  };
+  constexpr auto nvls = Algorithm::nvls, nvlstree = Algorithm::nvlstree;
+  CHECK(plan({}, nvls, 1).channels == 16);
+  CHECK(plan({{"NCCL_NVLS_NCHANNELS", "24"}}, nvls, 1).channels == 24);
+  CHECK(plan({{"NCCL_NVLS_NCHANNELS", "24"}, {"NCCL_MAX_CTAS", "8"}}, nvls, 1).channels == 8);
+  CHECK(plan({}, nvls, 1).chunk == 128 * KiB);
+  CHECK(plan({{"NCCL_NVLS_CHUNKSIZE", "65536"}}, nvls, 1).chunk == 64 * KiB);
+  CHECK(plan({}, nvlstree, 4).chunk == 64 * KiB);
+  CHECK(plan({{"NCCL_NVLSTREE_MAX_CHUNKSIZE", "32768"}}, nvlstree, 4).chunk == 32 * KiB);
+  CHECK(plan({{"NCCL_NVLS_CHUNKSIZE", "16384"}}, nvlstree, 4).chunk == 16 * KiB);
+}
+
 TEST_CASE("lists by function came with NCCL 2.24", "[planner]") {
   CHECK_NOTHROW(test::nccl_settings({{"NCCL_ALGO", "allreduce:tree"}}, {2, 24, 0}));
   CHECK_THROWS_WITH(test::nccl_settings({{"NCCL_ALGO", "allreduce:tree"}}, {2, 23, 4}),
