@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
+#include <numeric>
 
 #include "fabricast/core/error.hpp"
 #include "fabricast/core/names.hpp"
@@ -93,7 +95,7 @@ class NodeBuilder {
   NodeGraph build() {
     graph_.gpus = spec_.gpus, graph_.nics = node_.nics;
     for (int g = 0; g < spec_.gpus; ++g) graph_.add_vertex(NodeVertexKind::gpu, fmt::format("gpu{}", g));
-    for (int n = 0; n < node_.nics; ++n) graph_.add_vertex(NodeVertexKind::nic, fmt::format("nic{}", n));
+    for (const int port : node_.port_of_nic) graph_.add_vertex(NodeVertexKind::nic, fmt::format("nic{}", port));
     add_sockets();
     add_pcie();
     if (spec_.intranode == Intranode::nvswitch) add_nvswitch();
@@ -132,6 +134,7 @@ class NodeBuilder {
       hub.push_back(graph_.add_vertex(NodeVertexKind::pcie_switch, fmt::format("pcie{}", i)));
       graph_.add_cable(sockets_[socket], hub.back(), pcie);
     }
+    const int ports = node_.fabric_ports;
     const auto attach = [&](int i, int n, bool nic) {
       // A wrong binding pairs GPUs of one half of the node with NICs of the other.
       const int place = nic && spec_.nics.numa == NicNuma::remote ? (i + (n + 1) / 2) % n : i;
@@ -148,7 +151,7 @@ class NodeBuilder {
       // A NIC faster than the slot of its GPU's generation has the slot it needs: dual cards, or a later PCIe.
       LinkClass slot = pcie;
       slot.rate.value = std::max(slot.rate.value, node_.nic_line_rate.value * node_.header_efficiency);
-      graph_.add_cable(attach(n, node_.nics, true), graph_.nic(n), slot);
+      graph_.add_cable(attach(node_.port_of_nic[static_cast<std::size_t>(n)], ports, true), graph_.nic(n), slot);
     }
   }
 
@@ -189,9 +192,59 @@ void check(const NodeSpec& spec, const GpuKind& gpu) {
            "infiniband, roce, efa, slingshot, gpudirect_tcpx or socket");
 }
 
+/// Ports of one dual-port card, and the four EFA devices of a GPU, are one NIC to NCCL (NCCL_NET_MERGE_LEVEL, and the
+/// OFI plugin's groups).
+int ports_per_nic(const NodeSpec& spec, const NodeUse& use) {
+  const int count = spec.nics.count;
+  if (count <= spec.gpus || count % spec.gpus != 0) return 1;
+  if (spec.nics.link == LinkKind::efa) return count / spec.gpus;
+  return use.merge_ports && count == 2 * spec.gpus ? 2 : 1;
+}
+
+void count_nics(Node& node, const NodeUse& use) {
+  const int merged = ports_per_nic(node.spec, use), count = node.spec.nics.count;
+  std::vector<int> ports = use.ports;
+  if (ports.empty()) {
+    ports.resize(static_cast<std::size_t>(count));
+    std::iota(ports.begin(), ports.end(), 0);
+  }
+  std::map<int, int> cards;  // ports in use of each
+  for (const int port : ports) ++cards[port / merged];
+  int used = 0;
+  for (const auto& [card, n] : cards) {
+    if (used > 0 && n != used)
+      throw UserError::at("nccl.env.NCCL_IB_HCA", "leaves cards with one and with more ports",
+                          "name both ports of each card, or one of each");
+    used = n;
+    node.port_of_nic.push_back(card);
+  }
+  node.nics = static_cast<int>(cards.size());
+  node.fabric_ports = count / merged;
+  node.nic_line_rate = node.spec.nics.rate * static_cast<double>(std::max(1, used));
+}
+
+/// More sockets share the copying, until the line is full [NCCL-sockets].
+void scale_sockets(Node& node, int sockets) {
+  if (node.spec.nics.link != LinkKind::socket) return;
+  constexpr double most = 0.9;
+  Parameter& efficiency = node.network.nic_efficiency;
+  efficiency.value = std::max(efficiency.value, std::min(most, efficiency.value * sockets));
+}
+
+/// NCCL uses peer-to-peer copies over PCIe up to a distance: one or more switches, or with two GPUs of an AMD host also
+/// across its root ports [NCCL-paths]; beyond, GPUs meet in host memory.
+bool peers_over_pcie(const Node& node, const NodeUse& use) {
+  const NodeSpec& spec = node.spec;
+  PathType farthest = PathType::LOC;
+  for (int g = 0; g < spec.gpus; ++g)
+    farthest = std::max(farthest, node.graph.gpu_gpu_distance(g, (g + 1) % spec.gpus));
+  const bool small_amd = spec.cpu == CpuVendor::amd && spec.gpus <= 2;
+  return node.gpu.peer_to_peer && farthest <= use.peer_level.value_or(small_amd ? PathType::SYS : PathType::PXB);
+}
+
 }  // namespace
 
-Node build_node(const NodeSpec& spec, const Hardware& hardware) {
+Node build_node(const NodeSpec& spec, const Hardware& hardware, const NodeUse& use) {
   Node node;
   node.spec = spec;
   node.gpu = lookup(hardware.gpus, spec.gpu, "node.gpu", "GPU");
@@ -202,26 +255,10 @@ Node build_node(const NodeSpec& spec, const Hardware& hardware) {
   node.network = hardware.networks.find(name_of(spec.nics.link))->second;
   node.header_efficiency = hardware.link_type(spec.nics.link, spec.nics.rate).efficiency.value;
 
-  // Ports of one dual-port card, and the four EFA devices of a GPU, are one NIC to NCCL (NCCL_NET_MERGE_LEVEL, and the
-  // OFI plugin's groups).
-  node.nics = spec.nics.count, node.nic_line_rate = spec.nics.rate;
-  const bool merged = node.nics > spec.gpus && node.nics % spec.gpus == 0 &&
-                      (spec.nics.link == LinkKind::efa || node.nics == 2 * spec.gpus);
-  if (merged) {
-    node.nic_line_rate = spec.nics.rate * (static_cast<double>(node.nics) / spec.gpus);
-    node.nics = spec.gpus;
-  }
+  scale_sockets(node, use.sockets);
+  count_nics(node, use);
   node.graph = NodeBuilder(node, hardware).build();
-
-  // NCCL uses peer-to-peer copies over PCIe up to a distance: one or more switches, or with two GPUs of an AMD host
-  // also across its root ports [NCCL-paths]; beyond, GPUs meet in host memory.
-  if (!node.nvlink && spec.gpus > 1) {
-    PathType farthest = PathType::LOC;
-    for (int g = 0; g < spec.gpus; ++g)
-      farthest = std::max(farthest, node.graph.gpu_gpu_distance(g, (g + 1) % spec.gpus));
-    const bool near = farthest <= PathType::PXB || (spec.cpu == CpuVendor::amd && spec.gpus <= 2);
-    node.peer_to_peer = node.gpu.peer_to_peer && near;
-  }
+  node.peer_to_peer = !node.nvlink && spec.gpus > 1 && peers_over_pcie(node, use);
   node.pcie_path = hardware.pcie_paths.find(node.peer_to_peer ? "peer" : "host_memory")->second;
   return node;
 }

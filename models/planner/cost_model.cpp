@@ -125,21 +125,27 @@ class CostModel {
       for (std::size_t p = 0; p < 3; ++p) {
         AlgorithmCost& cost = t.of[op][a][p];
         cost = {};
-        if (ranks_ < 2 || !exists(static_cast<CollectiveOp>(op), a) || !possible(a, p)) continue;
+        if (ranks_ < 2 || !exists(static_cast<CollectiveOp>(op), a) || !possible(static_cast<CollectiveOp>(op), a, p))
+          continue;
         if (!enabled(op, a, p, with_environment)) continue;
         cost.bandwidth = std::max(0.0, bandwidth(static_cast<CollectiveOp>(op), a, p));
         cost.latency = latency(static_cast<CollectiveOp>(op), a, p);
       }
   }
 
-  bool possible(std::size_t a, std::size_t p) const {
+  bool possible(CollectiveOp op, std::size_t a, std::size_t p) const {
     if (a > ring && p != 2) return false;
     if (a == nvlstree) return nodes_ > 1 && graphs_.nvls.channels > 0 && era_ != Era::before_2_17;
-    if (a == nvls) return graphs_.nvls.channels > 1 && (nodes_ == 1 || settings_.collnet_enable);
+    const bool collnet = settings_.collnet_enable && nodes_ >= settings_.collnet_node_threshold.value_or(2) &&
+                         node_.spec.nics.link == LinkKind::infiniband;
+    // The parts of ranks other than of all_reduce need a head, so a NIC, for each GPU [NCCL-tuning-1.3].
+    const bool all_reduce = op == CollectiveOp::all_reduce;
+    const bool heads = all_reduce || node_.spec.gpus <= node_.nics;
+    if (a == nvls)
+      return graphs_.nvls.channels > 1 && (nodes_ == 1 || (collnet && heads)) && (all_reduce || node_.spec.gpus <= 32);
     if (a == direct || a == chain)
-      return settings_.collnet_enable && nodes_ > 1 && node_.spec.gpus <= 8 &&
-             node_.spec.nics.link == LinkKind::infiniband &&
-             (a == chain || node_.spec.intranode == Intranode::nvswitch);
+      return collnet && nodes_ > 1 && node_.spec.gpus <= 8 &&
+             (a == chain || (heads && node_.spec.intranode == Intranode::nvswitch));
     if (a == pat) {
       if (settings_.version < NcclVersion{2, 23, 0}) return false;
       return settings_.pat_enable == 1 || (settings_.pat_enable == 2 && nodes_ == ranks_);
@@ -149,7 +155,7 @@ class CostModel {
 
   bool enabled(std::size_t op, std::size_t a, std::size_t p, bool with_environment) const {
     const bool never_without_ring =
-        era_ == Era::before_2_17 && a == ring && static_cast<CollectiveOp>(op) != CollectiveOp::all_reduce;
+        settings_.version < strict_lists && a == ring && static_cast<CollectiveOp>(op) != CollectiveOp::all_reduce;
     if (with_environment && !settings_.algorithms.of[op][a] && !never_without_ring) return false;
     const ProtocolSwitch protocol = with_environment ? settings_.protocols.of[op][p]
                                     : p == 1         ? ProtocolSwitch::automatic

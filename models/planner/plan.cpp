@@ -10,6 +10,7 @@
 
 #include "fabricast/collective/algorithm.hpp"
 #include "fabricast/core/error.hpp"
+#include "fabricast/planner/node_use.hpp"
 #include "plan_parts.hpp"
 
 namespace fabricast {
@@ -22,7 +23,14 @@ bool gdr_of(const Node& node, const NcclSettings& settings) {
   // The OFI and TCPX plugins decide for themselves, and do.
   const bool plugin = node.spec.nics.link == LinkKind::efa || node.spec.nics.link == LinkKind::gpudirect_tcpx;
   const PathType level = settings.gdr_level.value_or(plugin ? PathType::SYS : PathType::P2C);
-  return nic_distance(node) <= level;
+  const PathType distance = nic_distance(node, uses_pxn(node, settings));
+  // With PXN it is the near GPU whose memory the NIC reads.
+  return (distance == PathType::PXN ? PathType::PXB : distance) <= level;
+}
+
+/// Before Ampere NICs read the memory of GPUs on PCIe alone slowly, so NCCL stages what is sent [NCCL-env].
+bool gdr_read_of(const Node& node, const NcclSettings& settings) {
+  return settings.gdr_read.value_or(node.gpu.compute_capability >= 80 || node.nvlink || node.spec.gpus == 1);
 }
 
 /// The NIC that a GPU uses for itself: by a wrong binding the one of its number, wherever that sits.
@@ -44,7 +52,7 @@ std::vector<int> heads_of(const Communicator& comm, int count) {
 
 // Slots of a connection, and their payload [NCCL-enqueue-2.1].
 constexpr int buffer_slots = 8;
-constexpr std::int64_t ll_slot = 32768, ll128_slot = 576000, simple_buffer = 4 << 20;
+constexpr Bytes ll_buffer{524288}, ll128_buffer{4915200}, simple_buffer{4 << 20};
 
 struct Sizes {
   int max_threads, threshold;  // bytes per thread
@@ -52,17 +60,17 @@ struct Sizes {
 
 Sizes sizes_of(const Planner& planner, Algorithm algorithm, Protocol protocol) {
   const SearchGraph& ring = planner.graphs.ring;
-  const Communicator& comm = planner.comm;
-  switch (protocol) {
-    case Protocol::ll: {
-      const std::int64_t threshold = algorithm == Algorithm::ring ? 8 * comm.ranks() : 8;
-      return {planner.settings.threads.value_or(512), static_cast<int>(std::min<std::int64_t>(threshold, 1 << 30))};
-    }
-    case Protocol::ll128: return {640, 8};
-    case Protocol::simple: break;
-  }
-  const int ring_default = ring.bw_intra * ring.channels <= 12 ? 256 : 512;
-  return {planner.settings.threads.value_or(algorithm == Algorithm::ring ? ring_default : 512), 64};
+  const NcclSettings& settings = planner.settings;
+  const bool is_ring = algorithm == Algorithm::ring;
+  const std::array<std::int64_t, 3> thresholds = {is_ring ? 8 * planner.comm.ranks() : 8, 8, 64};
+  std::int64_t threshold = thresholds[static_cast<std::size_t>(protocol)];
+  if (is_ring || algorithm == Algorithm::tree)
+    if (const std::int64_t given = settings.thread_thresholds[is_ring][static_cast<std::size_t>(protocol)]; given >= 0)
+      threshold = given;
+  const int most = static_cast<int>(std::min<std::int64_t>(threshold, 1 << 30));
+  if (protocol == Protocol::ll128) return {settings.ll128_threads.value_or(640), most};
+  const bool slow_ring = is_ring && protocol == Protocol::simple && ring.bw_intra * ring.channels <= 12;
+  return {settings.threads.value_or(slow_ring ? 256 : 512), most};
 }
 
 bool in_nvswitch(Algorithm algorithm) { return algorithm == Algorithm::nvls || algorithm == Algorithm::nvlstree; }
@@ -76,9 +84,10 @@ int nvls_channels(const Planner& planner) {
     const bool fast = nic >= 96 ? comm.gpus() <= 8 : nic >= 48 && comm.nodes() > 2;
     channels = comm.nodes() == 1 || fast ? 24 : 32;
   }
-  if (planner.settings.max_channels) channels = std::min(channels, *planner.settings.max_channels);
-  if (planner.settings.min_channels) channels = std::max(channels, *planner.settings.min_channels);
-  return channels;
+  const NcclSettings& settings = planner.settings;
+  channels = settings.nvls_channels.value_or(channels);
+  channels = std::min(channels, settings.max_channels.value_or(channels));
+  return std::max(channels, settings.min_channels.value_or(channels));
 }
 
 /// Largest chunk of a NVLSTree: short ones where trees are deep [NCCL-enqueue-2.3].
@@ -87,7 +96,7 @@ std::int64_t nvlstree_chunk(const Communicator& comm) {
   const double nic = comm.node.nic_line_rate.value / 1e9;
   const int gpus = comm.gpus();
   if (comm.node.gpu.compute_capability < 100) return (comm.nodes() >= 4 ? 64 : 128) * kib;
-  const bool near = nic_distance(comm.node) <= PathType::PXB;
+  const bool near = nic_distance(comm.node, comm.pxn) <= PathType::PXB;
   if (comm.nodes() == 2 && nic >= 48) {
     if (gpus <= 4) return 256 * kib;
     return (gpus >= 16 || (near && nic < 96) ? 64 : 128) * kib;
@@ -157,15 +166,19 @@ void share_out(const Planner& planner, Plan& plan) {
 
 void choose_chunk(const Planner& planner, Plan& plan) {
   const Communicator& comm = planner.comm;
-  const std::int64_t simple_slot = planner.settings.buffer_size.value_or(Bytes{simple_buffer}).value / buffer_slots;
+  const NcclSettings& settings = planner.settings;
+  const std::int64_t simple_slot = settings.buffer_size.value_or(simple_buffer).value / buffer_slots;
   const bool whole_ring =
       plan.algorithm == Algorithm::ring && plan.op != CollectiveOp::broadcast && plan.op != CollectiveOp::reduce;
   plan.slots = buffer_slots;
   plan.slices_per_chunk = 1;
   plan.least_slice = 0;
   switch (plan.protocol) {
-    case Protocol::ll: plan.chunk = ll_slot; break;
-    case Protocol::ll128: plan.chunk = ll128_slot; break;
+    // Half of an LL line is data, and 120 of 128 B of an LL128 line.
+    case Protocol::ll: plan.chunk = settings.ll_buffer_size.value_or(ll_buffer).value / buffer_slots / 2; break;
+    case Protocol::ll128:
+      plan.chunk = settings.ll128_buffer_size.value_or(ll128_buffer).value / buffer_slots / 16 * 15;
+      break;
     case Protocol::simple:
       plan.chunk = simple_slot;
       if (whole_ring) {
@@ -181,7 +194,11 @@ void choose_chunk(const Planner& planner, Plan& plan) {
   if (in_nvswitch(plan.algorithm)) {
     // Shorter chunks for shorter shares, so that the stages overlap [NCCL-enqueue-2.3].
     const bool tree = plan.algorithm == Algorithm::nvlstree;
-    plan.chunk = tree ? nvlstree_chunk(comm) : 131072;
+    plan.chunk = settings.nvls_chunk.value_or(Bytes{131072}).value;
+    if (tree) {
+      const std::int64_t most = settings.nvlstree_chunk.value_or(Bytes{nvlstree_chunk(comm)}).value;
+      plan.chunk = settings.nvls_chunk ? std::min(plan.chunk, most) : most;
+    }
     struct Limit {
       std::int64_t loops, chunk;
     };
@@ -237,6 +254,7 @@ NcclSettings unforced(NcclSettings settings) {
 
 Planner make_planner(Node node, std::vector<std::uint32_t> placement, std::uint32_t hosts_per_node,
                      NcclSettings settings) {
+  check_ways_inside(node, settings);
   Planner planner;
   planner.settings = std::move(settings);
   Communicator& comm = planner.comm;
@@ -258,6 +276,9 @@ Planner make_planner(Node node, std::vector<std::uint32_t> placement, std::uint3
     for (int g = 0; g < comm.gpus(); ++g) comm.nic_of_gpu.push_back(nic_of(comm.node, g));
   comm.heads = heads_of(comm, planner.graphs.nvls.channels);
   comm.gdr = gdr_of(comm.node, planner.settings);
+  comm.gdr_read = gdr_read_of(comm.node, planner.settings);
+  comm.pxn = uses_pxn(comm.node, planner.settings);
+  comm.p2p_pxn = comm.pxn && planner.settings.p2p_pxn_level.value_or(2) == 2;
   comm.qps_per_connection = planner.settings.qps_per_connection;
   comm.split_data_on_qps = planner.settings.split_data_on_qps;
   comm.version = planner.settings.version;

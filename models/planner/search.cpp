@@ -152,11 +152,9 @@ void shape_inter(SearchGraph& graph, const Node& node, bool tree) {
     ChannelShape shape;
     const int nic = c % nics;
     // The GPU next to the NIC; with fewer NICs than GPUs the second channel of a NIC starts at its second GPU.
-    int head = static_cast<int>(static_cast<long>(nic) * gpus / nics);
-    if (gpus > nics)
-      head = std::min(gpus - 1, head + c / nics % std::max(1, gpus / nics));
-    else
-      head = nics > gpus ? nic % gpus : nic;
+    const int ports = node.fabric_ports;
+    int head = node.port_of_nic[static_cast<std::size_t>(nic)] * gpus / ports;
+    if (gpus > ports) head = std::min(gpus - 1, head + c / nics % (gpus / ports));
     const bool mesh = node.spec.intranode == Intranode::nvlink_mesh;
     shape.nic_in = shape.nic_out = nic;
     if (tree) {
@@ -181,7 +179,8 @@ SearchGraph inter_graph(const Node& node, const NodeSpeeds& speeds, const NcclSe
   double gpu_total = gpus > 1 ? std::max(speeds.gpu, nic) : nic;
   SearchGraph graph;
   graph.type_intra = speeds.type;
-  graph.type_inter = nic_distance(node);
+  const bool pxn = uses_pxn(node, settings);
+  graph.type_inter = nic_distance(node, pxn);
   const bool pcie_only = !node.nvlink && gpus > 1;
   Found found;
   const int nics_used = gpus == 1 ? 1 : node.nics;
@@ -210,7 +209,9 @@ SearchGraph inter_graph(const Node& node, const NodeSpeeds& speeds, const NcclSe
   const bool own_switch = node.spec.pcie_switches >= gpus && node.nics == gpus && gpus > 1;
   const bool swaps = (capability == 90 && found.speed >= 45) || capability == 103;
   graph.cross_nic = own_switch && swaps && settings.cross_nic != 0 ? 2 : 0;
-  if (own_switch && graph.cross_nic == 0) graph.type_inter = std::max(graph.type_inter, PathType::PXN);
+  // Without PXN over PCIe, from the GPU before the first.
+  if (own_switch && graph.cross_nic == 0)
+    graph.type_inter = std::max(graph.type_inter, pxn ? PathType::PXN : node.graph.gpu_nic_distance(1, 0));
   return graph;
 }
 
@@ -240,15 +241,25 @@ SearchGraph nvls_graph(const Node& node, const NodeSpeeds& speeds, bool multi_no
 
 }  // namespace
 
-PathType nic_distance(const Node& node) {
+bool uses_pxn(const Node& node, const NcclSettings& settings) {
+  return node.nvlink && node.spec.nics.link != LinkKind::socket && !settings.pxn_disable.value_or(false);
+}
+
+PathType nic_distance(const Node& node, bool pxn) {
   // A wrong binding pairs GPUs and NICs by number, wherever they sit.
   const int gpus = node.spec.gpus;
-  PathType worst = PathType::LOC;
-  for (int g = 0; g < gpus && node.nics > 0; ++g)
-    worst =
-        std::max(worst, node.spec.nics.numa == NicNuma::remote ? node.graph.gpu_nic_distance(g, g * node.nics / gpus)
-                                                               : node.graph.nearest_nic_distance(g));
-  return worst;
+  PathType worst = PathType::LOC, best = PathType::DIS;
+  for (int g = 0; g < gpus && node.nics > 0; ++g) {
+    const PathType distance = node.spec.nics.numa == NicNuma::remote
+                                  ? node.graph.gpu_nic_distance(g, g * node.nics / gpus)
+                                  : node.graph.nearest_nic_distance(g);
+    worst = std::max(worst, distance), best = std::min(best, distance);
+  }
+  // A GPU without a near NIC reaches one through a GPU that has, over NVLink.
+  // The TCPX plugin pairs GPUs and NICs itself.
+  const bool by_peer = pxn && node.spec.nics.numa == NicNuma::local && best <= PathType::PXB &&
+                       node.spec.nics.link != LinkKind::gpudirect_tcpx;
+  return by_peer ? std::min(worst, PathType::PXN) : worst;
 }
 
 SearchGraphs search_graphs(const Node& node, std::int64_t nodes, const NcclSettings& settings) {

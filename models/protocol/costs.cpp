@@ -90,7 +90,8 @@ ProtocolCosts protocol_costs(const Communicator& comm, const Plan& plan) {
   c.launch += network.start.us().value;
   c.hop_network = network.hop[p].us().value;
   if (plan.algorithm == Algorithm::tree || plan.algorithm == Algorithm::nvlstree) c.hop_network *= network.tree_factor.value;
-  if (!comm.gdr) c.hop_network += network.staged_hop.us().value;
+  // Half of the way through host memory is the sender's.
+  if (!comm.gdr || !comm.gdr_read) c.hop_network += network.staged_hop.us().value * (comm.gdr ? 0.5 : 1);
   if (find_by_algorithm(plan.algorithm)->network_trees && comm.sharp.available()) {
     c.hop_network += network.sharp_latency.us().value;
     c.tree_weight = 1 / (network.sharp_efficiency.value * comm.sharp.share);

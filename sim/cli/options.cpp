@@ -118,8 +118,7 @@ std::unique_ptr<World> load_world(const Options& options) {
   names.file = read.scenario.file, names.places = read.scenario.places,
   names.fabric_places = read.scenario.fabric_places;
   auto world = placed(names, [&] { return build_world(std::move(read.scenario)); });
-  for (Diagnostic& w : world->warnings)
-    if (w.path == "nccl.env") names.locate(w), print_diagnostic(w);
+  for (Diagnostic& w : world->warnings) names.locate(w), print_diagnostic(w);
   return world;
 }
 

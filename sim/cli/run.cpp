@@ -4,11 +4,22 @@
 #include <algorithm>
 
 #include "commands.hpp"
+#include "fabricast/report/versions.hpp"
 #include "options.hpp"
 
 namespace fabricast {
 
 namespace po = boost::program_options;
+
+namespace {
+
+Forecast forecast_all_versions(const World& world, const RunOptions& how) {
+  Forecast forecast = run_forecast(world, how);
+  forecast_versions(world, forecast, how);
+  return forecast;
+}
+
+}  // namespace
 
 int run_verb(const std::vector<std::string>& arguments) {
   Options options("run", "Forecasts a scenario and prints a row per size.", {"SCENARIO"});
@@ -26,7 +37,7 @@ int run_verb(const std::vector<std::string>& arguments) {
   const RunOptions how = run_options(options);
   const auto world = load_world(options);
   if (options.has("dump-effective")) return emit("-", to_yaml(world->scenario)), 0;
-  const Forecast forecast = placed(world->scenario, [&] { return run_forecast(*world, how); });
+  const Forecast forecast = placed(world->scenario, [&] { return forecast_all_versions(*world, how); });
   if (!json.empty()) emit(json, forecast_json(*world, forecast));
   if (!csv.empty()) emit(csv, forecast_csv(*world, forecast));
   if (json != "-" && csv != "-") emit("-", forecast_text(*world, forecast));
@@ -54,7 +65,7 @@ int explain_verb(const std::vector<std::string>& arguments) {
     const auto part = [&](double from, double to) {
       return part_of(how, begin + from * (1 - begin), begin + to * (1 - begin));
     };
-    e.forecast = run_forecast(*world, part(0, 0.05));
+    e.forecast = forecast_all_versions(*world, part(0, 0.05));
     e.weighed = run_candidates(*world, e.forecast, part(0.05, 0.2));
     // A run by the chunk engine may take minutes; the flow engine's what-ifs say the same.
     if (world->scenario.network.engine == EngineKind::flow)

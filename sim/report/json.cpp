@@ -5,6 +5,7 @@
 
 #include "../scenario/effective.hpp"
 #include "fabricast/report/report.hpp"
+#include "fabricast/report/versions.hpp"
 
 namespace fabricast {
 
@@ -34,6 +35,18 @@ Json row_json(const Forecast& forecast, const ForecastRow& row) {
   if (row.nccl) {
     j["nccl_choice"] = choice_text(*row.nccl);
     if (row.nccl->time > 0) j["nccl_time_us"] = rounded(row.nccl->time * 1e6);
+  }
+  if (!row.by_version.empty()) {
+    j["time_us_low"] = rounded(fastest_version(row).time * 1e6);
+    j["time_us_high"] = rounded(slowest_version(row).time * 1e6);
+    Json versions = Json::array();
+    for (const VersionTime& v : row.by_version)
+      versions.push_back({{"nccl_from", to_text(v.from)},
+                          {"time_us", rounded(v.time * 1e6)},
+                          {"algorithm", name_of(v.algorithm)},
+                          {"protocol", name_of(v.protocol)},
+                          {"channels", v.channels}});
+    j["by_nccl_version"] = std::move(versions);
   }
   if (!row.result.felt.empty()) j["faults"] = row.result.felt;
   return j;

@@ -7,6 +7,7 @@
 #include "fabricast/collective/algorithm.hpp"
 #include "fabricast/core/quantity.hpp"
 #include "fabricast/report/report.hpp"
+#include "fabricast/report/versions.hpp"
 
 namespace fabricast {
 
@@ -17,6 +18,12 @@ std::string fixed(double value, int width = 8) {
   if (!std::isfinite(value)) return fmt::format("{:>{}}", "inf", width);
   const int decimals = value >= 1000 ? (value >= 10000 ? 0 : 1) : 2;
   return fmt::format("{:>{}.{}f}", value, width, decimals);
+}
+
+std::vector<std::string> texts(const std::vector<NcclVersion>& versions) {
+  std::vector<std::string> list;
+  for (const NcclVersion& v : versions) list.push_back(to_text(v));
+  return list;
 }
 
 std::string gbps(double bytes_per_second) { return fixed(bytes_per_second * 1e-9); }
@@ -31,18 +38,24 @@ std::string forecast_text(const World& world, const Forecast& forecast) {
                      comm.gpus(), comm.node.gpu.name);
   if (comm.nodes() > 1)
     out += fmt::format(", {} x {} {} per node{}, {} fabric, {} routing", comm.node.nics,
-                       to_text(comm.node.nic_line_rate), name_of(s.node.spec.nics.link), comm.gdr ? "" : " without GDR",
-                       topologies()[s.fabric.kind].name, routing_policies()[s.routing.kind].name);
+                       to_text(comm.node.nic_line_rate), name_of(comm.node.spec.nics.link),
+                       comm.gdr ? "" : " without GDR", topologies()[s.fabric.kind].name, world.setup.policy->name);
   out += fmt::format("\n# NCCL {}, timed as by {}\n", to_text(comm.version), name_of(s.workload.harness.tool));
   if (s.nccl.selection == Selection::best) out += "# the fastest algorithm and protocol of each size\n";
   const bool draws = forecast.draws > 1;
   if (draws)
     out += fmt::format("# {} draws of the hash from seed {}: time is the median\n", forecast.draws,
                        world.draws.first_seed);
+  const bool versions = !forecast.versions.empty();
+  if (versions)
+    out += fmt::format("# NCCL's version may be {}: time is that of {}; low and high are over those from {} on\n",
+                       s.nccl.version, to_text(comm.version), fmt::join(texts(forecast.versions), ", "));
   out += "#\n#        size  algo  proto  ch      time   algbw   busbw";
   if (draws) out += "        p5       p95     worst";
+  if (versions) out += "       low      high";
   out += "  bound by\n#         (B)                        (us)  (GB/s)  (GB/s)";
   if (draws) out += "      (us)      (us)      (us)";
+  if (versions) out += "      (us)      (us)";
   out += "\n";
   for (const ForecastRow& row : forecast.rows) {
     out += fmt::format("{:>13} {:>5} {:>6} {:>3} {} {} {}", row.bytes, name_of(row.algorithm), name_of(row.protocol),
@@ -51,6 +64,9 @@ std::string forecast_text(const World& world, const Forecast& forecast) {
     if (draws)
       out += fmt::format(" {} {} {}", fixed(row.time_p5 * 1e6, 9), fixed(row.time_p95 * 1e6, 9),
                          fixed(row.time_worst * 1e6, 9));
+    if (versions)
+      out +=
+          fmt::format(" {} {}", fixed(fastest_version(row).time * 1e6, 9), fixed(slowest_version(row).time * 1e6, 9));
     out += "  " + row.result.bottleneck.name;
     if (row.nccl && row.nccl->time > 0)
       out += fmt::format("  (NCCL: {}/{}, {:.2f} us)", name_of(row.nccl->algorithm), name_of(row.nccl->protocol),
@@ -136,6 +152,11 @@ std::string explain_text(const World& world, const Explanation& explanation) {
                        row.time_p95 * 1e6, row.time_worst * 1e6);
 
   if (!row.plan.candidates.empty()) out += "\nwhat NCCL weighed                estimate (us)   forecast (us)\n";
+  for (const VersionTime& v : row.by_version)
+    out += fmt::format("from NCCL {:<6} on: {} us, {}/{} on {} channels\n", to_text(v.from), fixed(v.time * 1e6, 9),
+                       name_of(v.algorithm), name_of(v.protocol), v.channels);
+
+  out += "\nwhat NCCL weighed                estimate (us)   forecast (us)\n";
   for (const Candidate& c : row.plan.candidates) {
     const ForecastRow* own = weighed.find(c.algorithm, c.protocol);
     const std::string simulated = own ? fmt::format("{:.2f}", own->time * 1e6) : "-";

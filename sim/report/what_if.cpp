@@ -42,6 +42,7 @@ std::optional<Outcome> run_trial(const Ground& ground, const Trial& trial, const
     const Scenario& scenario = ground.scenario;
     Scenario changed = parse_scenario(ground.effective, scenario.file, trial.set).scenario;
     if (!wanted(changed) || to_yaml(changed) == ground.effective) return std::nullopt;
+    changed.nccl.version_given = scenario.nccl.version_given;
     changed.workload.sizes.clear();
     for (const std::int64_t bytes : scenario.sizes()) changed.workload.sizes.push_back(Bytes{bytes});
     const auto world = build_world(std::move(changed));

@@ -72,7 +72,8 @@ void visit_fields(FieldVisitor& visit, RoutingSection& section) {
 }
 
 void visit_fields(FieldVisitor& visit, NcclSection& section) {
-  visit("version", section.version, "NCCL's version; its tuning changed in 2.17, 2.20 and 2.28");
+  visit("version", section.version,
+        "NCCL's version, a range 2.18-2.21, or unknown; its tuning changed in 2.17, 2.20 and 2.28");
   visit("selection", section.selection,
         "what runs: nccl, what NCCL picks; best, the fastest usable algorithm and protocol of each size");
   visit("env", section.env, "NCCL's own variables, verbatim");

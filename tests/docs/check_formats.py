@@ -61,6 +61,8 @@ def check(root, binary):
         fields |= fields_of(json.loads(output(binary, "explain", str(scenario), "--advise", "--json", "-")))
         best = output(binary, "run", str(scenario), "--set", "nccl.selection=best", "--json", "-")
         fields |= fields_of(json.loads(best))
+        fields |= fields_of(json.loads(output(binary, "explain", str(scenario), "--json", "-")))
+        fields |= fields_of(json.loads(output(binary, "run", str(scenario), "--set", "nccl.version=unknown", "--json", "-")))
         fields |= set(output(binary, "run", str(scenario), "--csv", "-").splitlines()[0].split(","))
     return faults + [f"docs/formats.md does not name the field {field}" for field in missing(page, fields)]
 

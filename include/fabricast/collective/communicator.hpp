@@ -47,11 +47,13 @@ struct Communicator {
   std::vector<int> heads;                  ///< GPUs that reduce through the NVSwitch, each with its NIC; empty: none
   int cross_nic = 0;                       ///< 2: rings come in pairs that swap at every second node [NCCL-search]
   TreePattern tree_pattern = TreePattern::balanced;
-  int channels = 1;  ///< most that a call may use
+  int channels = 1;             ///< most that a call may use
   std::vector<int> nic_of_gpu;  ///< the nearest; empty without NICs
   SharpService sharp;
   bool pxn = true;              ///< a GPU may send by the NIC of a peer behind the same NVLink
+  bool p2p_pxn = true;          ///< and does so with sends to the receiver's rail, wherever its own NIC is
   bool gdr = true;
+  bool gdr_read = true;  ///< GPUDirect RDMA for what is sent, too
   int qps_per_connection = 1;
   bool split_data_on_qps = false;
   NcclVersion version;
@@ -59,7 +61,8 @@ struct Communicator {
   std::int64_t nodes() const { return static_cast<std::int64_t>(placement.size()) / hosts_per_node; }
   /// The fabric's endpoint of a NIC of a NCCL node, where hosts have `ports` NICs each.
   std::uint32_t endpoint(std::uint32_t nccl_node, std::uint32_t nic, std::uint32_t ports) const {
-    return placement[nccl_node * hosts_per_node + nic / ports] * ports + nic % ports;
+    const auto port = static_cast<std::uint32_t>(node.port_of_nic[nic]);
+    return placement[nccl_node * hosts_per_node + port / ports] * ports + port % ports;
   }
   /// Whether a host of the fabric is one of those that make up a NCCL node.
   bool has_host(std::uint32_t nccl_node, std::uint32_t host) const {

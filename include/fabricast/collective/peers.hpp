@@ -58,7 +58,7 @@ constexpr bool sends(CollectiveOp op, std::int64_t ranks, std::int64_t from, std
 /// The NIC by which a GPU sends to a GPU of another node: with PXN the one of the receiver's rail, else its own
 /// [NCCL-p2p]. A GPU receives by its own.
 inline int sending_nic(const Communicator& comm, int from_gpu, int to_gpu) {
-  return comm.nic_of_gpu[static_cast<std::size_t>(comm.pxn && comm.node.nvlink ? to_gpu : from_gpu)];
+  return comm.nic_of_gpu[static_cast<std::size_t>(comm.p2p_pxn && comm.node.nvlink ? to_gpu : from_gpu)];
 }
 
 }  // namespace fabricast

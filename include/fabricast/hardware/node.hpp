@@ -1,6 +1,9 @@
 // One node: what the scenario says of it, and the model built from that and the hardware data.
 #pragma once
 
+#include <optional>
+#include <vector>
+
 #include "fabricast/hardware/hardware.hpp"
 
 namespace fabricast {
@@ -56,6 +59,14 @@ void visit_rest(FieldVisitor& visit, NodeSpec& spec);
 /// \throws UserError (path node.gpu or node.profile) if the name is unknown.
 NodeSpec default_node(const Hardware& hardware, std::string_view gpu, std::string_view preset);
 
+/// What NCCL's variables leave of a node.
+struct NodeUse {
+  std::vector<int> ports;              ///< NIC ports in use, rising; empty: all
+  bool merge_ports = true;             ///< whether ports of one card are one NIC
+  std::optional<PathType> peer_level;  ///< longest way of peer to peer; absent: NCCL's rule
+  int sockets = 1;                     ///< TCP sockets of a connection
+};
+
 /// A node with all its numbers resolved; a plain value.
 struct Node {
   NodeSpec spec;
@@ -66,6 +77,8 @@ struct Node {
   Software software;
   NodeGraph graph;
   int nics = 0;                  ///< as NCCL sees them: ports of one card, and EFA rails of one GPU, are one
+  int fabric_ports = 0;          ///< NICs, with those that NCCL_IB_HCA leaves out
+  std::vector<int> port_of_nic;  ///< place of each NIC among the fabric's ports
   BytesPerSecond nic_line_rate;  ///< of such a NIC
   double header_efficiency = 1;
   bool nvlink = false;        ///< GPUs exchange data over NVLink
@@ -75,6 +88,7 @@ struct Node {
   BytesPerSecond nic_rate(bool gdr) const;
 };
 
-Node build_node(const NodeSpec& spec, const Hardware& hardware);
+/// \throws UserError if the parts do not fit together.
+Node build_node(const NodeSpec& spec, const Hardware& hardware, const NodeUse& use = {});
 
 }  // namespace fabricast

@@ -17,6 +17,15 @@ struct Choice {
   double time = 0;
 };
 
+/// What a size takes from a NCCL version on.
+struct VersionTime {
+  NcclVersion from;
+  double time = 0;
+  Algorithm algorithm = Algorithm::ring;
+  Protocol protocol = Protocol::simple;
+  int channels = 1;
+};
+
 /// Times in s, rates in B/s.
 struct ForecastRow {
   std::int64_t bytes = 0;
@@ -29,11 +38,13 @@ struct ForecastRow {
   Plan plan;
   /// What NCCL would run, if that is not the row: it has no schedule yet, or selection `best` found a faster one.
   std::optional<Choice> nccl;
+  std::vector<VersionTime> by_version;  ///< empty where NCCL's version is known
   double algorithm_bandwidth() const { return static_cast<double>(bytes) / time; }
 };
 
 struct Forecast {
   std::vector<ForecastRow> rows;
+  std::vector<NcclVersion> versions;  ///< from which rows differ; empty where NCCL's version is known
   std::int64_t ranks = 0;
   CollectiveOp op = CollectiveOp::all_reduce;
   int draws = 1;

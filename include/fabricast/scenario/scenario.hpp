@@ -62,6 +62,7 @@ struct EnumNames<Selection> {
 struct NcclSection {
   std::string version = "2.28";
   Selection selection = Selection::nccl;
+  bool version_given = false;  ///< and readable: not only implied by the GPU
   std::map<std::string, std::string> env;
 };
 

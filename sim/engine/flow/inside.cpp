@@ -11,7 +11,7 @@ namespace fabricast {
 /// From a GPU to a NIC: where the NIC is far and a peer over NVLink is near it, by that peer (PXN) [NCCL-paths].
 static std::vector<std::uint16_t> way_out(const Communicator& comm, int gpu, int nic) {
   const NodeGraph& graph = comm.node.graph;
-  if (comm.gdr && comm.node.nvlink && graph.gpu_nic_distance(gpu, nic) > PathType::PXB)
+  if (comm.pxn && comm.gdr && comm.gdr_read && comm.node.nvlink && graph.gpu_nic_distance(gpu, nic) > PathType::PXB)
     for (int peer = 0; peer < comm.gpus(); ++peer) {
       if (graph.gpu_nic_distance(peer, nic) > PathType::PXB) continue;
       std::vector<std::uint16_t> way = graph.gpu_to_gpu(gpu, peer);
@@ -19,7 +19,7 @@ static std::vector<std::uint16_t> way_out(const Communicator& comm, int gpu, int
       way.insert(way.end(), rest.begin(), rest.end());
       return way;
     }
-  return graph.gpu_to_nic(gpu, nic, comm.gdr);
+  return graph.gpu_to_nic(gpu, nic, comm.gdr && comm.gdr_read);
 }
 
 /// All links of one operation of the NVSwitch: from every GPU to it and from it to one, or the other way round.
