@@ -16,7 +16,7 @@ std::string validation_markdown(const Validation& v, const Hardware& hardware) {
       "`calibrate/data/cases.json`.\n\n## Errors by system, in %\n\n| system |";
   for (const Band& b : bands) out += fmt::format(" {} |", b.name);
   out += "\n|---|---|---|---|---|\n";
-  for (const auto& [system, cells] : v.systems) {
+  for (const auto& [system, cells] : v.errors.systems) {
     out += fmt::format("| {} |", system);
     for (const auto& cell : cells)
       out += cell.rows ? fmt::format(" {:.1f}{} ({}) |", 100 * cell.error, cell.bias > 0 ? '+' : '-', cell.rows)
@@ -28,13 +28,13 @@ std::string validation_markdown(const Validation& v, const Hardware& hardware) {
     for (const double x : values) out += fmt::format(" **{:.1f}** |", 100 * x);
     out += "\n";
   };
-  summary("median over systems", v.median);
-  summary("mean", v.mean);
-  summary("worst decile", v.worst_decile);
+  summary("median over systems", v.errors.median);
+  summary("mean", v.errors.mean);
+  summary("worst decile", v.errors.worst_decile);
   out += fmt::format(
       "\n{} rows of {} cases are counted; {} rows wait for schedules of other algorithms and of point-to-point "
       "operations.\n",
-      v.rows, v.cases.size(), v.unserved_rows);
+      v.errors.rows, v.cases.size(), v.unserved_rows);
   out +=
       "\n## Parameters\n\nAll numbers that the forecasts above rest on, shared by all systems of a kind.\n\n| "
       "parameter | value | interval | unit | source |\n|---|---|---|---|---|\n";

@@ -10,6 +10,25 @@
 
 namespace fabricast {
 
+/// One forecast against its measurement.
+struct ErrorRow {
+  std::string system;
+  std::size_t band = 0;
+  double log_ratio = 0;  ///< ln(forecast / measured)
+};
+
+struct ErrorTable {
+  struct Cell {
+    double error = 0;  ///< exp(median |ln ratio|) - 1
+    double bias = 0;   ///< exp(median ln ratio) - 1
+    int rows = 0;
+  };
+  std::map<std::string, std::array<Cell, bands.size()>> systems;  ///< [system][band]
+  std::array<double, bands.size()> median{}, worst_decile{}, mean{};
+  int rows = 0;
+};
+ErrorTable error_table(const std::vector<ErrorRow>& rows);
+
 struct Validation {
   struct CaseResult {
     std::string id, system;
@@ -18,16 +37,8 @@ struct Validation {
   std::vector<CaseResult> cases;
   std::vector<std::pair<std::string, std::string>> failed;  ///< id and reason
   std::vector<std::string> unserved;                        ///< ids of cases no schedule serves yet
-
-  struct Cell {
-    double error = 0;  ///< exp(median |ln ratio|) - 1
-    double bias = 0;   ///< exp(median ln ratio) - 1
-    int rows = 0;
-  };
-  /// [system][band], rows that ring or tree serve
-  std::map<std::string, std::array<Cell, bands.size()>> systems;
-  std::array<double, bands.size()> median{}, worst_decile{}, mean{};
-  int rows = 0, unserved_rows = 0;
+  ErrorTable errors;                                        ///< of rows whose algorithm has a schedule
+  int unserved_rows = 0;
 };
 
 Validation validate_cases(const std::vector<MeasuredCase>& cases, const Hardware& hardware);
