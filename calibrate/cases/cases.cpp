@@ -53,11 +53,10 @@ MeasuredCase read_case(const json& j) {
   return c;
 }
 
-/// The first two or three numbers of a version text, as far as they go.
+/// The first two or three numbers of a version text, as far as they go; empty if it does not begin with a number.
 std::string version_digits(const std::string& text) {
-  std::string digits;
-  for (const char ch : text.substr(0, text.find_first_of("+-")))
-    if ((ch >= '0' && ch <= '9') || ch == '.') digits += ch;
+  std::string digits = text.substr(0, text.find_first_not_of("0123456789."));
+  while (digits.ends_with('.')) digits.pop_back();
   std::size_t dots = 0, end = 0;
   while (end < digits.size() && (digits[end] != '.' || ++dots < 3)) ++end;
   digits.resize(end);

@@ -42,24 +42,24 @@ std::vector<std::size_t> identified(const FitTask& task, const FitErrors& errors
 
 /// The point with all parameters but the free ones at their prior.
 Eigen::VectorXd held(const FitProblem& problem, const std::vector<std::size_t>& free, const Eigen::VectorXd& theta) {
-  Eigen::VectorXd result(theta.size());
-  for (std::size_t j = 0; j < problem.priors().size(); ++j)
-    result[static_cast<Eigen::Index>(j)] = std::log(problem.priors()[j].value);
+  Eigen::VectorXd result = problem.prior_point();
   for (const std::size_t j : free) result[static_cast<Eigen::Index>(j)] = theta[static_cast<Eigen::Index>(j)];
   return result;
 }
 
 /// A fit of all free parameters, then of the identified ones.
 struct TwoFits {
-  FitTask task;        ///< the second one, or the first if nothing is held
+  FitTask task;  ///< the second one, or the first if nothing is held
   FitTask first_task;
   FitPoint first, last;
   Linearization derivatives, first_derivatives;
 };
 
-TwoFits fit_twice(const FitProblem& problem, const FitOptions& options, const Eigen::VectorXd& start) {
+TwoFits fit_twice(const FitProblem& problem, const FitOptions& options) {
   TwoFits f;
   f.task = f.first_task = task_of(problem, options);
+  if (f.task.free.empty()) throw UserError("the cases tell of no parameter to fit");
+  const Eigen::VectorXd start = problem.prior_point();
   f.derivatives = no_derivatives(problem);
   f.first = f.last = solve(problem, f.task, evaluate(problem, f.task, start), f.derivatives);
   f.first_derivatives = f.derivatives;
@@ -68,7 +68,7 @@ TwoFits fit_twice(const FitProblem& problem, const FitOptions& options, const Ei
       identified(f.task, errors_at(problem, f.task, f.first, f.derivatives), options.identified);
   if (some.empty()) return f;
   f.task.free = some;
-  f.last = solve(problem, f.task, evaluate(problem, f.task, held(problem, some, start)), f.derivatives);
+  f.last = solve(problem, f.task, evaluate(problem, f.task, start), f.derivatives);
   return f;
 }
 
@@ -76,10 +76,9 @@ TwoFits fit_twice(const FitProblem& problem, const FitOptions& options, const Ei
 
 Fit fit_parameters(const std::vector<MeasuredCase>& cases, const Hardware& start, const FitOptions& options) {
   const FitProblem problem(cases, start);
-  const Eigen::VectorXd prior = problem.point(start);
-  const TwoFits f = fit_twice(problem, options, prior);
+  const TwoFits f = fit_twice(problem, options);
   Fit fit;
-  fit.loss_before = evaluate(problem, f.task, prior).loss, fit.loss_after = f.last.loss;
+  fit.loss_before = evaluate(problem, f.task, problem.prior_point()).loss, fit.loss_after = f.last.loss;
   fit.hardware = problem.hardware(f.last.theta);
   const FitErrors errors = errors_at(problem, f.task, f.last, f.derivatives);
   for (std::size_t k = 0; k < f.task.free.size(); ++k) {
@@ -95,20 +94,20 @@ Fit fit_parameters(const std::vector<MeasuredCase>& cases, const Hardware& start
   return fit;
 }
 
-LeaveOneOut leave_one_out(const std::vector<MeasuredCase>& cases, const Hardware& prior, const Hardware& start,
-                          const FitOptions& options) {
+LeaveOneOut leave_one_out(const std::vector<MeasuredCase>& cases, const Hardware& prior, const FitOptions& options) {
   const FitProblem problem(cases, prior);
-  const TwoFits all = fit_twice(problem, options, problem.point(start));
-  LeaveOneOut result;
-  std::vector<ErrorRow> inside, outside;
   std::set<std::string> systems;
-  for (std::size_t i = 0; i < problem.rows().size(); ++i) {
-    const FitProblem::Row& r = problem.rows()[i];
-    inside.push_back({r.system, r.band, all.last.residuals[static_cast<Eigen::Index>(i)]});
-    systems.insert(r.system);
-  }
+  for (const FitProblem::Row& row : problem.rows()) systems.insert(row.system);
   if (systems.size() < 2) throw UserError("leaving one out takes cases of two systems or more");
+  const TwoFits all = fit_twice(problem, options);
+  std::vector<ErrorRow> in_sample, left_out;
+  const auto take = [&](const std::string& system, const Eigen::VectorXd& residuals, std::vector<ErrorRow>& rows) {
+    for (std::size_t i = 0; i < problem.rows().size(); ++i)
+      if (problem.rows()[i].system == system)
+        rows.push_back({system, problem.rows()[i].band, residuals[static_cast<Eigen::Index>(i)]});
+  };
   for (const std::string& system : systems) {
+    take(system, all.last.residuals, in_sample);
     FitOptions without = options;
     without.left_out = {system};
     FitTask task = task_of(problem, without);
@@ -121,16 +120,10 @@ LeaveOneOut leave_one_out(const std::vector<MeasuredCase>& cases, const Hardware
     Linearization derivatives = all.derivatives;
     const FitPoint fitted =
         solve(problem, task, evaluate(problem, task, held(problem, task.free, all.last.theta)), derivatives);
-    Eigen::VectorXd left = Eigen::VectorXd::Zero(task.weights.size());
-    for (std::size_t i = 0; i < problem.rows().size(); ++i)
-      if (problem.rows()[i].system == system) left[static_cast<Eigen::Index>(i)] = 1;
-    const Eigen::VectorXd errors = problem.residuals(fitted.theta, left);
-    for (std::size_t i = 0; i < problem.rows().size(); ++i)
-      if (problem.rows()[i].system == system)
-        outside.push_back({system, problem.rows()[i].band, errors[static_cast<Eigen::Index>(i)]});
+    const Eigen::VectorXd its_rows = (task.weights.array() == 0).cast<double>();
+    take(system, problem.residuals(fitted.theta, its_rows), left_out);
   }
-  result.in_sample = error_table(inside), result.left_out = error_table(outside);
-  return result;
+  return {error_table(in_sample), error_table(left_out)};
 }
 
 std::string profile_json(const Fit& fit, const std::string& source) {

@@ -6,7 +6,6 @@
 #include <mutex>
 #include <thread>
 
-#include "fabricast/core/error.hpp"
 #include "fabricast/core/stop.hpp"
 
 namespace fabricast {
@@ -85,13 +84,9 @@ bool FitProblem::matters(std::size_t parameter, const Eigen::VectorXd& weights) 
   return false;
 }
 
-Eigen::VectorXd FitProblem::point(Hardware hardware) const {
-  Eigen::VectorXd theta(static_cast<Eigen::Index>(paths_.size()));
-  std::size_t j = 0;
-  for (const auto& [path, ref] : hardware.all_parameters())
-    if (j < paths_.size() && path == paths_[j])
-      theta[static_cast<Eigen::Index>(j++)] = std::log(ref.parameter->value);
-  FABRICAST_CHECK(j == paths_.size(), "hardware with other parameters");
+Eigen::VectorXd FitProblem::prior_point() const {
+  Eigen::VectorXd theta(static_cast<Eigen::Index>(priors_.size()));
+  for (std::size_t j = 0; j < priors_.size(); ++j) theta[static_cast<Eigen::Index>(j)] = std::log(priors_[j].value);
   return theta;
 }
 
@@ -99,8 +94,7 @@ Hardware FitProblem::hardware(const Eigen::VectorXd& theta) const {
   Hardware result = prior_;
   std::size_t j = 0;
   for (const auto& [path, ref] : result.all_parameters())
-    if (j < paths_.size() && path == paths_[j])
-      ref.parameter->value = std::exp(theta[static_cast<Eigen::Index>(j++)]);
+    if (j < paths_.size() && path == paths_[j]) ref.parameter->value = std::exp(theta[static_cast<Eigen::Index>(j++)]);
   return result;
 }
 

@@ -32,7 +32,7 @@ class FitProblem {
   /// Whether a row of positive weight depends on the parameter.
   bool matters(std::size_t parameter, const Eigen::VectorXd& weights) const;
 
-  Eigen::VectorXd point(Hardware hardware) const;
+  Eigen::VectorXd prior_point() const;
   Hardware hardware(const Eigen::VectorXd& theta) const;
   /// ln(forecast / measured) of the rows of positive weight; zero for the others.
   Eigen::VectorXd residuals(const Eigen::VectorXd& theta, const Eigen::VectorXd& weights) const;

@@ -110,6 +110,7 @@ FitPoint evaluate(const FitProblem& problem, const FitTask& task, Eigen::VectorX
 }
 
 FitPoint solve(const FitProblem& problem, const FitTask& task, FitPoint point, Linearization& derivatives) {
+  if (task.free.empty()) return point;
   double damping = 1e-2;
   for (int iteration = 0; iteration < task.iterations; ++iteration) {
     if (task.progress) task.progress(iteration, point.loss);

@@ -4,23 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 
-#include "fabricast/core/quantity.hpp"
+#include "median.hpp"
 
 namespace fabricast {
-
-namespace {
-
-/// As Python's statistics.median: the mean of the middle two of an even number.
-double median_of(std::vector<double> values) {
-  if (values.empty()) return 0;
-  std::sort(values.begin(), values.end());
-  const std::size_t n = values.size();
-  return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
-}
-
-}  // namespace
 
 ErrorTable error_table(const std::vector<ErrorRow>& rows) {
   ErrorTable table;
@@ -67,6 +54,14 @@ Validation validate_cases(const std::vector<MeasuredCase>& cases, const Hardware
         ++v.unserved_rows;
   }
   v.errors = error_table(rows);
+  std::map<std::string, const MeasuredCase*> by_id;
+  for (const MeasuredCase& c : cases) by_id[c.id] = &c;
+  std::vector<TimedCase> timed;
+  for (const auto& c : v.cases) {
+    timed.push_back({by_id.at(c.id), {}});
+    for (const auto& row : c.forecast.rows) timed.back().forecast.push_back(row.forecast);
+  }
+  v.pairs = find_pairs(timed);
   return v;
 }
 
@@ -99,6 +94,28 @@ std::string validation_text(const Validation& v, bool rows) {
   summary("MEDIAN", v.errors.median);
   summary("MEAN", v.errors.mean);
   summary("WORST DECILE", v.errors.worst_decile);
+  out += directions_text(v.pairs);
+  if (v.leave_one_out) {
+    const auto& [in_sample, left_out] = *v.leave_one_out;
+    out += "left out of the fit: median error in % in sample > left out\n";
+    for (const auto& [system, cells] : left_out.systems) {
+      out += fmt::format("{:<18}", system);
+      for (std::size_t b = 0; b < bands.size(); ++b)
+        out += cells[b].rows ? fmt::format("{:>7.1f} >{:>6.1f}{}  ", 100 * in_sample.systems.at(system)[b].error,
+                                           100 * cells[b].error, cells[b].bias > 0 ? '+' : '-')
+                             : fmt::format("{:18}", "");
+      out += "\n";
+    }
+    const auto both = [&](std::string_view name, const auto& before, const auto& after) {
+      out += fmt::format("{:<18}", name);
+      for (std::size_t b = 0; b < bands.size(); ++b)
+        out += fmt::format("{:>7.1f} >{:>6.1f}   ", 100 * before[b], 100 * after[b]);
+      out += "\n";
+    };
+    both("MEDIAN", in_sample.median, left_out.median);
+    both("MEAN", in_sample.mean, left_out.mean);
+    both("WORST DECILE", in_sample.worst_decile, left_out.worst_decile);
+  }
   for (const auto& [id, why] : v.failed) out += fmt::format("did not run: {}: {}\n", id, why);
   out += fmt::format("{} cases, {} rows; {} rows of algorithms without schedule not counted; {} did not run\n",
                      v.cases.size(), v.errors.rows, v.unserved_rows, v.failed.size());

@@ -5,8 +5,9 @@
 #pragma once
 
 #include <map>
+#include <optional>
 
-#include "fabricast/calibrate/cases.hpp"
+#include "fabricast/calibrate/directions.hpp"
 
 namespace fabricast {
 
@@ -29,6 +30,11 @@ struct ErrorTable {
 };
 ErrorTable error_table(const std::vector<ErrorRow>& rows);
 
+/// How far off forecasts are for a system that the fit has not seen; both by parameters fitted for the table.
+struct LeaveOneOut {
+  ErrorTable in_sample, left_out;
+};
+
 struct Validation {
   struct CaseResult {
     std::string id, system;
@@ -39,6 +45,8 @@ struct Validation {
   std::vector<std::string> unserved;                        ///< ids of cases no schedule serves yet
   ErrorTable errors;                                        ///< of rows whose algorithm has a schedule
   int unserved_rows = 0;
+  std::vector<ConfigurationPair> pairs;  ///< of all cases that ran; where another algorithm stands in, it is compared
+  std::optional<LeaveOneOut> leave_one_out;
 };
 
 Validation validate_cases(const std::vector<MeasuredCase>& cases, const Hardware& hardware);
