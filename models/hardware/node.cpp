@@ -244,6 +244,13 @@ bool peers_over_pcie(const Node& node, const NodeUse& use) {
 
 }  // namespace
 
+std::string network_name(const NodeSpec& spec) {
+  std::string name(name_of(spec.nics.link));
+  // Google's A3 High has four NICs for eight GPUs and GPUDirect-TCPX, A3 Mega eight and its successor TCPXO.
+  if (spec.nics.link == LinkKind::gpudirect_tcpx && spec.nics.count < spec.gpus) name += "_shared";
+  return name;
+}
+
 Node build_node(const NodeSpec& spec, const Hardware& hardware, const NodeUse& use) {
   Node node;
   node.spec = spec;
@@ -252,7 +259,7 @@ Node build_node(const NodeSpec& spec, const Hardware& hardware, const NodeUse& u
   node.architecture = hardware.architectures.find(node.gpu.architecture)->second;
   node.software = hardware.software;
   node.nvlink = spec.intranode == Intranode::nvswitch || spec.intranode == Intranode::nvlink_mesh;
-  node.network = hardware.networks.find(name_of(spec.nics.link))->second;
+  node.network = hardware.networks.find(network_name(spec))->second;
   node.header_efficiency = hardware.link_type(spec.nics.link, spec.nics.rate).efficiency.value;
 
   scale_sockets(node, use.sockets);

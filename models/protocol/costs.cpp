@@ -52,6 +52,9 @@ ProxyLoad busiest_proxy(const Communicator& comm, const Plan& plan) {
 
 }  // namespace
 
+/// Bytes; messages up to it are copied by libfabric's Slingshot provider [cxi-inject].
+constexpr std::int64_t small_message = 192;
+
 double channel_launch(const Communicator& comm, const Plan& plan) {
   const Software& s = comm.node.software;
   const auto open = std::count_if(plan.shares.begin(), plan.shares.end(), [](std::int64_t share) { return share > 0; });
@@ -74,6 +77,7 @@ ProtocolCosts protocol_costs(const Communicator& comm, const Plan& plan) {
   c.cut_through = plan.protocol != Protocol::simple && !steps && !pairs;
   c.burst = ll && steps ? node.architecture.ll_burst.us().value : 0;
   c.copy_rate = node.architecture.rate[p].gbps().value;
+  if (pairs && plan.pair % 16 != 0) c.copy_rate = node.architecture.rate_unaligned.gbps().value;
   c.last_receive = node.software.last_receive.value;
   c.hop_inside = (node.nvlink ? node.architecture.hop : node.pcie_path.hop)[p].us().value;
   if (plan.algorithm == Algorithm::nvls || plan.algorithm == Algorithm::nvlstree) {
@@ -99,6 +103,7 @@ ProtocolCosts protocol_costs(const Communicator& comm, const Plan& plan) {
   c.message = network.message.us().value;
   if (pairs) {
     c.network_slice = network.peer_slice.us().value, c.peer = network.peer.us().value;
+    if (plan.pair <= small_message) c.peer += network.peer_small.us().value;
     c.message = network.peer_chunk.us().value, c.visits = c.sends = 1;
   } else {
     const ProxyLoad proxy = busiest_proxy(comm, plan);

@@ -36,6 +36,7 @@ struct Architecture {
   Parameter ll_burst;           ///< added to an LL step as soon as a second warp takes part
   PerProtocol<Parameter> hop;   ///< store by one GPU to use by the next, over NVLink
   PerProtocol<Parameter> rate;  ///< payload that one channel copies or reduces
+  Parameter rate_unaligned;     ///< payload that one channel copies where data do not begin at multiples of 16 B
   Parameter nvls_hop;           ///< NVLS: copied in by one GPU to reduced by another, and back
   Parameter nvls_slice;         ///< NVLS: synchronization of one loop
   Parameter nvls_rate;          ///< NVLS: payload that one channel copies in and out
@@ -60,6 +61,7 @@ struct Network {
   Parameter message;            ///< proxy thread's visit of one message
   Parameter peer_slice;         ///< added to a chunk at a GPU next to a NIC, in sends and receives
   Parameter peer;               ///< proxy thread, once per message of a pair of ranks
+  Parameter peer_small;         ///< added to it for messages of at most 192 B, which some transports copy
   Parameter peer_chunk;         ///< proxy thread, per chunk of such a message, sent and received
   Parameter start;              ///< added once per call that uses the network
   Parameter staged_hop;         ///< added to a hop without GPUDirect RDMA

@@ -89,6 +89,9 @@ struct Node {
 };
 
 /// \throws UserError if the parts do not fit together.
+/// The name of a node's kind of network in the hardware data: GPUDirect-TCPX differs where GPUs share NICs.
+std::string network_name(const NodeSpec& spec);
+
 Node build_node(const NodeSpec& spec, const Hardware& hardware, const NodeUse& use = {});
 
 }  // namespace fabricast
