@@ -25,6 +25,8 @@ std::vector<ParameterRef> parameters(Architecture& a) {
   add_protocols(list, hop_names, "us", "store by one GPU to use by the next, over NVLink", a.hop);
   add_protocols(list, rate_names, "GB/s", "payload one channel copies or reduces", a.rate);
   list.push_back({"rate_unaligned", "GB/s", "sends and receives: payload one channel copies off 16 B", &a.rate_unaligned});
+  list.insert(list.end(), {{"pcie_hop", "", "hops over PCIe, relative to those of the path", &a.pcie_hop},
+                           {"network_hop", "", "hops over a network, relative to those of its kind", &a.network_hop}});
   list.insert(list.end(), {{"nvls_hop", "us", "NVLS: copied in by one GPU to reduced by another", &a.nvls_hop},
                            {"nvls_slice", "us", "NVLS: synchronization of one loop", &a.nvls_slice},
                            {"nvls_rate", "GB/s", "NVLS: payload one channel copies in and out", &a.nvls_rate},
@@ -50,6 +52,7 @@ std::vector<ParameterRef> parameters(Network& n) {
                {"peer", "us", "sends and receives: proxy thread, once per message of a pair", &n.peer},
                {"peer_small", "us", "sends and receives: added to it for messages of at most 192 B", &n.peer_small},
                {"peer_chunk", "us", "sends and receives: proxy thread, per chunk sent and received", &n.peer_chunk},
+               {"flush", "us", "Simple hop by GPUDirect RDMA to GPUs before Hopper: added for the flush", &n.flush},
                {"start", "us", "once per call that uses the network", &n.start},
                {"staged_hop", "us", "added to a hop without GPUDirect RDMA", &n.staged_hop},
                {"staged_efficiency", "", "NIC efficiency without GPUDirect RDMA, relative", &n.staged_efficiency},
@@ -67,6 +70,7 @@ std::vector<ParameterRef> parameters(Software& s) {
            &s.ll_check_old},
           {"ll_check", "GB/s", "payload of LL lines whose flags a proxy thread checks", &s.ll_check},
           {"last_receive", "", "cost of a receive-only step relative to one that also sends", &s.last_receive},
+          {"gdr_by_cpu", "", "GPUDirect RDMA through a CPU: share of the PCIe payload rate", &s.gdr_by_cpu},
           {"pytorch", "us", "least time of a call timed through PyTorch", &s.pytorch},
           {"host_timed", "us", "added when the host times and synchronizes every call", &s.host_timed}};
 }

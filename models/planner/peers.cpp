@@ -28,7 +28,10 @@ int channels_per_peer(const Communicator& comm, const NcclSettings& settings, in
   if (comm.nodes() > 1) {
     const int rails = std::max(1, node.spec.nics.count / std::max(1, node.fabric_ports));
     const double rate = node.spec.nics.rate.value / 1e9;
-    const int usual = std::max(rails, static_cast<int>(std::ceil(rate / channel_network_rate)));
+    // Two per NIC; by the NIC's rate since some version between 2.26, whose all-to-all is held at two channels' rate, and
+    // 2.29, whose sends are not.
+    const bool by_rate = comm.version >= NcclVersion{2, 28, 0};
+    const int usual = std::max(rails, by_rate ? static_cast<int>(std::ceil(rate / channel_network_rate)) : 2);
     channels = std::min(channels, settings.channels_per_net_peer.value_or(usual));
   }
   channels = std::min(total, power_of_two_up(channels));

@@ -276,6 +276,8 @@ Planner make_planner(Node node, std::vector<std::uint32_t> placement, std::uint3
     for (int g = 0; g < comm.gpus(); ++g) comm.nic_of_gpu.push_back(nic_of(comm.node, g));
   comm.heads = heads_of(comm, planner.graphs.nvls.channels);
   comm.gdr = gdr_of(comm.node, planner.settings);
+  const PathType to_nic = nic_distance(comm.node, uses_pxn(comm.node, planner.settings));
+  comm.gdr_by_cpu = comm.gdr && (to_nic == PathType::PHB || to_nic == PathType::SYS);
   comm.gdr_read = gdr_read_of(comm.node, planner.settings);
   comm.pxn = uses_pxn(comm.node, planner.settings);
   comm.p2p_pxn = comm.pxn && planner.settings.p2p_pxn_level.value_or(2) == 2;

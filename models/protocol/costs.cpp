@@ -79,7 +79,8 @@ ProtocolCosts protocol_costs(const Communicator& comm, const Plan& plan) {
   c.copy_rate = node.architecture.rate[p].gbps().value;
   if (pairs && plan.pair % 16 != 0) c.copy_rate = node.architecture.rate_unaligned.gbps().value;
   c.last_receive = node.software.last_receive.value;
-  c.hop_inside = (node.nvlink ? node.architecture.hop : node.pcie_path.hop)[p].us().value;
+  c.hop_inside = node.nvlink ? node.architecture.hop[p].us().value
+                             : node.pcie_path.hop[p].us().value * node.architecture.pcie_hop.value;
   if (plan.algorithm == Algorithm::nvls || plan.algorithm == Algorithm::nvlstree) {
     const Architecture& gpu = node.architecture;
     c.slice = gpu.nvls_slice.us().value, c.hop_inside = gpu.nvls_hop.us().value;
@@ -92,7 +93,10 @@ ProtocolCosts protocol_costs(const Communicator& comm, const Plan& plan) {
 
   const Network& network = node.network;
   c.launch += network.start.us().value;
-  c.hop_network = network.hop[p].us().value;
+  c.hop_network = network.hop[p].us().value * node.architecture.network_hop.value;
+  // Data by GPUDirect RDMA may come after the flag that announces them, but on Hopper and later [NCCL-protocols].
+  const bool flushes = plan.protocol == Protocol::simple && comm.gdr && node.gpu.compute_capability < 90;
+  if (flushes) c.hop_network += network.flush.us().value;
   if (plan.algorithm == Algorithm::tree || plan.algorithm == Algorithm::nvlstree) c.hop_network *= network.tree_factor.value;
   // Half of the way through host memory is the sender's.
   if (!comm.gdr || !comm.gdr_read) c.hop_network += network.staged_hop.us().value * (comm.gdr ? 0.5 : 1);

@@ -53,6 +53,7 @@ struct Communicator {
   bool pxn = true;              ///< a GPU may send by the NIC of a peer behind the same NVLink
   bool p2p_pxn = true;          ///< and does so with sends to the receiver's rail, wherever its own NIC is
   bool gdr = true;
+  bool gdr_by_cpu = false;  ///< GPUDirect RDMA crosses a CPU's root complex
   bool gdr_read = true;  ///< GPUDirect RDMA for what is sent, too
   int qps_per_connection = 1;
   bool split_data_on_qps = false;

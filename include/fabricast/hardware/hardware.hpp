@@ -37,6 +37,8 @@ struct Architecture {
   PerProtocol<Parameter> hop;   ///< store by one GPU to use by the next, over NVLink
   PerProtocol<Parameter> rate;  ///< payload that one channel copies or reduces
   Parameter rate_unaligned;     ///< payload that one channel copies where data do not begin at multiples of 16 B
+  Parameter pcie_hop;           ///< hops over PCIe and through host memory, relative to those of the path
+  Parameter network_hop;        ///< hops over a network, relative to those of its kind
   Parameter nvls_hop;           ///< NVLS: copied in by one GPU to reduced by another, and back
   Parameter nvls_slice;         ///< NVLS: synchronization of one loop
   Parameter nvls_rate;          ///< NVLS: payload that one channel copies in and out
@@ -63,6 +65,7 @@ struct Network {
   Parameter peer;               ///< proxy thread, once per message of a pair of ranks
   Parameter peer_small;         ///< added to it for messages of at most 192 B, which some transports copy
   Parameter peer_chunk;         ///< proxy thread, per chunk of such a message, sent and received
+  Parameter flush;              ///< added to a Simple hop by GPUDirect RDMA to GPUs before Hopper, which need a flush
   Parameter start;              ///< added once per call that uses the network
   Parameter staged_hop;         ///< added to a hop without GPUDirect RDMA
   Parameter staged_efficiency;  ///< NIC efficiency without GPUDirect RDMA, relative
@@ -80,6 +83,7 @@ struct Software {
   Parameter ll_check_old;  ///< payload of LL lines whose flags a proxy thread checks, NCCL before 2.20
   Parameter ll_check;
   Parameter last_receive;  ///< cost of a receive-only step relative to one that also sends
+  Parameter gdr_by_cpu;    ///< GPUDirect RDMA through a CPU's root complex: share of the PCIe payload rate
   Parameter pytorch;       ///< least time of a call timed through PyTorch
   Parameter host_timed;    ///< added when every call is timed and synchronized by the host
 };

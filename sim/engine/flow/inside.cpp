@@ -59,8 +59,15 @@ double inside_rate(const Communicator& comm, const NetworkSegment& segment, std:
                    NodeTransfer::Kind kind) {
   const LinkClass& c = comm.node.graph.links[link].link_class;
   // What PCIe carries of its payload rate depends on who drives it: GPUs reach less than DMA engines.
-  const bool by_gpu = kind == NodeTransfer::Kind::gpu_to_gpu && c.kind == LinkKind::pcie;
-  double rate = c.rate.value * (by_gpu ? comm.node.pcie_path.efficiency.value : 1.0);
+  const NodeGraph& graph = comm.node.graph;
+  const auto is_gpu = [&](std::uint16_t v) { return graph.vertices[v].kind == NodeVertexKind::gpu; };
+  const bool at_gpu = is_gpu(graph.links[link].from) || is_gpu(graph.links[link].to);
+  const bool by_gpu = c.kind == LinkKind::pcie && (kind == NodeTransfer::Kind::gpu_to_gpu || (!comm.gdr && at_gpu));
+  // Between a NIC and a GPU of other root ports it reaches less, too.
+  const bool through_cpu = comm.gdr_by_cpu && c.kind == LinkKind::pcie &&
+                           (kind == NodeTransfer::Kind::gpu_to_nic || kind == NodeTransfer::Kind::nic_to_gpu);
+  double rate = c.rate.value * (by_gpu ? comm.node.pcie_path.efficiency.value : 1.0) *
+                (through_cpu ? comm.node.software.gdr_by_cpu.value : 1.0);
   for (const auto& f : segment.inside)
     if (f.link == link && comm.has_host(node, f.node)) rate *= f.factor;
   return rate;
