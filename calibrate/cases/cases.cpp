@@ -151,8 +151,6 @@ std::string scenario_of(const MeasuredCase& c) {
                          c.collective, harness, sizes);
 }
 
-bool has_schedule(const MeasuredCase& c) { return c.collective != "alltoall" && c.collective != "sendrecv"; }
-
 CaseRunner::CaseRunner(const MeasuredCase& c)
     : case_(&c), scenario_(parse_scenario(scenario_of(c), c.id + ".yaml").scenario) {
   const GpuKind& gpu = scenario_.hardware.gpus.find(scenario_.node.spec.gpu)->second;

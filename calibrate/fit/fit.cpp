@@ -50,14 +50,13 @@ Eigen::VectorXd held(const FitProblem& problem, const std::vector<std::size_t>& 
 /// A fit of all free parameters, then of the identified ones.
 struct TwoFits {
   FitTask task;  ///< the second one, or the first if nothing is held
-  FitTask first_task;
   FitPoint first, last;
   Linearization derivatives, first_derivatives;
 };
 
 TwoFits fit_twice(const FitProblem& problem, const FitOptions& options) {
   TwoFits f;
-  f.task = f.first_task = task_of(problem, options);
+  f.task = task_of(problem, options);
   if (f.task.free.empty()) throw UserError("the cases tell of no parameter to fit");
   const Eigen::VectorXd start = problem.prior_point();
   f.derivatives = no_derivatives(problem);
@@ -112,10 +111,10 @@ LeaveOneOut leave_one_out(const std::vector<MeasuredCase>& cases, const Hardware
     without.left_out = {system};
     FitTask task = task_of(problem, without);
     if (options.identified > 0) {
-      // What the other systems tell of each parameter, by the derivatives of the fit to all.
-      FitTask first = task;
-      first.free = all.first_task.free;
-      task.free = identified(first, errors_at(problem, first, all.first, all.first_derivatives), options.identified);
+      Linearization first_derivatives = all.first_derivatives;
+      const FitPoint first =
+          solve(problem, task, evaluate(problem, task, held(problem, task.free, all.first.theta)), first_derivatives);
+      task.free = identified(task, errors_at(problem, task, first, first_derivatives), options.identified);
     }
     Linearization derivatives = all.derivatives;
     const FitPoint fitted =

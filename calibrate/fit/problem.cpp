@@ -48,8 +48,7 @@ bool serves(const std::string& parameter, Protocol protocol) {
 }  // namespace
 
 FitProblem::FitProblem(const std::vector<MeasuredCase>& cases, const Hardware& prior) : prior_(prior) {
-  for (const MeasuredCase& c : cases)
-    if (has_schedule(c)) runners_.emplace_back(c);
+  for (const MeasuredCase& c : cases) runners_.emplace_back(c);
   std::vector<ForecastOfCase> forecasts(runners_.size());
   in_parallel(runners_.size(), [&](std::size_t i) { forecasts[i] = runners_[i].run(prior_); });
   for (std::size_t i = 0; i < runners_.size(); ++i) {

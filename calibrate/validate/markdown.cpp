@@ -66,9 +66,8 @@ std::string validation_markdown(const Validation& v, const Hardware& hardware) {
   summary("mean", v.errors.mean);
   summary("worst decile", v.errors.worst_decile);
   out += fmt::format(
-      "\n{} rows of {} cases are counted; {} rows wait for schedules of other algorithms and of point-to-point "
-      "operations.\n",
-      v.errors.rows, v.cases.size(), v.unserved_rows);
+      "\n{} rows of {} cases are counted; in {} of them another algorithm stands in for NCCL's choice.\n", v.errors.rows,
+      v.cases.size(), v.stand_ins);
   if (v.leave_one_out) out += leave_one_out_markdown(*v.leave_one_out);
   out += directions_markdown(v.pairs);
   out +=

@@ -36,8 +36,11 @@ int validate(const std::vector<std::string>& arguments) {
       "only", po::value<std::string>(), "only cases whose id contains this")(
       "profile", po::value<std::string>(), "lay a fitted profile over the shipped parameters")(
       "leave-one-out", "fit anew from the priors without each system in turn, and count its errors then: minutes")(
+      "identified", po::value<std::string>(), "for those fits, as of `calibrate fit`, in percent (default 1000)")(
       "markdown", po::value<std::string>(), "write the page for the docs")("rows", "print every row");
   if (!options.parse(arguments)) return 0;
+  if (options.has("identified") && !options.has("leave-one-out"))
+    throw UserError("--identified: only with --leave-one-out", "without it nothing is fitted");
   const std::string markdown = output_path(options, "markdown");
   Hardware hardware = shipped_hardware();
   if (options.has("profile")) overlay_profile(hardware, read_file(options.text("profile")), options.text("profile"));
@@ -45,7 +48,8 @@ int validate(const std::vector<std::string>& arguments) {
   Validation v = validate_cases(cases, hardware);
   if (options.has("leave-one-out")) {
     FitOptions fit_options;
-    fit_options.iterations = 40, fit_options.identified = 10;  // as the shipped fit
+    fit_options.iterations = 40;  // as the shipped fit
+    fit_options.identified = options.integer("identified", 1000, 0, 100000) / 100.0;
     fit_options.progress = show_fit;
     v.leave_one_out = leave_one_out(cases, prior_hardware(), fit_options);
   }

@@ -38,9 +38,6 @@ std::string shipped_cases_path();
 /// balanced, as the rows hold the best of repeats.
 std::string scenario_of(const MeasuredCase& c);
 
-/// Whether there is a schedule for the operation of the case.
-bool has_schedule(const MeasuredCase& c);
-
 /// A case against its forecast.
 struct ForecastOfCase {
   struct Row {

@@ -45,9 +45,8 @@ struct Fit {
 Fit fit_parameters(const std::vector<MeasuredCase>& cases, const Hardware& start, const FitOptions& options);
 
 /// Fits all systems, then all but each in turn. A fit without a system starts where the fit of all ends, with the
-/// priors' pull as ever: what only that system told goes back to its prior. Of the parameters, those take part that the
-/// other systems' data alone tell (`identified`), by their derivatives at the fit of all.
-/// 	hrows UserError if there are not two systems
+/// priors' pull as ever: what only that system told goes back to its prior.
+/// \throws UserError if there are not two systems
 LeaveOneOut leave_one_out(const std::vector<MeasuredCase>& cases, const Hardware& prior, const FitOptions& options);
 
 /// The fitted parameters as a profile (JSON) that `node.profile` takes.

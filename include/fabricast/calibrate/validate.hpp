@@ -42,9 +42,8 @@ struct Validation {
   };
   std::vector<CaseResult> cases;
   std::vector<std::pair<std::string, std::string>> failed;  ///< id and reason
-  std::vector<std::string> unserved;                        ///< ids of cases no schedule serves yet
   ErrorTable errors;                                        ///< of rows whose algorithm has a schedule
-  int unserved_rows = 0;
+  int stand_ins = 0;  ///< rows for which another algorithm than NCCL's was timed
   std::vector<ConfigurationPair> pairs;  ///< of all cases that ran; where another algorithm stands in, it is compared
   std::optional<LeaveOneOut> leave_one_out;
 };
