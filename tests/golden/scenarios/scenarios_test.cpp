@@ -64,9 +64,9 @@ constexpr double infiniband_cable = 50 * 4096.0 / 4122, roce_cable = 50 * 4096.0
 }  // namespace
 
 TEST_CASE("every scenario runs its sizes, and the forecast grows with them", "[scenarios]") {
-  const std::string scenario =
-      GENERATE(as<std::string>(), "one_node", "two_nodes", "nodes64_rail_optimized", "nodes64_fat_tree",
-               "oversubscription_2", "oversubscription_4", "slow_cable", "gdr_off", "wrong_numa", "nodes2048");
+  const std::string scenario = GENERATE(as<std::string>(), "one_node", "two_nodes", "nodes64_rail_optimized",
+                                        "nodes64_fat_tree", "oversubscription_2", "oversubscription_4", "slow_cable",
+                                        "gdr_off", "wrong_numa", "nodes2048", "alltoall", "nvl72", "sharp");
   CAPTURE(scenario);
   const json forecast = run(scenario);
   double before = 0;
@@ -263,4 +263,31 @@ TEST_CASE("latency grows with the logarithm of the nodes, and bandwidth stays", 
   CHECK(latency_big / latency_small > 1.2);
   CHECK(latency_big / latency_small < 11.0 / 6);
   CHECK(busbw(row(big, GiB8)) > 0.75 * nics * infiniband_cable);
+}
+
+TEST_CASE("an alltoall over nodes goes at the rate of a GPU's own NIC", "[scenarios]") {
+  const json r = large("alltoall");
+  // 120 of 128 messages leave the node.
+  const double by_nic = r.at("algbw_gbps").get<double>() * 120 / 128;
+  CHECK(by_nic <= infiniband_cable);
+  CHECK(by_nic > 0.8 * infiniband_cable);
+  CHECK(r.at("algorithm") == "p2p");
+}
+
+TEST_CASE("switches that reduce take each byte once, and small messages gain nothing", "[scenarios]") {
+  const json with = large("sharp"), without = large("sharp", "--set nccl.env.NCCL_COLLNET_ENABLE=0");
+  CHECK(with.at("algorithm") == "nvls");
+  CHECK(with.at("algbw_gbps") <= nics * infiniband_cable);
+  // A ring sends nearly every byte twice.
+  CHECK(without.at("algbw_gbps") <= nics * infiniband_cable / (2 * 511.0 / 512));
+  CHECK(with.at("algbw_gbps") > 1.2 * without.at("algbw_gbps").get<double>());
+}
+
+TEST_CASE("an NVLink domain of 18 hosts is one node to NCCL", "[scenarios]") {
+  const json domain = large("nvl72"), alone = large("nvl72", "--set nvlink_domain.nodes=1");
+  CHECK(busbw(domain) > 1.5 * busbw(alone));
+  const json rack = large("nvl72", "--set cluster.nodes=18");
+  CHECK(rack.at("algorithm") == "nvls");
+  // 18 NVLinks of 50 GB/s; each byte crosses a GPU's link 1 + 1/72 times each way.
+  CHECK(rack.at("algbw_gbps") <= 900.0 * 72 / 73);
 }
