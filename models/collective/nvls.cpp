@@ -23,8 +23,7 @@ bool fits(const Communicator& comm, CollectiveOp op, Protocol protocol) {
 }
 
 Stream stream(const Communicator& comm, const Plan& plan, int channel) {
-  return heads_stream(plan, channel, comm.heads.size(),
-                      comm.nodes() == 1 ? StreamPattern::nvls : StreamPattern::sharp);
+  return heads_stream(plan, channel, comm.heads.size(), comm.nodes() == 1 ? StreamPattern::nvls : StreamPattern::sharp);
 }
 
 void network_edges(const Communicator&, const Plan&, int, const EdgeSink&) {}
@@ -52,8 +51,10 @@ std::unique_ptr<ChannelProgram> program(const Communicator& comm, const Plan& pl
 }  // namespace
 
 CollectiveAlgorithm nvls_algorithm() {
-  return {Algorithm::nvls, "nvls", "reduced and multicast in the NVSwitch", "[NCCL-device]", supports, fits, stream,
-          network_edges, network_trees, node_role, node_transfers, program};
+  return {Algorithm::nvls, "nvls",         "reduced and multicast in the NVSwitch",
+          "[NCCL-device]", supports,       fits,
+          stream,          network_edges,  network_trees,
+          node_role,       node_transfers, program};
 }
 
 }  // namespace fabricast

@@ -215,9 +215,11 @@ CollectiveAlgorithm ring_algorithm() {
           "2(n-1) steps around a ring per channel, least volume",
           "[Patarasuk2009]",
           supports,
-          nullptr, stream,
+          nullptr,
+          stream,
           network_edges,
-          nullptr, node_role,
+          nullptr,
+          node_role,
           node_transfers,
           program};
 }

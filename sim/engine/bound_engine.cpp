@@ -36,7 +36,8 @@ class BoundEngine final : public NetworkEngine {
       double rate = costs.copy_rate * plan.parts / costs.copies;
       for (const LinkGroup& g : loads.groups)
         if (g.connections[static_cast<std::size_t>(c)] > 0) rate = std::min(rate, g.capacity / costs.wire);
-      const ChannelView view{comm, plan, costs, loads, alone, c, rate, rate < costs.copy_rate * plan.parts / costs.copies};
+      const ChannelView view{comm,  plan, costs, loads,
+                             alone, c,    rate,  rate < costs.copy_rate * plan.parts / costs.copies};
       ChannelTime t = time_channel(view);
       if (t.makespan <= result.makespan) continue;
       split_time(view, t);

@@ -46,7 +46,7 @@ struct Step {
   const AggregationTree* in_switches = nullptr;
   bool waits = false;  ///< for flags of its own rank only: it takes no time
   bool split = false;  ///< one range for each of `to`, or of `from` where there is no `to`; else all get all
-  int slice = 0;  ///< which slice of its chunk
+  int slice = 0;       ///< which slice of its chunk
 
   std::int64_t bytes() const {
     std::int64_t sum = 0;

@@ -64,7 +64,8 @@ class FlowEngine final : public NetworkEngine {
     for (std::size_t left = channels; left > 0;) {
       const Loads& loads = loads_of(plan, segment);
       if (timed != segment) {
-        for (std::size_t c = 0; c < channels; ++c) caps[c] = loads.blocked[c] ? 0 : costs.copy_rate * plan.parts / costs.copies;
+        for (std::size_t c = 0; c < channels; ++c)
+          caps[c] = loads.blocked[c] ? 0 : costs.copy_rate * plan.parts / costs.copies;
         sharing.emplace(loads.groups, caps, costs.wire);
       }
       const ChannelShares shares = sharing->share(open);
