@@ -1,5 +1,5 @@
-// CollNetChain: on every channel a chain of GPUs adds up the node's part to the GPU at the NIC, the fabric's switches add
-// up the nodes (SHARP), and the result goes back down the chain [NCCL-device].
+// CollNetChain: on every channel a chain of GPUs adds up the node's part to the GPU at the NIC, the fabric's switches
+// add up the nodes (SHARP), and the result goes back down the chain [NCCL-device].
 #include "fabricast/collective/algorithm.hpp"
 
 namespace fabricast {

@@ -1,9 +1,9 @@
 // NVLS: the NVSwitch reduces and multicasts.
 //
 // A channel cuts its share into loops of one chunk per *head*. Every GPU copies its data into buffers that the NVSwitch
-// can address as one; the head of a chunk loads the sum of all GPUs' copies through the switch and stores it back to all
-// of them; then every GPU copies the results out [NCCL-device]. So a GPU's link carries each byte once each way, and not
-// twice as around a ring. Over several nodes the heads need switches that reduce (SHARP).
+// can address as one; the head of a chunk loads the sum of all GPUs' copies through the switch and stores it back to
+// all of them; then every GPU copies the results out [NCCL-device]. So a GPU's link carries each byte once each way,
+// and not twice as around a ring. Over several nodes the heads need switches that reduce (SHARP).
 #include "heads_program.hpp"
 
 namespace fabricast {

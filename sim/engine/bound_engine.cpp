@@ -1,5 +1,5 @@
-// The bound: every transfer alone on its path, every proxy thread idle. No schedule of these transfers can be faster, so
-// it tells how far from ideal a forecast is, and both other engines must stay above it.
+// The bound: every transfer alone on its path, every proxy thread idle. No schedule of these transfers can be faster,
+// so it tells how far from ideal a forecast is, and both other engines must stay above it.
 #include <algorithm>
 
 #include "fabricast/engine/engine.hpp"

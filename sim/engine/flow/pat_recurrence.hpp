@@ -1,7 +1,8 @@
 // The timed event graph of PAT. All ranks do the same at the same time, so one stands for all: what it sends on a
 // dimension arrives at itself as the message of the rank at that distance.
 //
-//   a channel     sends its messages in order; each waits for what was received on the dimensions before, and for a slot
+//   a channel     sends its messages in order; each waits for what was received on the dimensions before, and for a
+//                 slot
 //   proxy thread  takes the messages of all channels one by one, as they come
 //   NIC           messages on the same dimension go one after the other; those on others share it with them
 #pragma once

@@ -1,7 +1,7 @@
 // As agreement_test.cpp, for what is neither ring nor tree: sends and receives, NVLS, PAT, and switches that reduce.
 //
-// Bounds are stated by size, up to 4 MiB and beyond: short calls are chains of latencies and agree to the digit; long ones
-// differ where flow takes a mean for what chunk lets meet.
+// Bounds are stated by size, up to 4 MiB and beyond: short calls are chains of latencies and agree to the digit; long
+// ones differ where flow takes a mean for what chunk lets meet.
 #include <fmt/format.h>
 
 #include <catch2/catch.hpp>
