@@ -69,8 +69,7 @@ ProtocolCosts protocol_costs(const Communicator& comm, const Plan& plan) {
   c.slice = plan.protocol == Protocol::simple ? node.architecture.slice.us().value : 0;
   // A ring's threads meet at a barrier after every step, so a step that fills more warps takes longer at once; in a tree
   // or chain lines pass each by itself.
-  const bool steps =
-      plan.algorithm == Algorithm::ring && plan.op != CollectiveOp::broadcast && plan.op != CollectiveOp::reduce;
+  const bool steps = plan.algorithm == Algorithm::ring && plan.op != CollectiveOp::broadcast && plan.op != CollectiveOp::reduce;
   const bool pairs = plan.algorithm == Algorithm::p2p;
   c.cut_through = plan.protocol != Protocol::simple && !steps && !pairs;
   c.burst = ll && steps ? node.architecture.ll_burst.us().value : 0;
@@ -80,8 +79,7 @@ ProtocolCosts protocol_costs(const Communicator& comm, const Plan& plan) {
   if (plan.algorithm == Algorithm::nvls || plan.algorithm == Algorithm::nvlstree) {
     const Architecture& gpu = node.architecture;
     c.slice = gpu.nvls_slice.us().value, c.hop_inside = gpu.nvls_hop.us().value;
-    c.copy_rate = gpu.nvls_rate.gbps().value, c.copies = static_cast<double>(comm.heads.size()),
-    c.fan = gpu.nvls_fan.value, c.last_receive = 1;
+    c.copy_rate = gpu.nvls_rate.gbps().value, c.copies = static_cast<double>(comm.heads.size()), c.fan = gpu.nvls_fan.value, c.last_receive = 1;
   }
   if (plan.algorithm == Algorithm::collnetdirect) c.copies = static_cast<double>(comm.rail_gpus().size());
   c.launch = node.architecture.launch.us().value;
@@ -91,8 +89,7 @@ ProtocolCosts protocol_costs(const Communicator& comm, const Plan& plan) {
   const Network& network = node.network;
   c.launch += network.start.us().value;
   c.hop_network = network.hop[p].us().value;
-  if (plan.algorithm == Algorithm::tree || plan.algorithm == Algorithm::nvlstree)
-    c.hop_network *= network.tree_factor.value;
+  if (plan.algorithm == Algorithm::tree || plan.algorithm == Algorithm::nvlstree) c.hop_network *= network.tree_factor.value;
   // Half of the way through host memory is the sender's.
   if (!comm.gdr || !comm.gdr_read) c.hop_network += network.staged_hop.us().value * (comm.gdr ? 0.5 : 1);
   if (find_by_algorithm(plan.algorithm)->network_trees && comm.sharp.available()) {
