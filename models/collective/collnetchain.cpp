@@ -1,5 +1,5 @@
-// CollNetChain: on every channel a chain of GPUs adds up the node's part to the GPU at the NIC, the fabric's switches add
-// up the nodes (SHARP), and the result goes back down the chain [NCCL-device].
+// CollNetChain: on every channel a chain of GPUs adds up the node's part to the GPU at the NIC, the fabric's switches
+// add up the nodes (SHARP), and the result goes back down the chain [NCCL-device].
 #include "fabricast/collective/algorithm.hpp"
 
 namespace fabricast {
@@ -31,8 +31,7 @@ void network_trees(const Communicator& comm, const Plan&, int channel, const Tre
 }
 std::uint64_t node_role(const Communicator&, std::uint32_t) { return 0; }
 
-void node_transfers(const Communicator& comm, const Plan&, int channel, std::uint32_t,
-                    std::vector<NodeTransfer>& out) {
+void node_transfers(const Communicator& comm, const Plan&, int channel, std::uint32_t, std::vector<NodeTransfer>& out) {
   out.clear();
   const ChannelShape& shape = comm.tree_shape(channel);
   for (std::size_t i = 0; i + 1 < shape.gpus.size(); ++i) {
@@ -73,7 +72,8 @@ class ChainProgram final : public ChannelProgram {
     }
     const std::int64_t node = worker / 2 / comm_.gpus();
     const auto chain = shape_.gpus;
-    const auto position = static_cast<int>(std::find(chain.begin(), chain.end(), worker / 2 % comm_.gpus()) - chain.begin());
+    const auto position =
+        static_cast<int>(std::find(chain.begin(), chain.end(), worker / 2 % comm_.gpus()) - chain.begin());
     const bool down = worker % 2 == 1, last = position + 1 == comm_.gpus();
     std::vector<std::int32_t>&above = down ? step.from : step.to, &below = down ? step.to : step.from;
     above.push_back(position == 0 ? network() : worker_at(node, position - 1, down));
@@ -85,7 +85,8 @@ class ChainProgram final : public ChannelProgram {
  private:
   std::int32_t network() const { return static_cast<std::int32_t>(2 * comm_.ranks()); }
   std::int32_t worker_at(std::int64_t node, int position, bool down) const {
-    return static_cast<std::int32_t>(2 * (node * comm_.gpus() + shape_.gpus[static_cast<std::size_t>(position)]) + down);
+    return static_cast<std::int32_t>(2 * (node * comm_.gpus() + shape_.gpus[static_cast<std::size_t>(position)]) +
+                                     down);
   }
 
   const Communicator& comm_;
@@ -103,8 +104,18 @@ std::unique_ptr<ChannelProgram> program(const Communicator& comm, const Plan& pl
 }  // namespace
 
 CollectiveAlgorithm collnetchain_algorithm() {
-  return {Algorithm::collnetchain, "collnetchain", "a chain of GPUs to the NIC, switches that reduce between nodes", "[SHARP]",
-          supports, fits, stream, network_edges, network_trees, node_role, node_transfers, program};
+  return {Algorithm::collnetchain,
+          "collnetchain",
+          "a chain of GPUs to the NIC, switches that reduce between nodes",
+          "[SHARP-manual]",
+          supports,
+          fits,
+          stream,
+          network_edges,
+          network_trees,
+          node_role,
+          node_transfers,
+          program};
 }
 
 }  // namespace fabricast

@@ -44,8 +44,18 @@ std::unique_ptr<ChannelProgram> program(const Communicator& comm, const Plan& pl
 }  // namespace
 
 CollectiveAlgorithm collnetdirect_algorithm() {
-  return {Algorithm::collnetdirect, "collnetdirect", "GPUs to a head per NIC, switches that reduce between nodes", "[SHARP]",
-          supports, fits, stream, network_edges, network_trees, node_role, node_transfers, program};
+  return {Algorithm::collnetdirect,
+          "collnetdirect",
+          "GPUs to a head per NIC, switches that reduce between nodes",
+          "[SHARP-manual]",
+          supports,
+          fits,
+          stream,
+          network_edges,
+          network_trees,
+          node_role,
+          node_transfers,
+          program};
 }
 
 }  // namespace fabricast

@@ -103,7 +103,8 @@ class HeadsProgram final : public ChannelProgram {
       return ByteRange{from + clipped, std::min(chunk, share_ - clipped)};
     };
     if (plan_.op != CollectiveOp::all_reduce)  // the part of the head's rank
-      return cut(loop * plan_.chunk, heads_.gpus[static_cast<std::size_t>(head)] * (plan_.bytes / comm_.ranks()) + offset_);
+      return cut(loop * plan_.chunk,
+                 heads_.gpus[static_cast<std::size_t>(head)] * (plan_.bytes / comm_.ranks()) + offset_);
     const auto heads = static_cast<std::int64_t>(heads_.gpus.size());
     return cut(loop * plan_.chunk * heads + head * chunk, offset_);
   }

@@ -1,9 +1,9 @@
 // NVLS: the NVSwitch reduces and multicasts.
 //
 // A channel cuts its share into loops of one chunk per *head*. Every GPU copies its data into buffers that the NVSwitch
-// can address as one; the head of a chunk loads the sum of all GPUs' copies through the switch and stores it back to all
-// of them; then every GPU copies the results out [NCCL-device]. So a GPU's link carries each byte once each way, and not
-// twice as around a ring. Over several nodes the heads need switches that reduce (SHARP).
+// can address as one; the head of a chunk loads the sum of all GPUs' copies through the switch and stores it back to
+// all of them; then every GPU copies the results out [NCCL-device]. So a GPU's link carries each byte once each way,
+// and not twice as around a ring. Over several nodes the heads need switches that reduce (SHARP).
 #include "heads_program.hpp"
 
 namespace fabricast {
@@ -23,8 +23,7 @@ bool fits(const Communicator& comm, CollectiveOp op, Protocol protocol) {
 }
 
 Stream stream(const Communicator& comm, const Plan& plan, int channel) {
-  return heads_stream(plan, channel, comm.heads.size(),
-                      comm.nodes() == 1 ? StreamPattern::nvls : StreamPattern::sharp);
+  return heads_stream(plan, channel, comm.heads.size(), comm.nodes() == 1 ? StreamPattern::nvls : StreamPattern::sharp);
 }
 
 void network_edges(const Communicator&, const Plan&, int, const EdgeSink&) {}
@@ -52,8 +51,10 @@ std::unique_ptr<ChannelProgram> program(const Communicator& comm, const Plan& pl
 }  // namespace
 
 CollectiveAlgorithm nvls_algorithm() {
-  return {Algorithm::nvls, "nvls", "reduced and multicast in the NVSwitch", "[NCCL-device]", supports, fits, stream,
-          network_edges, network_trees, node_role, node_transfers, program};
+  return {Algorithm::nvls, "nvls",         "reduced and multicast in the NVSwitch",
+          "[NCCL-device]", supports,       fits,
+          stream,          network_edges,  network_trees,
+          node_role,       node_transfers, program};
 }
 
 }  // namespace fabricast

@@ -56,9 +56,17 @@ std::unique_ptr<ChannelProgram> program(const Communicator& comm, const Plan& pl
 }  // namespace
 
 CollectiveAlgorithm nvlstree_algorithm() {
-  return {Algorithm::nvlstree, "nvlstree", "NVLS inside the nodes, a double binary tree per rail between them",
-          "[Sanders2009]",     supports,   fits, stream,
-          network_edges,       nullptr, node_role,  node_transfers,
+  return {Algorithm::nvlstree,
+          "nvlstree",
+          "NVLS inside the nodes, a double binary tree per rail between them",
+          "[Sanders2009]",
+          supports,
+          fits,
+          stream,
+          network_edges,
+          nullptr,
+          node_role,
+          node_transfers,
           program};
 }
 

@@ -27,7 +27,9 @@ Stream stream(const Communicator&, const Plan& plan, int) {
 void network_edges(const Communicator& comm, const Plan& plan, int, const EdgeSink& sink) {
   const int g = comm.gpus();
   const auto nodes = static_cast<std::uint32_t>(comm.nodes());
-  const auto nic = [&](int from_gpu, int to_gpu) { return static_cast<std::uint16_t>(sending_nic(comm, from_gpu, to_gpu)); };
+  const auto nic = [&](int from_gpu, int to_gpu) {
+    return static_cast<std::uint16_t>(sending_nic(comm, from_gpu, to_gpu));
+  };
   const auto edge = [&](std::int64_t from, std::int64_t to, std::uint32_t weight) {
     const int a = static_cast<int>(from % g), b = static_cast<int>(to % g);
     sink({static_cast<std::uint32_t>(from / g), static_cast<std::uint32_t>(to / g), nic(a, b), nic(b, b), weight});
@@ -62,7 +64,8 @@ void network_edges(const Communicator& comm, const Plan& plan, int, const EdgeSi
 /// The node of the root differs from the others.
 std::uint64_t node_role(const Communicator&, std::uint32_t node) { return node == 0 ? 0 : 1; }
 
-void node_transfers(const Communicator& comm, const Plan& plan, int, std::uint32_t node, std::vector<NodeTransfer>& out) {
+void node_transfers(const Communicator& comm, const Plan& plan, int, std::uint32_t node,
+                    std::vector<NodeTransfer>& out) {
   out.clear();
   const int g = comm.gpus();
   const std::int64_t n = comm.ranks(), first = std::int64_t{node} * g;
@@ -121,11 +124,13 @@ class PeerProgram final : public ChannelProgram {
     const std::int64_t begin = parts[i].index * plan_.part + index * plan_.chunk;
     const std::int64_t end = std::min(plan_.pair, (parts[i].index + 1) * plan_.part);
     Step step;
-    step.ranges = {{(from * n + to) * plan_.pair + begin, std::max<std::int64_t>(0, std::min(plan_.chunk, end - begin))}};
+    step.ranges = {
+        {(from * n + to) * plan_.pair + begin, std::max<std::int64_t>(0, std::min(plan_.chunk, end - begin))}};
     step.slice = static_cast<int>(index);
     step.own = is_sender(worker);
     step.result = !is_sender(worker) || peer == rank;
-    const auto other = static_cast<std::int32_t>((peer * concurrent_parts + static_cast<std::int64_t>(place_of(worker))) * 2);
+    const auto other =
+        static_cast<std::int32_t>((peer * concurrent_parts + static_cast<std::int64_t>(place_of(worker))) * 2);
     if (peer != rank) is_sender(worker) ? step.to.push_back(other + 1) : step.from.push_back(other);
     return step;
   }
@@ -136,7 +141,8 @@ class PeerProgram final : public ChannelProgram {
     return busy;
   }
   std::array<int, 2> nics(std::int32_t from, std::int32_t to) const override {
-    const int a = static_cast<int>(rank_of(from).value) % comm_.gpus(), b = static_cast<int>(rank_of(to).value) % comm_.gpus();
+    const int a = static_cast<int>(rank_of(from).value) % comm_.gpus(),
+              b = static_cast<int>(rank_of(to).value) % comm_.gpus();
     return {sending_nic(comm_, a, b), sending_nic(comm_, b, b)};
   }
 
@@ -174,8 +180,10 @@ std::unique_ptr<ChannelProgram> program(const Communicator& comm, const Plan& pl
 }  // namespace
 
 CollectiveAlgorithm p2p_algorithm() {
-  return {Algorithm::p2p, "p2p",     "sends and receives between pairs of ranks, in rounds", "[NCCL-p2p]", supports, nullptr, stream,
-          network_edges,  nullptr, node_role, node_transfers, program};
+  return {Algorithm::p2p, "p2p",          "sends and receives between pairs of ranks, in rounds",
+          "[NCCL-p2p]",   supports,       nullptr,
+          stream,         network_edges,  nullptr,
+          node_role,      node_transfers, program};
 }
 
 }  // namespace fabricast

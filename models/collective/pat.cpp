@@ -52,7 +52,8 @@ void network_edges(const Communicator& comm, const Plan& plan, int, const EdgeSi
   for (int d = 0; d < pat_dimensions(n); ++d) {
     const auto blocks = static_cast<std::uint32_t>(pat_parents(n, d).size());
     for (std::int64_t r = 0; r < n; ++r) {
-      const auto near = static_cast<std::uint32_t>(r), far = static_cast<std::uint32_t>((r + (std::int64_t{1} << d)) % n);
+      const auto near = static_cast<std::uint32_t>(r),
+                 far = static_cast<std::uint32_t>((r + (std::int64_t{1} << d)) % n);
       const bool gather = plan.op == CollectiveOp::all_gather;
       sink({gather ? near : far, gather ? far : near, nic, nic, blocks});
     }
@@ -100,7 +101,7 @@ class PatProgram final : public ChannelProgram {
         gather_ ? step.result = true : step.keep = true;
         break;
       case What::send:
-        !gather_ && entry.dimension == 0 ? step.own = true : step.kept = true;
+        !gather_&& entry.dimension == 0 ? step.own = true : step.kept = true;
         step.to = {static_cast<std::int32_t>(2 * (gather_ ? next : previous) + 1)};
         break;
       case What::receive:
@@ -178,8 +179,10 @@ std::unique_ptr<ChannelProgram> program(const Communicator& comm, const Plan& pl
 }  // namespace
 
 CollectiveAlgorithm pat_algorithm() {
-  return {Algorithm::pat, "pat",  "log2(n) dimensions, a binomial tree per block", "[NCCL-PAT]", supports, fits, stream,
-          network_edges,  nullptr, node_role, node_transfers, program};
+  return {Algorithm::pat, "pat",          "log2(n) dimensions, a binomial tree per block",
+          "[NCCL-PAT]",   supports,       fits,
+          stream,         network_edges,  nullptr,
+          node_role,      node_transfers, program};
 }
 
 }  // namespace fabricast

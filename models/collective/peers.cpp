@@ -39,7 +39,8 @@ PeerSchedule::PeerSchedule(const Communicator& comm, int channels) : ranks_(comm
 
 int PeerSchedule::channel(const PeerRound& round, int part) const {
   // Rounds start far apart, so that parts fill the channels between them.
-  return static_cast<int>((round.base + static_cast<std::uint32_t>(part)) & (static_cast<std::uint32_t>(channels_) - 1));
+  return static_cast<int>((round.base + static_cast<std::uint32_t>(part)) &
+                          (static_cast<std::uint32_t>(channels_) - 1));
 }
 
 std::int64_t PeerSchedule::peer(const PeerRound& round, std::int64_t rank, int sign) const {

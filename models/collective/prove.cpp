@@ -50,8 +50,9 @@ class Prover {
       for (std::int32_t w = 0; w < workers; ++w)
         while (next[static_cast<std::size_t>(w)] < program.steps(w)) {
           const Step step = program.step(w, next[static_cast<std::size_t>(w)]);
-          const bool ready = std::all_of(step.from.begin(), step.from.end(),
-                                         [&](std::int32_t f) { return !wires[{f, w}].empty(); });
+          const bool ready = std::all_of(step.from.begin(), step.from.end(), [&](std::int32_t f) {
+            return !wires[{f, w}].empty();
+          });
           if (!ready) break;
           if (auto fault = perform(program, w, step, wires)) return fault;
           ++next[static_cast<std::size_t>(w)];

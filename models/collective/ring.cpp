@@ -26,7 +26,8 @@ const ChannelShape& shape_at(const Communicator& comm, int channel, std::int64_t
   return comm.ring_shape(channel);
 }
 
-/// Position of the first rank of a chain: a broadcast starts at the root, rank 0; a reduce starts after it and ends there.
+/// Position of the first rank of a chain: a broadcast starts at the root, rank 0; a reduce starts after it and ends
+/// there.
 int chain_start(const Communicator& comm, CollectiveOp op, int channel) {
   const std::vector<int>& gpus = shape_at(comm, channel, 0).gpus;
   const auto root = static_cast<int>(std::find(gpus.begin(), gpus.end(), 0) - gpus.begin());
@@ -215,9 +216,11 @@ CollectiveAlgorithm ring_algorithm() {
           "2(n-1) steps around a ring per channel, least volume",
           "[Patarasuk2009]",
           supports,
-          nullptr, stream,
+          nullptr,
+          stream,
           network_edges,
-          nullptr, node_role,
+          nullptr,
+          node_role,
           node_transfers,
           program};
 }

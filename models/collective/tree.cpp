@@ -153,10 +153,10 @@ std::unique_ptr<ChannelProgram> program(const Communicator& comm, const Plan& pl
 }  // namespace
 
 CollectiveAlgorithm tree_algorithm() {
-  return {Algorithm::tree, "tree",    "double binary tree over nodes, a chain of GPUs inside",
-          "[Sanders2009]", supports,  nullptr, stream,
-          network_edges,   nullptr, node_role, node_transfers,
-          program};
+  return {Algorithm::tree, "tree",         "double binary tree over nodes, a chain of GPUs inside",
+          "[Sanders2009]", supports,       nullptr,
+          stream,          network_edges,  nullptr,
+          node_role,       node_transfers, program};
 }
 
 }  // namespace fabricast

@@ -44,8 +44,8 @@ std::vector<int> heads_of(const Communicator& comm, int count) {
   std::vector<int> heads;
   for (int h = 0; h < count; ++h) {
     const auto owner = std::find(comm.nic_of_gpu.begin(), comm.nic_of_gpu.end(), h);
-    heads.push_back(comm.nodes() == 1 || owner == comm.nic_of_gpu.end() ? h
-                                                                        : static_cast<int>(owner - comm.nic_of_gpu.begin()));
+    heads.push_back(
+        comm.nodes() == 1 || owner == comm.nic_of_gpu.end() ? h : static_cast<int>(owner - comm.nic_of_gpu.begin()));
   }
   return heads;
 }
@@ -267,8 +267,7 @@ Planner make_planner(Node node, std::vector<std::uint32_t> placement, std::uint3
     throw UserError::at("node.nics.count", fmt::format("{} nodes and no NIC to join them", comm.nodes()));
   planner.graphs = search_graphs(comm.node, comm.nodes(), planner.settings);
   planner.costs = nccl_cost_model(comm.node, comm.nodes(), planner.graphs, planner.settings);
-  planner.default_costs =
-      nccl_cost_model(comm.node, comm.nodes(), planner.graphs, unforced(planner.settings));
+  planner.default_costs = nccl_cost_model(comm.node, comm.nodes(), planner.graphs, unforced(planner.settings));
   comm.rings = planner.graphs.ring.shapes, comm.trees = planner.graphs.tree.shapes;
   comm.cross_nic = planner.graphs.ring.cross_nic, comm.tree_pattern = planner.graphs.tree.pattern;
   comm.channels = planner.graphs.channels;
@@ -331,9 +330,8 @@ std::vector<Candidate> rank_candidates(const CostTable& costs, CollectiveOp op, 
 }
 
 const Candidate* first_simulated(const Communicator& comm, const std::vector<Candidate>& list, CollectiveOp op) {
-  const auto it = std::find_if(list.begin(), list.end(), [&](const Candidate& c) {
-    return is_simulated(comm, op, c.algorithm, c.protocol);
-  });
+  const auto it = std::find_if(list.begin(), list.end(),
+                               [&](const Candidate& c) { return is_simulated(comm, op, c.algorithm, c.protocol); });
   return it == list.end() ? nullptr : &*it;
 }
 

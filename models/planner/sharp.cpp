@@ -35,7 +35,8 @@ SharpService without(std::string why) {
 }  // namespace
 
 void visit_fields(FieldVisitor& visit, SharpSpec& spec) {
-  visit("generation", spec.generation, "of the switches' SHARP: auto (by the link rate), none, v2 (HDR), v3 (NDR), v4 (XDR)");
+  visit("generation", spec.generation,
+        "of the switches' SHARP: auto (by the link rate), none, v2 (HDR), v3 (NDR), v4 (XDR)");
   visit("other_trees", spec.other_trees, "trees of other jobs on the same switches", between(0, 1024));
 }
 
@@ -54,8 +55,8 @@ SharpService sharp_service(const SharpSpec& spec, const Communicator& comm, cons
   const Limits limits = limits_of(generation);
   const auto nics = static_cast<std::uint32_t>(comm.node.nics);
   if (static_cast<int>(nics) + spec.other_trees > limits.trees)
-    return without(fmt::format("SHARP {} has {} trees: {} are taken, the job needs {}", name_of(generation), limits.trees,
-                               spec.other_trees, nics));
+    return without(fmt::format("SHARP {} has {} trees: {} are taken, the job needs {}", name_of(generation),
+                               limits.trees, spec.other_trees, nics));
   SharpService service;
   std::map<VertexId, int> in_switch;
   int most = 0;

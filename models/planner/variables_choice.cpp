@@ -84,7 +84,8 @@ void read_algorithms(VariableValue& v, NcclSettings& s) {
       else if (word == "collnet")
         listed[2] = listed[3] = true;  // NCCL's old name of both
       else
-        v.refuse(fmt::format("'{}' is no algorithm", word), suggestion(word, std::span(EnumNames<Algorithm>::names).first(algorithm_count)));
+        v.refuse(fmt::format("'{}' is no algorithm", word),
+                 suggestion(word, std::span(EnumNames<Algorithm>::names).first(algorithm_count)));
     }
     for (std::size_t f = 0; f < 5; ++f)
       for (std::size_t a = 0; a < algorithm_count && entry.functions[f]; ++a)

@@ -1,5 +1,5 @@
-// Variables that NCCL has and that change no forecast: what they are for, so that a known name is not taken for a typing
-// error.
+// Variables that NCCL has and that change no forecast: what they are for, so that a known name is not taken for a
+// typing error.
 #include "variable_value.hpp"
 
 namespace fabricast {

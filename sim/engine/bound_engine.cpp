@@ -1,5 +1,5 @@
-// The bound: every transfer alone on its path, every proxy thread idle. No schedule of these transfers can be faster, so
-// it tells how far from ideal a forecast is, and both other engines must stay above it.
+// The bound: every transfer alone on its path, every proxy thread idle. No schedule of these transfers can be faster,
+// so it tells how far from ideal a forecast is, and both other engines must stay above it.
 #include <algorithm>
 
 #include "fabricast/engine/engine.hpp"
@@ -36,7 +36,8 @@ class BoundEngine final : public NetworkEngine {
       double rate = costs.copy_rate * plan.parts / costs.copies;
       for (const LinkGroup& g : loads.groups)
         if (g.connections[static_cast<std::size_t>(c)] > 0) rate = std::min(rate, g.capacity / costs.wire);
-      const ChannelView view{comm, plan, costs, loads, alone, c, rate, rate < costs.copy_rate * plan.parts / costs.copies};
+      const ChannelView view{comm,  plan, costs, loads,
+                             alone, c,    rate,  rate < costs.copy_rate * plan.parts / costs.copies};
       ChannelTime t = time_channel(view);
       if (t.makespan <= result.makespan) continue;
       split_time(view, t);

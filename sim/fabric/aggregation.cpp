@@ -27,7 +27,8 @@ class Collector {
     tree_.levels = std::max(tree_.levels, static_cast<int>(ups.size()));
   }
   AggregationTree finish() {
-    for (const std::uint32_t cable : cables_) tree_.links.push_back(LinkId(2 * cable)), tree_.links.push_back(LinkId(2 * cable + 1));
+    for (const std::uint32_t cable : cables_)
+      tree_.links.push_back(LinkId(2 * cable)), tree_.links.push_back(LinkId(2 * cable + 1));
     std::sort(tree_.switches.begin(), tree_.switches.end());
     tree_.switches.erase(std::unique(tree_.switches.begin(), tree_.switches.end()), tree_.switches.end());
     return std::move(tree_);
@@ -46,7 +47,8 @@ AggregationTree in_clos(const Fabric& fabric, const Clos& clos, const std::vecto
     const std::uint32_t leaf = clos.leaf_of(e);
     leaves.insert(leaf), groups.insert(clos.group_of(leaf)), islands.insert(clos.island_of(clos.group_of(leaf)));
   }
-  if (islands.size() > 1 || (groups.size() > 1 && clos.spine_up == 0) || (leaves.size() > 1 && clos.leaf_up == 0)) return {};
+  if (islands.size() > 1 || (groups.size() > 1 && clos.spine_up == 0) || (leaves.size() > 1 && clos.leaf_up == 0))
+    return {};
   Collector tree(fabric);
   for (const std::uint32_t e : endpoints) {
     std::vector<std::uint32_t> ups = {Clos::endpoint_up(e)};
@@ -103,7 +105,8 @@ AggregationTree by_search(const Fabric& fabric, const std::vector<std::uint32_t>
 
 }  // namespace
 
-AggregationTree aggregation_tree(const Fabric& fabric, const std::vector<std::uint32_t>& endpoints, std::uint32_t index) {
+AggregationTree aggregation_tree(const Fabric& fabric, const std::vector<std::uint32_t>& endpoints,
+                                 std::uint32_t index) {
   return fabric.clos() ? in_clos(fabric, *fabric.clos(), endpoints, index) : by_search(fabric, endpoints, index);
 }
 

@@ -151,12 +151,11 @@ std::string explain_text(const World& world, const Explanation& explanation) {
     out += fmt::format("over {} draws: p5 {:.2f}, p95 {:.2f}, worst {:.2f} us\n", forecast.draws, row.time_p5 * 1e6,
                        row.time_p95 * 1e6, row.time_worst * 1e6);
 
-  if (!row.plan.candidates.empty()) out += "\nwhat NCCL weighed                estimate (us)   forecast (us)\n";
   for (const VersionTime& v : row.by_version)
     out += fmt::format("from NCCL {:<6} on: {} us, {}/{} on {} channels\n", to_text(v.from), fixed(v.time * 1e6, 9),
                        name_of(v.algorithm), name_of(v.protocol), v.channels);
 
-  out += "\nwhat NCCL weighed                estimate (us)   forecast (us)\n";
+  if (!row.plan.candidates.empty()) out += "\nwhat NCCL weighed                estimate (us)   forecast (us)\n";
   for (const Candidate& c : row.plan.candidates) {
     const ForecastRow* own = weighed.find(c.algorithm, c.protocol);
     const std::string simulated = own ? fmt::format("{:.2f}", own->time * 1e6) : "-";

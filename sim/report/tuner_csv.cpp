@@ -1,6 +1,6 @@
 // The file of NCCL's example tuner plugin [NCCL-tuner-9.2]. The plugin takes the first line that matches the call and
-// whose algorithm and protocol NCCL allows there. A call without such a line runs on one channel, as does one whose line
-// leaves the number of channels open. So every line has a number, and the last ones serve whatever is left.
+// whose algorithm and protocol NCCL allows there. A call without such a line runs on one channel, as does one whose
+// line leaves the number of channels open. So every line has a number, and the last ones serve whatever is left.
 #include <fmt/format.h>
 
 #include <limits>

@@ -61,7 +61,8 @@ bool helps_somewhere(const std::vector<double>& before, const WhatIf& w) {
   return false;
 }
 
-/// Runs each of `all`, and shares out the progress. \param use gets the index of the alternatives, and the trial's outcome
+/// Runs each of `all`, and shares out the progress. \param use gets the index of the alternatives, and the trial's
+/// outcome
 template <class Wanted, class Use>
 void run_trials(const Ground& ground, const std::vector<Alternatives>& all, const RunOptions& options, Wanted wanted,
                 Use use) {

@@ -91,8 +91,8 @@ class Reading {
   }
 
  private:
-  /// Defaults of other sections depend on the node, so it is read ahead of them. If it names what is not there, the rest
-  /// of the file is read as if it named nothing.
+  /// Defaults of other sections depend on the node, so it is read ahead of them. If it names what is not there, the
+  /// rest of the file is read as if it named nothing.
   void read_node(Scenario& s) {
     s.node.spec = default_node(s.hardware, "", "");
     YamlReader ahead(root_, path_, overrides_);

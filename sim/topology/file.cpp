@@ -26,7 +26,7 @@ void visit_fields(FieldVisitor& visit, FileFabricLink& link) {
   visit("from", link.from, "node3.nic2 or a switch: the end nearer to the nodes");
   visit("to", link.to, "a switch");
   visit("rate", link.rate, "line rate of each direction", line_rates);
-  visit("latency", link.latency, "of each direction: propagation and the switch entered", between(0, 1));
+  visit("latency", link.latency, "of each direction: propagation, and the switch entered if it is one", between(0, 1));
   visit("count", link.count, "parallel cables", between(1, 4096));
 }
 
@@ -65,9 +65,11 @@ Fabric build(const FileFabricSpec& spec, const FabricDemand& demand) {
     if (link.from == link.to) refuse(path, fmt::format("'{}' is joined to itself", link.from));
     if (port) cables_of_port[from->second.value] += link.count;
     const BytesPerSecond line = link.rate.value > 0 ? link.rate : port ? demand.port_rate : spec.switch_box.rate;
-    const LinkClass both{demand.kind, line * (demand.header_efficiency * (port ? demand.nic_efficiency : 1)),
-                         link.latency.value >= 0 ? link.latency : propagation(spec.cable) + spec.switch_box.latency};
-    for (int c = 0; c < link.count; ++c) builder.add_cable(from->second, to->second, both, both);
+    const Seconds wire = propagation(spec.cable), hop = wire + spec.switch_box.latency;
+    const auto latency = [&](Seconds usual) { return link.latency.value >= 0 ? link.latency : usual; };
+    const BytesPerSecond rate = line * (demand.header_efficiency * (port ? demand.nic_efficiency : 1));
+    const LinkClass up{demand.kind, rate, latency(hop)}, down{demand.kind, rate, latency(port ? wire : hop)};
+    for (int c = 0; c < link.count; ++c) builder.add_cable(from->second, to->second, up, down);
   }
   for (std::size_t e = 0; e < cables_of_port.size(); ++e)
     if (cables_of_port[e] != 1)

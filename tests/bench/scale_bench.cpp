@@ -3,7 +3,8 @@
 //   bench_scale [--repeats N] [--chunk-limit SECONDS]
 //
 // Each row is the best of N runs of the command as a user types it, process start included. The last one runs the chunk
-// engine on the ring that the flow engine has just timed; it is stopped at the limit, and the ratio is then a lower bound.
+// engine on the ring that the flow engine has just timed; it is stopped at the limit, and the ratio is then a lower
+// bound.
 #include <fmt/format.h>
 #include <signal.h>
 #include <sys/resource.h>

@@ -12,12 +12,21 @@
 namespace fabricast {
 
 /// The first five in NCCL's order; the others are made of sends and receives.
-enum class CollectiveOp { broadcast, reduce, all_gather, reduce_scatter, all_reduce, alltoall, sendrecv, scatter, gather };
+enum class CollectiveOp {
+  broadcast,
+  reduce,
+  all_gather,
+  reduce_scatter,
+  all_reduce,
+  alltoall,
+  sendrecv,
+  scatter,
+  gather
+};
 template <>
 struct EnumNames<CollectiveOp> {
-  static constexpr std::array<std::string_view, 9> names{"broadcast",  "reduce",   "all_gather", "reduce_scatter",
-                                                         "all_reduce", "alltoall", "sendrecv",   "scatter",
-                                                         "gather"};
+  static constexpr std::array<std::string_view, 9> names{
+      "broadcast", "reduce", "all_gather", "reduce_scatter", "all_reduce", "alltoall", "sendrecv", "scatter", "gather"};
 };
 constexpr bool is_point_to_point(CollectiveOp op) { return op > CollectiveOp::all_reduce; }
 
@@ -25,7 +34,7 @@ constexpr bool is_point_to_point(CollectiveOp op) { return op > CollectiveOp::al
 enum class Algorithm { tree, ring, collnetdirect, collnetchain, nvls, nvlstree, pat, p2p };
 template <>
 struct EnumNames<Algorithm> {
-  static constexpr std::array<std::string_view, 8> names{"tree",         "ring", "collnetdirect", "collnetchain",
+  static constexpr std::array<std::string_view, 8> names{"tree", "ring",     "collnetdirect", "collnetchain",
                                                          "nvls", "nvlstree", "pat",           "p2p"};
 };
 /// Those that NCCL chooses from.

@@ -34,8 +34,8 @@ struct ChannelShape {
 /// SHARP as this job gets it: a tree for every NIC of a node.
 struct SharpService {
   std::vector<AggregationTree> trees;  ///< by NIC; empty: none
-  double share = 1;     ///< of the rate that a tree has of its switches, as other trees take turns
-  std::string without;  ///< why there is none
+  double share = 1;                    ///< of the rate that a tree has of its switches, as other trees take turns
+  std::string without;                 ///< why there is none
   bool available() const { return !trees.empty(); }
 };
 
@@ -50,8 +50,8 @@ struct Communicator {
   int channels = 1;             ///< most that a call may use
   std::vector<int> nic_of_gpu;  ///< the nearest; empty without NICs
   SharpService sharp;
-  bool pxn = true;              ///< a GPU may send by the NIC of a peer behind the same NVLink
-  bool p2p_pxn = true;          ///< and does so with sends to the receiver's rail, wherever its own NIC is
+  bool pxn = true;      ///< a GPU may send by the NIC of a peer behind the same NVLink
+  bool p2p_pxn = true;  ///< and does so with sends to the receiver's rail, wherever its own NIC is
   bool gdr = true;
   bool gdr_by_cpu = false;  ///< GPUDirect RDMA crosses a CPU's root complex
   bool gdr_read = true;  ///< GPUDirect RDMA for what is sent, too

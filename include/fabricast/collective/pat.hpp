@@ -2,8 +2,8 @@
 //
 // Of the block that rank b owns, the rank at distance x = (r - b) mod n is the node x of a tree whose edges flip the
 // lowest set bit of x: x - lowbit(x) is its parent. An all_gather sends down the trees, far edges first: on dimension d
-// rank r sends to rank r + 2^d the blocks of which its distance is a multiple of 2^(d+1). A reduce_scatter sends up, near
-// edges first, the other way round. Distances beyond n - 1 do not exist, so n need be no power of two.
+// rank r sends to rank r + 2^d the blocks of which its distance is a multiple of 2^(d+1). A reduce_scatter sends up,
+// near edges first, the other way round. Distances beyond n - 1 do not exist, so n need be no power of two.
 #pragma once
 
 #include <cstdint>

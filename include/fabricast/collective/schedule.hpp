@@ -30,7 +30,8 @@ struct ByteRange {
   std::int64_t begin = 0, size = 0;
 };
 
-/// One step of a worker: receive from `from` (all of them), combine with what its rank has, send to `to` (each of them).
+/// One step of a worker: receive from `from` (all of them), combine with what its rank has, send to `to` (each of
+/// them).
 struct Step {
   std::vector<ByteRange> ranges;   ///< of one message; mostly one
   std::vector<std::int32_t> from;  ///< workers
@@ -46,7 +47,7 @@ struct Step {
   const AggregationTree* in_switches = nullptr;
   bool waits = false;  ///< for flags of its own rank only: it takes no time
   bool split = false;  ///< one range for each of `to`, or of `from` where there is no `to`; else all get all
-  int slice = 0;  ///< which slice of its chunk
+  int slice = 0;       ///< which slice of its chunk
 
   std::int64_t bytes() const {
     std::int64_t sum = 0;
@@ -68,7 +69,8 @@ class ChannelProgram {
   virtual bool is_flag(std::int32_t, std::int32_t) const { return false; }
   /// How many such workers a channel's threads have to serve: what this one is slower.
   virtual int sharers(std::int32_t) const { return 1; }
-  /// NICs by which a message leaves its node and enters the other; -1: the channel has one connection between the nodes.
+  /// NICs by which a message leaves its node and enters the other; -1: the channel has one connection between the
+  /// nodes.
   virtual std::array<int, 2> nics(std::int32_t, std::int32_t) const { return {-1, -1}; }
 };
 

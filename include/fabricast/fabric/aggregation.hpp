@@ -1,8 +1,8 @@
-// Aggregation trees: where the switches of a fabric reduce data on its way [SHARP].
+// Aggregation trees: where the switches of a fabric reduce data on its way [SHARP-manual].
 //
 // A tree joins a set of NIC ports: each sends up, every switch adds what its children send, the root sends the sum back
-// down, so that each cable of the tree carries the data once in each direction. In a Clos network a tree uses one uplink
-// of every leaf, and all trees with the same number use the same spines.
+// down, so that each cable of the tree carries the data once in each direction. In a Clos network a tree uses one
+// uplink of every leaf, and all trees with the same number use the same spines.
 //
 // What limits it is the switches' generation: Quantum (HDR) streams one tree at a time in each switch, Quantum-2 (NDR)
 // and later one per port; short messages take other, low-latency trees.
@@ -23,6 +23,7 @@ struct AggregationTree {
 
 /// The tree number `index` over these endpoints; empty if they are not joined. In fabrics from a file the root is a
 /// switch of the highest tier, and ways are the shortest.
-AggregationTree aggregation_tree(const Fabric& fabric, const std::vector<std::uint32_t>& endpoints, std::uint32_t index);
+AggregationTree aggregation_tree(const Fabric& fabric, const std::vector<std::uint32_t>& endpoints,
+                                 std::uint32_t index);
 
 }  // namespace fabricast

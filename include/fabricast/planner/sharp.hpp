@@ -1,4 +1,4 @@
-// SHARP: what the switches of a fabric offer a job, by their generation [SHARP].
+// SHARP: what the switches of a fabric offer a job, by their generation [SHARP-manual].
 //
 //   generation   link    streaming trees   at once in a switch
 //   v2           HDR     63                one

@@ -6,9 +6,9 @@
 //   network   the proxy thread posts it, the NIC sends it
 //
 // A GPU keeps a slice of b bytes for the longer of `overhead + b / copy_rate`, its threads, and b over its share of the
-// links inside the node: handshake and transfer of neighbouring slices overlap. A proxy thread serves the messages of its
-// GPU one by one; so does a NIC, at the rate that the path has left. Then the slice takes `latency` to the next station.
-// Both engines time the same stations; they differ in how links are shared and in what is folded.
+// links inside the node: handshake and transfer of neighbouring slices overlap. A proxy thread serves the messages of
+// its GPU one by one; so does a NIC, at the rate that the path has left. Then the slice takes `latency` to the next
+// station. Both engines time the same stations; they differ in how links are shared and in what is folded.
 #pragma once
 
 #include "fabricast/collective/schedule.hpp"

@@ -1,7 +1,7 @@
 // What would help: changes of a scenario, each simulated, and what they gain.
 //
-// All that is tried stands in one table, sim/report/settings.cpp. `explain` tries it on one size. `advise` tries what is
-// a variable of NCCL's on all sizes of the scenario, and puts together what helps.
+// All that is tried stands in one table, sim/report/settings.cpp. `explain` tries it on one size. `advise` tries what
+// is a variable of NCCL's on all sizes of the scenario, and puts together what helps.
 #pragma once
 
 #include <string>

@@ -24,141 +24,20 @@
 #include <cmath>
 #include <csignal>
 #include <cstring>
-#include <deque>
 #include <map>
-#include <simgrid/kernel/routing/NetPoint.hpp>
-#include <simgrid/kernel/routing/NetZoneImpl.hpp>
-#include <simgrid/s4u.hpp>
 
 #include "../flow/loads.hpp"
 #include "fabricast/core/error.hpp"
 #include "fabricast/core/stop.hpp"
 #include "fabricast/engine/engine.hpp"
 #include "fabricast/protocol/costs.hpp"
+#include "parts.hpp"
 
 namespace fabricast {
 
 namespace {
 
-namespace sg = simgrid::s4u;
-namespace routing = simgrid::kernel::routing;
-
-/// A zone in which every sending host has one route of its own.
-class RouteZone final : public routing::NetZoneImpl {
- public:
-  explicit RouteZone(const std::string& name) : NetZoneImpl(name) {}
-  void get_local_route(const routing::NetPoint* from, const routing::NetPoint*, routing::Route* into,
-                       double*) override {
-    for (simgrid::kernel::resource::StandardLinkImpl* link : routes[from]) into->link_list_.push_back(link);
-  }
-  std::map<const routing::NetPoint*, std::vector<simgrid::kernel::resource::StandardLinkImpl*>> routes;
-};
-
-/// Links, and routes over any list of them.
-class Platform {
- public:
-  Platform() {
-    zone_ = new RouteZone("all");  // owned by SimGrid's root zone
-    host_ = zone_->get_iface()->create_host("here", 1e9)->seal();
-  }
-  std::size_t add_link(double rate) {
-    links_.push_back(
-        zone_->get_iface()->create_link(fmt::format("l{}", links_.size()), rate * unit)->set_latency(0)->seal());
-    return links_.size() - 1;
-  }
-  /// A sender whose transfers cross these links.
-  sg::Host* add_route(const std::vector<std::size_t>& way) {
-    sg::Host* from = zone_->get_iface()->create_host(fmt::format("w{}", zone_->routes.size()), 1e9)->seal();
-    auto& route = zone_->routes[from->get_netpoint()];
-    for (const std::size_t l : way) route.push_back(links_[l]->get_impl());
-    return from;
-  }
-  void seal() { zone_->get_iface()->seal(); }
-  sg::Host* host() const { return host_; }
-  /// Starts a transfer over a sender's route. `cap`: highest rate, 0: none.
-  sg::CommPtr start(double bytes, sg::Host* from, double cap) const {
-    sg::CommPtr comm = sg::Comm::sendto_init();
-    comm->set_payload_size(static_cast<std::uint64_t>(std::llround(bytes * unit)));
-    if (cap > 0) comm->set_rate(cap * unit);
-    comm->set_source(from)->set_destination(host_);  // which starts it: another start would start it twice
-    return comm;
-  }
-
- private:
-  // SimGrid counts whole bytes: a finer unit, so that rounding does not show.
-  static constexpr double unit = 1024;
-  RouteZone* zone_;
-  sg::Host* host_;
-  std::vector<sg::Link*> links_;
-};
-
-/// Moments handed from one actor to another: the receiver gets each at its time, in order.
-class Signals {
- public:
-  void send(double at) {
-    times_.push_back(at);
-    ready_->release();
-  }
-  /// Waits for the next signal, and until its moment.
-  void take() {
-    ready_->acquire();
-    const double at = times_.front();
-    times_.pop_front();
-    if (at > sg::Engine::get_clock()) sg::this_actor::sleep_until(at);
-  }
-
- private:
-  std::deque<double> times_;
-  sg::SemaphorePtr ready_ = sg::Semaphore::create(0);
-};
-
-/// Where a NIC's messages queue: channels in step with each other whose messages take the same way send one after the
-/// other; others share the NIC with them, so that one held up on its way does not hold up the rest.
-struct SenderKey {
-  std::size_t pattern = 0;  ///< of the channel
-  std::vector<std::uint32_t> way;
-  auto operator<=>(const SenderKey&) const = default;
-};
-
-/// A connection between two workers of a channel.
-struct Wire {
-  Signals first, last;        ///< first and last byte of a slice arrive
-  Signals credit;             ///< a slot of the sender's buffer is free again
-  Signals remote;             ///< over the network: a slot of the receiver's buffer is free again
-  struct Posted {
-    double bytes;
-    bool first;  ///< of a part
-  };
-  std::deque<Posted> posted;  ///< messages that wait for such a slot
-  sg::SemaphorePtr post = sg::Semaphore::create(0);
-  bool network = false;
-  sg::Host* from = nullptr;  ///< whose route it takes; null: no link at all
-  double latency = 0;        ///< s
-  double hop = 1;            ///< part of a network hop's latency
-  std::size_t proxy = 0;     ///< which proxy thread
-  SenderKey nic;
-};
-
-/// Takes messages one by one.
-struct Server {
-  struct Message {
-    double bytes;
-    bool first;
-    Wire* wire;
-  };
-  std::deque<Message> queue;
-  sg::SemaphorePtr ready = sg::Semaphore::create(0);
-  void push(Message m) {
-    queue.push_back(std::move(m));
-    ready->release();
-  }
-  Message pop() {
-    ready->acquire();
-    Message m = std::move(queue.front());
-    queue.pop_front();
-    return m;
-  }
-};
+using namespace chunk;
 
 class Simulation {
  public:
@@ -367,7 +246,8 @@ class Simulation {
       for (Wire* wire : out) wire->credit.take();
       const double start = sg::Engine::get_clock();
       const auto by_network = [](const Wire* wire) { return wire->network; };
-      const bool at_nic = std::any_of(in.begin(), in.end(), by_network) || std::any_of(out.begin(), out.end(), by_network);
+      const bool at_nic =
+          std::any_of(in.begin(), in.end(), by_network) || std::any_of(out.begin(), out.end(), by_network);
       const bool free = step.waits || step.in_switches;  // no GPU works
       const double overhead = free ? 0 : costs_.gpu_overhead(bytes) + (at_nic ? costs_.network_slice : 0);
       const auto connections = static_cast<int>(std::count_if(in.begin(), in.end(), by_network) +

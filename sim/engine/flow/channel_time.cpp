@@ -4,10 +4,10 @@
 #include <limits>
 
 #include "fabricast/collective/algorithm.hpp"
-#include "fabricast/collective/peers.hpp"
 #include "fabricast/collective/pat.hpp"
-#include "paths.hpp"
+#include "fabricast/collective/peers.hpp"
 #include "pat_recurrence.hpp"
+#include "paths.hpp"
 #include "peer_exchange.hpp"
 
 namespace fabricast {
@@ -121,7 +121,9 @@ double peers(const ChannelView& v, double scale) {
     const bool taken = plan.op == CollectiveOp::gather ? sends(plan.op, n, peer, rank) : sends(plan.op, n, rank, peer);
     if (!taken) continue;
     PeerPart part;
-    part.way = peer == rank ? PeerPart::Way::self : peer / g == rank / g ? PeerPart::Way::inside : PeerPart::Way::network;
+    part.way = peer == rank           ? PeerPart::Way::self
+               : peer / g == rank / g ? PeerPart::Way::inside
+                                      : PeerPart::Way::network;
     inside += part.way == PeerPart::Way::inside, outside += part.way == PeerPart::Way::network;
     for (int p = 0; p < plan.parts; ++p) {
       const std::int64_t bytes = std::clamp<std::int64_t>(plan.pair - p * plan.part, 0, plan.part);
@@ -146,6 +148,7 @@ double peers(const ChannelView& v, double scale) {
   x.slots = plan.slots;
   x.overhead = v.costs.slice, x.network_overhead = v.costs.network_slice;
   x.copy = 1 / v.costs.copy_rate, x.receive = v.costs.last_receive;
+  x.sender_alone = plan.op == CollectiveOp::gather, x.receiver_alone = plan.op == CollectiveOp::scatter;
   x.hop_inside = v.costs.hop_inside;
   x.message = v.costs.proxy(0), x.first_message = v.costs.peer;
   x.hop_network = v.costs.network_latency(x.chunk) + v.loads.mean_latency(v.channel);

@@ -12,8 +12,8 @@
 //
 // So a channel that ends gives its share to the others, and a fault changes what is left. Channels of one class differ
 // only in how crowded their links are. When a segment begins, the slowest one s of each class is timed slice by slice
-// (pipeline.hpp, ring_recurrence.hpp); the others, and all of them after a channel has ended, differ from it by the pace
-// of their n slices of b bytes, which GPUs and proxies bound by g:
+// (pipeline.hpp, ring_recurrence.hpp); the others, and all of them after a channel has ended, differ from it by the
+// pace of their n slices of b bytes, which GPUs and proxies bound by g:
 //
 //   T(c) = T(s) + n max( g, b / r(c) ) - n max( g, b / r(s) )
 //
@@ -64,7 +64,8 @@ class FlowEngine final : public NetworkEngine {
     for (std::size_t left = channels; left > 0;) {
       const Loads& loads = loads_of(plan, segment);
       if (timed != segment) {
-        for (std::size_t c = 0; c < channels; ++c) caps[c] = loads.blocked[c] ? 0 : costs.copy_rate * plan.parts / costs.copies;
+        for (std::size_t c = 0; c < channels; ++c)
+          caps[c] = loads.blocked[c] ? 0 : costs.copy_rate * plan.parts / costs.copies;
         sharing.emplace(loads.groups, caps, costs.wire);
       }
       const ChannelShares shares = sharing->share(open);

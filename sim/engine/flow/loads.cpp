@@ -26,8 +26,8 @@ Loads count_loads(const Communicator& comm, const Plan& plan, const Fabric* fabr
   loads.blocked.assign(loads.inside.size(), false);
   count_inside(comm, plan, segment, loads);
   if (comm.nodes() > 1) {
-    loads.network = std::make_shared<NetworkCounter>(comm, plan, *fabric, *router, segment,
-                                                      protocol_costs(comm, plan).tree_weight);
+    loads.network =
+        std::make_shared<NetworkCounter>(comm, plan, *fabric, *router, segment, protocol_costs(comm, plan).tree_weight);
     loads.network->count(loads);
   }
   return loads;

@@ -106,7 +106,8 @@ class Simulation {
   // ---- the NIC ----
 
   std::size_t active() const {
-    return static_cast<std::size_t>(std::count_if(queues_.begin(), queues_.end(), [](const auto& q) { return !q.empty(); }));
+    return static_cast<std::size_t>(
+        std::count_if(queues_.begin(), queues_.end(), [](const auto& q) { return !q.empty(); }));
   }
   double next_sent() const {
     double least = infinity;

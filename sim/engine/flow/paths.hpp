@@ -19,8 +19,8 @@ Pipeline nvls_path(const Services& services, SliceBytes bytes);
 /// Up to the heads of a node, through the switches that reduce, and down again.
 Pipeline sharp_path(const Services& services, SliceBytes bytes);
 
-/// From the first rank of a chain, at position `start` of its node, to the last. Nodes are alike, so `nodes` of them may
-/// stand for all: network hops have the mean service and the worst pace.
+/// From the first rank of a chain, at position `start` of its node, to the last. Nodes are alike, so `nodes` of them
+/// may stand for all: network hops have the mean service and the worst pace.
 Pipeline chain_path(const Services& services, SliceBytes bytes, int start, std::int64_t nodes);
 
 }  // namespace fabricast

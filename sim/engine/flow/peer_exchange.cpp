@@ -55,9 +55,11 @@ class Simulation {
   const PeerPart& part(const Place& p) const { return (*p.parts)[p.part]; }
   std::int64_t chunks(const Place& p) const { return std::min(most_, part(p).chunks); }
   double bytes(const Place& p, std::int64_t index) const { return index + 1 == chunks(p) ? part(p).last : x_.chunk; }
-  /// A GPU's time for a chunk. \param part_of_copy  1 to send, less to receive
-  double threads(const Place& p, double size, double part_of_copy) const {
-    return x_.overhead + (part(p).way == PeerPart::Way::network ? x_.network_overhead : 0) + size * x_.copy * p.sharers * part_of_copy;
+  /// A GPU's time for a chunk that it sends or receives.
+  double threads(const Place& p, double size, bool sends) const {
+    const double sharers = (sends ? x_.sender_alone : x_.receiver_alone) ? 1 : p.sharers;
+    return x_.overhead + (part(p).way == PeerPart::Way::network ? x_.network_overhead : 0) +
+           size * x_.copy * sharers * (sends ? 1 : x_.receive);
   }
   void at(double time, What what, std::size_t place) { events_.push({time, next_++, what, place}); }
 
@@ -73,7 +75,7 @@ class Simulation {
     Place& p = places_[place];
     if (p.part >= p.parts->size() || p.copying || p.free_slots == 0 || p.started == chunks(p)) return;
     const double size = bytes(p, p.started++);
-    double end = now_ + threads(p, size, 1);
+    double end = now_ + threads(p, size, true);
     if (part(p).way == PeerPart::Way::inside) end = std::max(end, serve(link_free_, size * x_.link));
     p.copying = true, --p.free_slots;
     at(end, What::copied, place);
@@ -101,7 +103,7 @@ class Simulation {
 
   void arrived(std::size_t place) {
     Place& p = places_[place];
-    p.receiver_free = std::max(p.receiver_free, now_) + threads(p, bytes(p, p.received++), x_.receive);
+    p.receiver_free = std::max(p.receiver_free, now_) + threads(p, bytes(p, p.received++), false);
     at(p.receiver_free, What::consumed, place);
   }
 

@@ -32,12 +32,15 @@ struct PeerExchange {
   double network_overhead = 0;  ///< s; added for chunks from or to a NIC
   double copy = 0;              ///< s per byte; a channel's threads, while it works on one part
   double receive = 1;           ///< the same to copy out what came, relative
-  double link = 0;              ///< s per byte; to a GPU of the node
-  double hop_inside = 0;        ///< s
-  double nic = 0;               ///< s per byte
-  double message = 0;           ///< s; proxy thread per chunk, sent and received
-  double first_message = 0;     ///< s; added once per part
-  double hop_network = 0;       ///< s
+  /// A peer has one part at a time on a channel, so its threads are not shared out: who sends of a gather, and who
+  /// receives of a scatter.
+  bool sender_alone = false, receiver_alone = false;
+  double link = 0;           ///< s per byte; to a GPU of the node
+  double hop_inside = 0;     ///< s
+  double nic = 0;            ///< s per byte
+  double message = 0;        ///< s; proxy thread per chunk, sent and received
+  double first_message = 0;  ///< s; added once per part
+  double hop_network = 0;    ///< s
 };
 
 /// When all parts are done, s.

@@ -1,9 +1,9 @@
 // The timed event graph of a pipeline: slices pass a row of stations, one after the other, up a tree and down again or
 // along a chain.
 //
-// A *worker* is a channel's own threads on one GPU. A *server* (a proxy thread, a NIC) takes the messages of all channels
-// that use it, one by one. Channels run in step, so the first and the last of them are followed, and the others are in
-// between: `F` and `L` below. For slice k [Baccelli1992]
+// A *worker* is a channel's own threads on one GPU. A *server* (a proxy thread, a NIC) takes the messages of all
+// channels that use it, one by one. Channels run in step, so the first and the last of them are followed, and the
+// others are in between: `F` and `L` below. For slice k [Baccelli1992]
 //
 //   worker i:  start = max( arrival, end of slice k-1, slot of slice k-slots free again )
 //              end   = start + max( pass, round )
@@ -16,8 +16,8 @@
 //
 // Stations share places: the links of a GPU, a proxy thread, a NIC. Each place has channels that are near their root
 // beside channels that are far from it, and the way up beside the way down. So a place knows which stations of the path
-// stand for its users, and how large a part of its work each is. With busy_j(t) = 1 from the moment when the first slice
-// comes to station j until the last has left it,
+// stand for its users, and how large a part of its work each is. With busy_j(t) = 1 from the moment when the first
+// slice comes to station j until the last has left it,
 //
 //   round(t) = round sum_j part_j busy_j(t)                                                                       (2)
 //

@@ -1,7 +1,8 @@
-// The timed event graph of a ring: given how long each GPU and each network hop keeps a slice, when is the channel done?
+// The timed event graph of a ring: given how long each GPU and each network hop keeps a slice, when is the channel
+// done?
 //
-// All nodes are alike but for their network hop, so the ring is folded to the positions p = 0..g-1 of one node; what the
-// last position sends comes back to the first as the previous node's would. At step s and slice k [Baccelli1992]
+// All nodes are alike but for their network hop, so the ring is folded to the positions p = 0..g-1 of one node; what
+// the last position sends comes back to the first as the previous node's would. At step s and slice k [Baccelli1992]
 //
 //   start(p; s, k) = max( end of p's previous operation,
 //                         arrival of (s-1, k) from p-1            if s > 0,
@@ -15,8 +16,8 @@
 // of ranks or bytes.
 //
 // Where the network hops of a ring differ (ECMP, other distances), `pass` and `latency` are their means, as every datum
-// meets all hops in turn; `gap` is the worst, as the whole ring moves at the pace of its slowest hop, and so is the round
-// trip of a slot, latency + credit.
+// meets all hops in turn; `gap` is the worst, as the whole ring moves at the pace of its slowest hop, and so is the
+// round trip of a slot, latency + credit.
 #pragma once
 
 #include <cstdint>

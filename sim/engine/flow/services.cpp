@@ -96,8 +96,8 @@ double Services::here(std::size_t e) const {
 }
 
 double Services::message(std::size_t e, std::uint32_t group) const {
-  // A group counts a part of a connection for each of its queue pairs. A message that keeps to one of them is there as a
-  // whole.
+  // A group counts a part of a connection for each of its queue pairs. A message that keeps to one of them is there as
+  // a whole.
   const double parts = v_.comm.split_data_on_qps ? 1 : v_.comm.qps_per_connection;
   const double rest = (1 - 1 / parts) * v_.costs.wire / v_.loads.groups[group].capacity;
   return crowded(group) / connections(e, group) + rest;

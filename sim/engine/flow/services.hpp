@@ -42,8 +42,8 @@ class Services {
   double slowest_gpu(double bytes) const;
   /// The most crowded hop between two GPUs of a node.
   double slowest_link(double bytes) const;
-  /// Switches that reduce: s per byte of the most crowded link of the channel's trees, while all channels use it, and how
-  /// many channels do.
+  /// Switches that reduce: s per byte of the most crowded link of the channel's trees, while all channels use it, and
+  /// how many channels do.
   double tree_seconds() const { return tree_seconds_; }
   double tree_sharers() const { return tree_sharers_; }
   /// NVLS: the links of a head's reduction and multicast of a chunk.
@@ -51,8 +51,8 @@ class Services {
   double multicast(std::size_t head, double bytes) const {
     return head < multicast_.size() ? multicast_[head] * bytes : 0;
   }
-  /// The same on a ring: channels of one NIC leave it one after the other and stay apart, so they meet on links inside the
-  /// node only as far as a slice takes longer than that.
+  /// The same on a ring: channels of one NIC leave it one after the other and stay apart, so they meet on links inside
+  /// the node only as far as a slice takes longer than that.
   double staggered_link(std::size_t hop, double bytes) const;
   /// A step that only receives: no link, only a copy.
   double receive(double bytes) const;

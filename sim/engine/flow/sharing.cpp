@@ -15,7 +15,8 @@ ChannelSharing::ChannelSharing(const std::vector<LinkGroup>& groups, const std::
   std::iota(binding_.begin(), binding_.end(), 0U);
 }
 
-/// No channel ever gets more than it gets alone. Where all open ones fall short of a capacity even so, nothing is bound.
+/// No channel ever gets more than it gets alone. Where all open ones fall short of a capacity even so, nothing is
+/// bound.
 void ChannelSharing::forget(const std::vector<bool>& open) {
   std::vector<double> rate(most_);
   for (std::size_t c = 0; c < rate.size(); ++c)

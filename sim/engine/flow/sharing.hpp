@@ -30,8 +30,8 @@ class ChannelSharing {
   std::vector<std::uint32_t> binding_;  ///< groups that can be full
 };
 
-/// s per byte of payload that a connection gets on a link of the group when all channels use it at once. \param use  how
-/// much of a slice's worth each channel sends, 0 if it is done
+/// s per byte of payload that a connection gets on a link of the group when all channels use it at once. \param use
+/// how much of a slice's worth each channel sends, 0 if it is done
 double crowded_seconds(const LinkGroup& group, const std::vector<double>& use, double wire);
 
 }  // namespace fabricast

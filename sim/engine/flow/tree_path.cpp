@@ -35,11 +35,12 @@ class TreePath {
   double length() const { return length_; }
 
   Pipeline operator()() {
-    if (layout_.by_nvswitch) add_copy(v_.costs.hop_inside);
+    // In an all_gather heads hand out their own data; in a reduce_scatter they keep the sum.
+    if (layout_.by_nvswitch && v_.plan.op != CollectiveOp::all_gather) add_copy(v_.costs.hop_inside);
     climb();
     add_root();
     descend();
-    if (layout_.by_nvswitch) add_copy(0);
+    if (layout_.by_nvswitch && v_.plan.op != CollectiveOp::reduce_scatter) add_copy(0);
     share_places();
     keep_pace();
     return std::move(path_);
@@ -183,7 +184,7 @@ class TreePath {
     Station w;
     if (layout_.by_nvswitch) {
       w.whole = at_head(spot, bytes_.whole), w.tail = at_head(spot, bytes_.tail);
-      if (next != by_network) w.latency = v_.costs.hop_inside;
+      if (next != by_network && v_.plan.op != CollectiveOp::reduce_scatter) w.latency = v_.costs.hop_inside;
       stations_.push_back(w), spots_.push_back(spot);
       return;
     }

@@ -49,6 +49,17 @@ void write_file_scenario(const Scratch& scratch) {
 
 }  // namespace
 
+TEST_CASE("explain says once what NCCL weighed, and nothing where it had no choice", "[behaviour]") {
+  const auto headings = [](const std::string& text) {
+    std::size_t count = 0;
+    for (std::size_t at = 0; (at = text.find("what NCCL weighed", at)) != std::string::npos; ++at) ++count;
+    return count;
+  };
+  CHECK(headings(output("explain scenarios/two_nodes.yaml --size 1MiB")) == 1);
+  CHECK(headings(output("explain scenarios/two_nodes.yaml --size 1MiB --set nccl.version=unknown")) == 1);
+  CHECK(headings(output("explain scenarios/two_nodes.yaml --size 1MiB --set workload.collective=alltoall")) == 0);
+}
+
 TEST_CASE("a forecast is the same bytes on every run and number of threads", "[behaviour]") {
   const std::string words =
       GENERATE(as<std::string>(), "run scenarios/ecmp_collision.yaml", "run scenarios/nodes64_fat_tree.yaml",

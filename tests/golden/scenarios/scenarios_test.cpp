@@ -262,7 +262,11 @@ TEST_CASE("latency grows with the logarithm of the nodes, and bandwidth stays", 
   CHECK(row(big, 1024).at("algorithm") == "tree");
   CHECK(latency_big / latency_small > 1.2);
   CHECK(latency_big / latency_small < 11.0 / 6);
-  CHECK(busbw(row(big, GiB8)) > 0.75 * nics * infiniband_cable);
+  // Up and down a tree of heads every NIC sends its bytes twice, as around a ring. Heads with three connections are
+  // slower.
+  CHECK(row(big, GiB8).at("algorithm") == "nvlstree");
+  CHECK(busbw(row(big, GiB8)) <= nics * infiniband_cable * 1.001);
+  CHECK(busbw(row(big, GiB8)) > 0.7 * nics * infiniband_cable);
 }
 
 TEST_CASE("an alltoall over nodes goes at the rate of a GPU's own NIC", "[scenarios]") {

@@ -2,8 +2,8 @@
 
 #include <bit>
 #include <catch2/catch.hpp>
-#include <ctime>
 #include <cmath>
+#include <ctime>
 
 #include "fabricast/core/error.hpp"
 #include "fabricast/core/rng.hpp"

@@ -1,7 +1,7 @@
 // What NCCL's own model chooses, against the decisions of NCCL's code [NCCL-tuning].
 #include <catch2/catch.hpp>
 
-#include "support/clusters.hpp"
+#include "support/reducing.hpp"
 
 namespace fabricast {
 namespace {
@@ -130,15 +130,28 @@ TEST_CASE("broadcast and reduce run on rings only", "[planner]") {
 }
 
 TEST_CASE("where NCCL's choice has no schedule, the next best stands in", "[planner]") {
-  const Planner planner = test::planner_of(test::preset_spec("hgx-h100"), 8);
-  const Plan plan = plan_collective(planner, CollectiveOp::all_reduce, 256 * MiB);
-  REQUIRE(plan.candidates.front().algorithm == nvlstree);
-  CHECK(is_simulated(planner.comm, CollectiveOp::all_reduce, nvlstree, simple) == !plan.stands_in);
-  CHECK(is_simulated(planner.comm, CollectiveOp::all_reduce, plan.algorithm, plan.protocol));
-  const Plan small = plan_collective(planner, CollectiveOp::all_reduce, 1024);
-  CHECK(small.algorithm == tree);
-  CHECK(small.protocol == ll);
-  CHECK_FALSE(small.stands_in);
+  // NVLS over several nodes is simulated for all_reduce only.
+  const Planner planner = test::reducing_planner(test::preset_spec("hgx-h100"), 4, {{"NCCL_ALGO", "NVLS"}});
+  const Plan gather = plan_collective(planner, CollectiveOp::all_gather, 256 * MiB);
+  REQUIRE(gather.candidates.front().algorithm == nvls);
+  CHECK(gather.stands_in);
+  CHECK(gather.algorithm == ring);
+  const Plan reduce = plan_collective(planner, CollectiveOp::all_reduce, 256 * MiB);
+  CHECK(reduce.algorithm == nvls);
+  CHECK_FALSE(reduce.stands_in);
+}
+
+TEST_CASE("what NCCL chooses by itself has a schedule", "[planner]") {
+  for (const std::uint32_t nodes : {1U, 2U, 8U})
+    for (const char* preset : {"hgx-h100", "dgx-a100"}) {
+      const Planner planner = test::planner_of(test::preset_spec(preset), nodes);
+      for (const auto op : {CollectiveOp::all_reduce, CollectiveOp::all_gather, CollectiveOp::reduce_scatter})
+        for (std::int64_t bytes = 8; bytes <= 16 * GiB; bytes *= 4) {
+          const Plan plan = plan_collective(planner, op, bytes);
+          CHECK_FALSE(plan.stands_in);
+          CHECK(plan.algorithm == plan.candidates.front().algorithm);
+        }
+    }
 }
 
 }  // namespace

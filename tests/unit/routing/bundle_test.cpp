@@ -9,7 +9,8 @@ namespace {
 using namespace fabricast;
 
 TEST_CASE("a bundle to a tier that is not there carries nothing", "[routing]") {
-  // One switch: no links above the leaf. Two tiers: none above the spines. Under the sanitizers this reads no stray link.
+  // One switch: no links above the leaf. Two tiers: none above the spines. Under the sanitizers this reads no stray
+  // link.
   const std::string_view kind = GENERATE(as<std::string_view>(), "single_switch", "rail_optimized");
   CAPTURE(kind);
   const Topology& topology = *find_by_name(topologies(), kind);

@@ -58,7 +58,7 @@ TEST_CASE("a fabric from a list of switches and cables", "[topology]") {
     const auto router = test::router_of(policy, fabric, state);
     Path path;
     CHECK(router->route({0, 2, 1, 1}, path));
-    CHECK(path.latency.value == Approx(3 * (20 * 4.9e-9 + 250e-9) + 1e-6));
+    CHECK(path.latency.value == Approx(3 * 20 * 4.9e-9 + 2 * 250e-9 + 1e-6));
   }
 }
 

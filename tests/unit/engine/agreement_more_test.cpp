@@ -1,0 +1,94 @@
+// As agreement_test.cpp, for what is neither ring nor tree: sends and receives, NVLS, PAT, and switches that reduce.
+//
+// Bounds are stated by size, up to 4 MiB and beyond: short calls are chains of latencies and agree to the digit; long
+// ones differ where flow takes a mean for what chunk lets meet.
+#include <fmt/format.h>
+
+#include <catch2/catch.hpp>
+#include <cmath>
+
+#include "support/engines.hpp"
+
+using namespace fabricast;
+
+namespace {
+
+struct Case {
+  std::string node;
+  int nodes;
+  Algorithm algorithm;
+  std::string op;
+  double small, large;  ///< greatest difference of flow from chunk: to 4 MiB, beyond
+};
+
+/// Of what NCCL_ALGO names; sends and receives have no choice.
+std::string environment(Algorithm algorithm) {
+  if (algorithm == Algorithm::p2p) return "{}";
+  return fmt::format("{{NCCL_ALGO: {}, NCCL_PROTO: Simple, NCCL_COLLNET_ENABLE: \"1\"}}", name_of(algorithm));
+}
+
+void compare(const Case& c, const std::string& sizes) {
+  const std::string text = fmt::format(
+      "fabricast: 1\nnode: {}\ncluster: {{nodes: {}}}\nrouting: {{kind: adaptive}}\nnccl: {{env: {}}}\n"
+      "workload: {{collective: {}, sizes: [{}], harness: {{tool: isolated}}}}\n",
+      c.node, c.nodes, environment(c.algorithm), c.op, sizes);
+  const auto flow = test::rows_under("flow", text), chunk = test::rows_under("chunk", text),
+             bound = test::rows_under("bound", text);
+  for (std::size_t i = 0; i < flow.size(); ++i) {
+    CAPTURE(c.node, c.nodes, c.op, name_of(c.algorithm), flow[i].plan.bytes, flow[i].time, chunk[i].time,
+            bound[i].time);
+    CHECK(flow[i].algorithm == c.algorithm);
+    CHECK(std::abs(flow[i].time / chunk[i].time - 1) <= (flow[i].plan.bytes <= 4 << 20 ? c.small : c.large));
+    CHECK(bound[i].time <= flow[i].time * 1.0005);
+    // It has one rank stand for all, as flow does, which may be 1 % above for sends and receives.
+    CHECK(bound[i].time <= chunk[i].time * (c.algorithm == Algorithm::p2p ? 1.01 : 1.0005));
+  }
+}
+void compare(const Case& c) { compare(c, "1KiB, 16KiB, 256KiB, 4MiB, 32MiB, 256MiB"); }
+
+const std::string h100 = "{gpu: h100-sxm, gpus: 8}", four = "{gpu: h100-sxm, gpus: 4}";
+const std::string single = "{gpu: h100-sxm, gpus: 1, intranode: none, nics: {count: 1, rate: 400Gbps}}";
+
+}  // namespace
+
+TEST_CASE("sends and receives agree") {
+  compare({h100, 1, Algorithm::p2p, "alltoall", 0.01, 0.01});
+  compare({h100, 2, Algorithm::p2p, "alltoall", 0.01, 0.08});
+  compare({four, 4, Algorithm::p2p, "alltoall", 0.01, 0.01});
+  compare({single, 8, Algorithm::p2p, "alltoall", 0.02, 0.01});
+  compare({"{gpu: a100-pcie}", 2, Algorithm::p2p, "alltoall", 0.18, 0.08}, "1KiB, 64KiB, 1MiB, 8MiB, 64MiB");
+  for (const int nodes : {1, 2, 4}) compare({four, nodes, Algorithm::p2p, "sendrecv", 0.01, 0.01});
+  for (const int nodes : {1, 2, 4}) compare({four, nodes, Algorithm::p2p, "scatter", 0.03, 0.03});
+}
+
+// Chunk does not charge a root's proxy thread for what it receives, so a gather is compared on one node only.
+TEST_CASE("gathers inside a node agree") { compare({h100, 1, Algorithm::p2p, "gather", 0.03, 0.03}); }
+
+TEST_CASE("reductions in the NVSwitch agree") {
+  for (const char* op : {"all_reduce", "all_gather", "reduce_scatter"})
+    compare({h100, 1, Algorithm::nvls, op, 0.01, 0.01});
+}
+
+TEST_CASE("trees of heads agree") {
+  for (const int nodes : {2, 3, 4}) compare({h100, nodes, Algorithm::nvlstree, "all_reduce", 0.02, 0.08});
+  compare({four, 8, Algorithm::nvlstree, "all_reduce", 0.02, 0.08});
+  // Two heads' trees meet on each NIC.
+  const std::string shared = "{gpu: h100-sxm, gpus: 8, nics: {count: 4}}";
+  compare({shared, 3, Algorithm::nvlstree, "all_reduce", 0.02, 0.15}, "1KiB, 1MiB, 8MiB, 64MiB");
+}
+
+TEST_CASE("parallel aggregated trees agree") {
+  for (const char* op : {"all_gather", "reduce_scatter"}) {
+    for (const int nodes : {2, 3}) compare({single, nodes, Algorithm::pat, op, 0.01, 0.03});
+    for (const int nodes : {8, 17}) compare({single, nodes, Algorithm::pat, op, 0.03, 0.12});
+  }
+}
+
+TEST_CASE("reductions in the switches agree") {
+  for (const int nodes : {2, 4}) {
+    compare({h100, nodes, Algorithm::collnetchain, "all_reduce", 0.02, 0.1});
+    compare({h100, nodes, Algorithm::nvls, "all_reduce", 0.06, 0.35});
+  }
+  compare({h100, 2, Algorithm::collnetdirect, "all_reduce", 0.09, 0.25});
+  compare({h100, 4, Algorithm::collnetdirect, "all_reduce", 0.09, 0.25}, "1KiB, 256KiB, 4MiB");
+}

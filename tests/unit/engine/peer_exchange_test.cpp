@@ -1,0 +1,109 @@
+// Sends and receives of one rank against closed forms: a message alone, and each of the limits.
+#include <catch2/catch.hpp>
+
+#include "sim/engine/flow/peer_exchange.hpp"
+
+using namespace fabricast;
+
+namespace {
+
+constexpr auto self = PeerPart::Way::self, inside = PeerPart::Way::inside, network = PeerPart::Way::network;
+
+/// Every cost differs, so that none can stand for another.
+PeerExchange exchange(std::vector<std::vector<PeerPart>> channels) {
+  PeerExchange x;
+  x.channels = std::move(channels);
+  x.chunk = 1000, x.slots = 8;
+  x.overhead = 2, x.network_overhead = 0.5, x.copy = 0.003, x.receive = 0.4;
+  x.link = 0.001, x.hop_inside = 1.5;
+  x.nic = 0.002, x.message = 0.7, x.first_message = 0.3, x.hop_network = 5;
+  return x;
+}
+
+/// Takes only the time of what the test sets.
+PeerExchange free_exchange(std::vector<std::vector<PeerPart>> channels) {
+  PeerExchange x;
+  x.channels = std::move(channels);
+  x.chunk = 1000;
+  return x;
+}
+
+std::vector<PeerPart> parts(std::size_t count, const PeerPart& part) { return std::vector<PeerPart>(count, part); }
+
+/// A chunk of `bytes` from start to end over the network, in `exchange`.
+double network_chunk(double bytes) {
+  return (2.5 + 0.003 * bytes) + 0.7 + 0.002 * bytes + 5 + (2.5 + 0.003 * 0.4 * bytes);
+}
+
+}  // namespace
+
+TEST_CASE("a message alone takes the sum of its stages") {
+  CHECK(peer_makespan(exchange({{{network, 1, 600}}})) == Approx(network_chunk(600) + 0.3));
+  CHECK(peer_makespan(exchange({{{inside, 1, 600}}})) == Approx((2 + 1.8) + 1.5 + (2 + 0.72)));
+  CHECK(peer_makespan(exchange({{{self, 1, 600}}})) == Approx(2 + 1.8));
+  CHECK(peer_makespan(exchange({{{network, 1, 0}}})) == Approx(network_chunk(0) + 0.3));
+  // The link inside counts where it is slower than the copy, which goes on meanwhile.
+  PeerExchange slow = exchange({{{inside, 1, 600}}});
+  slow.link = 0.02;
+  CHECK(peer_makespan(slow) == Approx(12 + 1.5 + (2 + 0.72)));
+}
+
+TEST_CASE("with one slot every chunk waits for the way there and back") {
+  for (const std::int64_t chunks : {2, 7, 100, 10001}) {
+    PeerExchange x = exchange({{{network, chunks, 1000}}});
+    x.slots = 1;
+    const auto n = static_cast<double>(chunks);
+    CHECK(peer_makespan(x) == Approx(n * network_chunk(1000) + (n - 1) * 5 + 0.3));
+    x = exchange({{{inside, chunks, 1000}}});
+    x.slots = 1;
+    CHECK(peer_makespan(x) == Approx(n * (5 + 1.5 + 3.2) + (n - 1) * 1.5));
+  }
+}
+
+TEST_CASE("a NIC, a proxy thread, a link and threads carry one byte at a time") {
+  // Three channels of four parts of ten chunks.
+  const auto of = [](PeerPart::Way way) {
+    return free_exchange({parts(4, {way, 10, 1000}), parts(4, {way, 10, 1000}), parts(4, {way, 10, 1000})});
+  };
+  PeerExchange x = of(network);
+  x.nic = 0.01;
+  CHECK(peer_makespan(x) == Approx(120 * 1000 * 0.01));
+  x = of(network);
+  x.message = 3, x.first_message = 1;
+  CHECK(peer_makespan(x) == Approx(120 * 3 + 12 * 1));
+  x = of(inside);
+  x.link = 0.01;
+  CHECK(peer_makespan(x) == Approx(120 * 1000 * 0.01));
+  // Each channel has threads of its own, shared out among its parts.
+  x = of(self);
+  x.copy = 0.01;
+  CHECK(peer_makespan(x) == Approx(40 * 1000 * 0.01));
+}
+
+TEST_CASE("a channel works on eight parts side by side") {
+  PeerExchange x = free_exchange({parts(8, {inside, 1, 1000})});
+  x.hop_inside = 7;
+  CHECK(peer_makespan(x) == Approx(7));
+  x.channels = {parts(9, {inside, 1, 1000})};
+  CHECK(peer_makespan(x) == Approx(14));
+  x.channels = {parts(17, {inside, 1, 1000})};
+  CHECK(peer_makespan(x) == Approx(21));
+}
+
+TEST_CASE("peers of a root have threads of their own") {
+  // Eight parts side by side: the root's threads are shared out among them, a peer's are not.
+  PeerExchange x = free_exchange({parts(8, {inside, 1, 1000})});
+  x.copy = 0.01;
+  CHECK(peer_makespan(x) == Approx(80 + 80));
+  x.receiver_alone = true;
+  CHECK(peer_makespan(x) == Approx(80 + 10));
+  x.sender_alone = true, x.receiver_alone = false;
+  CHECK(peer_makespan(x) == Approx(10 + 80));
+}
+
+TEST_CASE("slots in flight bound the rate over a long way") {
+  // Four chunks per round of 2 x 50 s: a window, and the NIC is idle most of the time.
+  PeerExchange x = free_exchange({{{network, 400, 1000}}});
+  x.slots = 4, x.hop_network = 50;
+  CHECK(peer_makespan(x) == Approx(100 * 50 + 99 * 50));
+}
