@@ -38,17 +38,36 @@ void in_parallel(std::size_t count, F f) {
   if (failure) std::rethrow_exception(failure);
 }
 
-/// Whether a row of this protocol can depend on the parameter: `hop_ll`, `rate_simple` and the like serve one only.
-bool serves(const std::string& parameter, Protocol protocol) {
+/// Whether a parameter belongs to sends and receives, to NVLS and so on, and not to this algorithm.
+bool is_of_others(std::string_view parameter, Algorithm algorithm) {
+  const auto named = [&](std::string_view part) { return parameter.find(part) != std::string_view::npos; };
+  const bool pairs = algorithm == Algorithm::p2p, chain = algorithm == Algorithm::ring;
+  const bool nvls = algorithm == Algorithm::nvls || algorithm == Algorithm::nvlstree;
+  if (named(".nvls_")) return !nvls;
+  if (named(".peer") || named(".rate_unaligned")) return !pairs;
+  if (named(".sharp_")) return algorithm != Algorithm::collnetdirect && algorithm != Algorithm::collnetchain;
+  if (named(".tree_factor")) return algorithm != Algorithm::tree && algorithm != Algorithm::nvlstree;
+  if (named(".issue_gap")) return !chain;
+  return pairs && named(".message");
+}
+
+/// Whether a row can depend on a parameter: `hop_ll`, `rate_simple` and the like serve one protocol only.
+bool serves(const std::string& parameter, Algorithm algorithm, Protocol protocol) {
+  if (is_of_others(parameter, algorithm)) return false;
   for (const std::string_view name : EnumNames<Protocol>::names)
     if (parameter.ends_with("_" + std::string(name))) return name == name_of(protocol);
   return true;
 }
 
+/// All pairs of more ranks take too long for a fit, and tell nothing else than those of fewer.
+constexpr int most_pairs = 512;
+bool is_long(const MeasuredCase& c) { return c.collective == "alltoall" && c.nodes * c.gpus_per_node > most_pairs; }
+
 }  // namespace
 
 FitProblem::FitProblem(const std::vector<MeasuredCase>& cases, const Hardware& prior) : prior_(prior) {
-  for (const MeasuredCase& c : cases) runners_.emplace_back(c);
+  for (const MeasuredCase& c : cases)
+    if (!is_long(c)) runners_.emplace_back(c);
   std::vector<ForecastOfCase> forecasts(runners_.size());
   in_parallel(runners_.size(), [&](std::size_t i) { forecasts[i] = runners_[i].run(prior_); });
   for (std::size_t i = 0; i < runners_.size(); ++i) {
@@ -57,7 +76,7 @@ FitProblem::FitProblem(const std::vector<MeasuredCase>& cases, const Hardware& p
       const auto& r = forecasts[i].rows[k];
       if (!r.served) continue;
       job.rows.push_back(rows_.size());
-      rows_.push_back({i, k, runners_[i].measured().system, band_of(r.bytes), r.measured, r.protocol});
+      rows_.push_back({i, k, runners_[i].measured().system, band_of(r.bytes), r.measured, r.algorithm, r.protocol});
     }
     if (!job.rows.empty()) all_.push_back(std::move(job));
   }
@@ -68,7 +87,7 @@ FitProblem::FitProblem(const std::vector<MeasuredCase>& cases, const Hardware& p
       if (!runners_[job.runner].uses(path)) continue;
       Dependents some{job.runner, {}};
       for (const std::size_t i : job.rows)
-        if (serves(path, rows_[i].protocol)) some.rows.push_back(i);
+        if (serves(path, rows_[i].algorithm, rows_[i].protocol)) some.rows.push_back(i);
       if (!some.rows.empty()) dependents.push_back(std::move(some));
     }
     if (dependents.empty()) continue;

@@ -19,6 +19,7 @@ class FitProblem {
     std::string system;
     std::size_t band;
     double measured;  ///< s
+    Algorithm algorithm;
     Protocol protocol;
   };
 

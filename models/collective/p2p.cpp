@@ -112,12 +112,7 @@ class PeerProgram final : public ChannelProgram {
   }
   Step step(std::int32_t worker, std::int64_t index) const override {
     const std::vector<Part>& parts = places_[place_of(worker)];
-    std::size_t i = 0;
-    for (;; ++i) {
-      const std::int64_t own = takes_part(worker, parts[i]) ? chunks(parts[i].index) : 0;
-      if (index < own) break;
-      index -= own;
-    }
+    const std::size_t i = part_at(worker, index);
     const std::int64_t rank = rank_of(worker).value, n = comm_.ranks();
     const std::int64_t peer = peer_of(worker, *parts[i].round), from = is_sender(worker) ? rank : peer,
                        to = is_sender(worker) ? peer : rank;
@@ -134,10 +129,11 @@ class PeerProgram final : public ChannelProgram {
     if (peer != rank) is_sender(worker) ? step.to.push_back(other + 1) : step.from.push_back(other);
     return step;
   }
-  int sharers(std::int32_t worker) const override {
-    const std::int32_t first = worker - worker % (2 * concurrent_parts) + worker % 2;
+  int sharers(std::int32_t worker, std::int64_t index) const override {
+    // Parts of the same turn, in all places of the rank.
+    const std::size_t turn = part_at(worker, index);
     int busy = 0;
-    for (int place = 0; place < concurrent_parts; ++place) busy += steps(first + 2 * place) > 0;
+    for (const std::vector<Part>& parts : places_) busy += parts.size() > turn && takes_part(worker, parts[turn]);
     return busy;
   }
   std::array<int, 2> nics(std::int32_t from, std::int32_t to) const override {
@@ -153,6 +149,15 @@ class PeerProgram final : public ChannelProgram {
   };
   static bool is_sender(std::int32_t worker) { return worker % 2 == 0; }
   static std::size_t place_of(std::int32_t worker) { return static_cast<std::size_t>(worker / 2 % concurrent_parts); }
+  /// Number of the part, in its place, of a worker's step; what is left of the index is the chunk in it.
+  std::size_t part_at(std::int32_t worker, std::int64_t& index) const {
+    const std::vector<Part>& parts = places_[place_of(worker)];
+    for (std::size_t i = 0;; ++i) {
+      const std::int64_t own = takes_part(worker, parts[i]) ? chunks(parts[i].index) : 0;
+      if (index < own) return i;
+      index -= own;
+    }
+  }
   std::int64_t peer_of(std::int32_t worker, const PeerRound& round) const {
     const std::int64_t rank = rank_of(worker).value;
     return is_sender(worker) ? schedule_.sends_to(round, rank) : schedule_.receives_from(round, rank);

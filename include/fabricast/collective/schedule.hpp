@@ -68,7 +68,7 @@ class ChannelProgram {
   /// `in_nvswitch`.
   virtual bool is_flag(std::int32_t, std::int32_t) const { return false; }
   /// How many such workers a channel's threads have to serve: what this one is slower.
-  virtual int sharers(std::int32_t) const { return 1; }
+  virtual int sharers(std::int32_t, std::int64_t) const { return 1; }
   /// NICs by which a message leaves its node and enters the other; -1: the channel has one connection between the
   /// nodes.
   virtual std::array<int, 2> nics(std::int32_t, std::int32_t) const { return {-1, -1}; }

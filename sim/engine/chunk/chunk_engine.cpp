@@ -253,7 +253,7 @@ class Simulation {
       const auto connections = static_cast<int>(std::count_if(in.begin(), in.end(), by_network) +
                                                 std::count_if(out.begin(), out.end(), by_network));
       const double slower = step.in_nvswitch ? costs_.fan_out(connections) : 1;
-      const double copy_rate = costs_.copy_rate / (program.sharers(w) * slower);
+      const double copy_rate = costs_.copy_rate / (program.sharers(w, i) * slower);
       for (Wire* wire : out)
         if (costs_.cut_through && !wire->network) wire->first.send(start + overhead + wire->latency);
       std::vector<sg::CommPtr> copies;

@@ -19,7 +19,7 @@ class Simulation {
     for (const std::vector<PeerPart>& parts : x_.channels) {
       const std::size_t places = std::min<std::size_t>(parts.size(), concurrent_parts);
       for (std::size_t place = 0; place < places; ++place) {
-        places_.push_back({&parts, place, static_cast<double>(places)});
+        places_.push_back({&parts, place});
         begin(places_.size() - 1, 0);
       }
     }
@@ -45,7 +45,6 @@ class Simulation {
   struct Place {
     const std::vector<PeerPart>* parts;
     std::size_t part;
-    double sharers;
     std::int64_t started = 0, sent = 0, received = 0, done = 0;
     int free_slots = 0;
     bool copying = false;
@@ -55,9 +54,14 @@ class Simulation {
   const PeerPart& part(const Place& p) const { return (*p.parts)[p.part]; }
   std::int64_t chunks(const Place& p) const { return std::min(most_, part(p).chunks); }
   double bytes(const Place& p, std::int64_t index) const { return index + 1 == chunks(p) ? part(p).last : x_.chunk; }
+  /// Parts side by side with this one: the last ones of a channel may be fewer.
+  static double side_by_side(const Place& p) {
+    const std::size_t first = p.part / concurrent_parts * concurrent_parts;
+    return static_cast<double>(std::min<std::size_t>(concurrent_parts, p.parts->size() - first));
+  }
   /// A GPU's time for a chunk that it sends or receives.
   double threads(const Place& p, double size, bool sends) const {
-    const double sharers = (sends ? x_.sender_alone : x_.receiver_alone) ? 1 : p.sharers;
+    const double sharers = (sends ? x_.sender_alone : x_.receiver_alone) ? 1 : side_by_side(p);
     return x_.overhead + (part(p).way == PeerPart::Way::network ? x_.network_overhead : 0) +
            size * x_.copy * sharers * (sends ? 1 : x_.receive);
   }
