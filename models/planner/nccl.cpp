@@ -116,7 +116,7 @@ class Environment {
   /// Reports variables that nobody read.
   void finish() {
     // Real NCCL variables whose effect on time this model does not have.
-    static constexpr std::array<std::string_view, 46> inert = {"NCCL_DEBUG",
+    static constexpr std::array<std::string_view, 44> inert = {"NCCL_DEBUG",
                                                                "NCCL_DEBUG_SUBSYS",
                                                                "NCCL_DEBUG_FILE",
                                                                "NCCL_IB_HCA",
@@ -148,9 +148,7 @@ class Environment {
                                                                "NCCL_P2P_PXN_LEVEL",
                                                                "NCCL_PXN_DISABLE",
                                                                "NCCL_SHM_DISABLE",
-                                                               "NCCL_TOPO_FILE",
                                                                "NCCL_TOPO_DUMP_FILE",
-                                                               "NCCL_GRAPH_FILE",
                                                                "NCCL_GRAPH_DUMP_FILE",
                                                                "NCCL_TUNER_PLUGIN",
                                                                "NCCL_CHECKS_DISABLE",
@@ -288,6 +286,12 @@ NcclSettings parse_nccl_environment(const NcclVersion& version, const std::map<s
   if (const auto n = env.integer("NCCL_NVLS_ENABLE", 0, 2)) settings.nvls_enable = static_cast<int>(*n);
   if (const auto n = env.integer("NCCL_COLLNET_ENABLE", 0, 1)) settings.collnet_enable = *n == 1;
   if (const auto n = env.integer("NCCL_PAT_ENABLE", 0, 2)) settings.pat_enable = static_cast<int>(*n);
+  for (const auto& [name, path] :
+       {std::pair("NCCL_TOPO_FILE", &settings.topology_file), std::pair("NCCL_GRAPH_FILE", &settings.graph_file)})
+    if (const std::string* text = env.get(name)) {
+      *path = *text;
+      if (text->empty()) env.refuse(name, "names no file");
+    }
   if (const auto n = env.integer("NCCL_NET_OVERHEAD", 0, 1000000))
     settings.net_overhead_us = static_cast<double>(*n) * 1e-3;
   if (settings.min_channels && settings.max_channels && *settings.min_channels > *settings.max_channels)

@@ -13,15 +13,6 @@ namespace fabricast {
 
 namespace {
 
-bool gdr_of(const Node& node, const NcclSettings& settings) {
-  if (node.spec.gdr != Gdr::automatic) return node.spec.gdr == Gdr::on;
-  if (node.spec.nics.link == LinkKind::socket || node.nics == 0) return false;
-  // The OFI and TCPX plugins decide for themselves, and do.
-  const bool plugin = node.spec.nics.link == LinkKind::efa || node.spec.nics.link == LinkKind::gpudirect_tcpx;
-  const PathType level = settings.gdr_level.value_or(plugin ? PathType::SYS : PathType::P2C);
-  return nic_distance(node) <= level;
-}
-
 // Slots of a connection, and their payload [NCCL-enqueue-2.1].
 constexpr int buffer_slots = 8;
 constexpr std::int64_t ll_slot = 32768, ll128_slot = 576000, simple_buffer = 4 << 20;
@@ -158,7 +149,7 @@ Planner make_planner(Node node, std::vector<std::uint32_t> placement, std::uint3
   comm.rings = planner.graphs.ring.shapes, comm.trees = planner.graphs.tree.shapes;
   comm.cross_nic = planner.graphs.ring.cross_nic, comm.tree_pattern = planner.graphs.tree.pattern;
   comm.channels = planner.graphs.channels;
-  comm.gdr = gdr_of(comm.node, planner.settings);
+  comm.gdr = uses_gdr(comm.node, planner.settings);
   comm.qps_per_connection = planner.settings.qps_per_connection;
   comm.split_data_on_qps = planner.settings.split_data_on_qps;
   comm.version = planner.settings.version;

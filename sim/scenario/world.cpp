@@ -6,16 +6,11 @@
 #include <numeric>
 
 #include "fabricast/core/rng.hpp"
+#include "fabricast/planner/graph_file.hpp"
 
 namespace fabricast {
 
 namespace {
-
-/// Hosts of one NVLink domain are one node to NCCL: as many GPUs, NICs and sockets behind one NVSwitch.
-NodeSpec whole_domain(NodeSpec spec, int hosts) {
-  spec.gpus *= hosts, spec.nics.count *= hosts, spec.sockets *= hosts, spec.pcie_switches *= hosts;
-  return spec;
-}
 
 std::vector<std::uint32_t> place(const ClusterSpec& cluster) {
   std::vector<std::uint32_t> order(static_cast<std::size_t>(cluster.size));
@@ -37,9 +32,12 @@ std::unique_ptr<World> build_world(Scenario scenario) {
   const Scenario& s = world->scenario;
   const int hosts = std::min(s.nvlink_domain.nodes, s.cluster.nodes);
   const NcclVersion version = parse_nccl_version(s.nccl.version).value_or(NcclVersion{});
-  Node node = build_node(whole_domain(s.node.spec, hosts), s.hardware);
-  world->planner = make_planner(std::move(node), place(s.cluster), static_cast<std::uint32_t>(hosts),
-                                parse_nccl_environment(version, s.nccl.env, world->warnings));
+  Node node = build_node(s.node.spec, s.hardware, hosts);
+  NcclSettings settings = parse_nccl_environment(version, s.nccl.env, world->warnings);
+  settings.given_graphs = s.nccl.graphs;
+  if (s.nccl.graphs) check_graphs(*s.nccl.graphs, node, s.cluster.nodes > hosts);
+  world->planner =
+      make_planner(std::move(node), place(s.cluster), static_cast<std::uint32_t>(hosts), std::move(settings));
   const Communicator& comm = world->planner.comm;
   const auto op = static_cast<std::size_t>(s.workload.collective);
   if (op < 5 && world->planner.costs.fell_back[op])

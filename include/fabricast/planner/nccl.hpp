@@ -9,6 +9,7 @@
 #include "fabricast/collective/communicator.hpp"
 #include "fabricast/core/error.hpp"
 #include "fabricast/fabric/node_graph.hpp"
+#include "fabricast/planner/graph.hpp"
 
 namespace fabricast {
 
@@ -42,6 +43,8 @@ struct NcclSettings {
   bool collnet_enable = false;
   int pat_enable = 2;
   std::optional<double> net_overhead_us;
+  std::string topology_file, graph_file;     ///< NCCL_TOPO_FILE, NCCL_GRAPH_FILE as given; empty: none
+  std::optional<SearchGraphs> given_graphs;  ///< what stands in the graph file
 };
 
 /// \throws UserError for values NCCL would refuse; appends warnings (variables without effect here, unknown ones).

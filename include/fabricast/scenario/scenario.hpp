@@ -6,6 +6,7 @@
 
 #include <any>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "fabricast/core/error.hpp"
 #include "fabricast/engine/engine.hpp"
 #include "fabricast/hardware/node.hpp"
+#include "fabricast/planner/graph.hpp"
 #include "fabricast/topology/topology.hpp"
 
 namespace fabricast {
@@ -20,6 +22,7 @@ namespace fabricast {
 struct NodeSection {
   NodeSpec spec;
   const Hardware* hardware = nullptr;  ///< where defaults come from
+  const NodeLayout* layout = nullptr;  ///< of a topology file; defaults come from it, too
 };
 
 struct NvlinkDomainSpec {
@@ -54,6 +57,7 @@ struct RoutingSection {
 struct NcclSection {
   std::string version = "2.28";
   std::map<std::string, std::string> env;
+  std::optional<SearchGraphs> graphs;  ///< what stands in NCCL_GRAPH_FILE
 };
 
 enum class WorkloadKind { collective };
