@@ -29,7 +29,7 @@ class TopologyReader {
     if (layout_.gpus.empty() && !xml_.failed())
       xml_.fault(root, "there is no <gpu> in it",
                  "an input for NCCL lacks what NCCL finds out; take the file that NCCL_TOPO_DUMP_FILE makes");
-    check_limits(root);
+    if (!xml_.failed()) check_limits(root);
     xml_.finish();
     sort_gpus();
     sort_nics();
@@ -45,18 +45,16 @@ class TopologyReader {
     hosts_.emplace(hash ? *hash : std::string(), 0);
     if (hosts_.size() == 2)
       xml_.fault(cpu, "the file holds several hosts", "dump one host, and give nvlink_domain.nodes");
-    const std::string* arch = xml_.required(cpu, "arch");
-    const std::string* vendor = cpu.find("vendor");
-    if (!arch) return;
-    if (*arch == "arm64")
+    const std::string *arch = xml_.required(cpu, "arch"), *vendor = cpu.find("vendor");
+    if (arch && *arch == "arm64")
       hub.cpu = CpuVendor::arm;
-    else if (*arch != "x86_64")
-      return xml_.fault(cpu, fmt::format("CPUs of arch '{}' are not modelled", *arch), "x86_64 or arm64");
+    else if (arch && *arch != "x86_64")
+      xml_.fault(cpu, fmt::format("CPUs of arch '{}' are not modelled", *arch), "x86_64 or arm64");
     else if (vendor && *vendor == "AuthenticAMD")
       hub.cpu = CpuVendor::amd;
-    else if (!vendor || *vendor != "GenuineIntel")
-      return xml_.fault(cpu, fmt::format("CPUs of vendor '{}' are not modelled", vendor ? *vendor : ""),
-                        "GenuineIntel or AuthenticAMD");
+    else if (arch && (!vendor || *vendor != "GenuineIntel"))
+      xml_.fault(cpu, fmt::format("CPUs of vendor '{}' are not modelled", vendor ? *vendor : ""),
+                 "GenuineIntel or AuthenticAMD");
     const auto family = xml_.integer(cpu, "familyid", 0, 1 << 20), model = xml_.integer(cpu, "modelid", 0, 1 << 20);
     hub.socket_link = nccl_socket_link(hub.cpu, family.value_or(6) == 6 ? static_cast<int>(model.value_or(0)) : 0);
     layout_.hubs.push_back(hub);
