@@ -46,8 +46,8 @@ struct CollectiveResult {
   double transfer = 0;  ///< the data through the channel's share; of the two, the smaller counts for what it adds
   double fill = 0;      ///< the rest: until the pipe is full, and waiting for links that are down
   Bottleneck bottleneck;
-  std::vector<std::string> felt;  ///< faults in force while it ran
-  std::uint64_t fingerprint = 0;  ///< hash of the trajectory of events
+  std::vector<std::string> felt;      ///< faults in force while it ran
+  std::uint64_t fingerprint = 0;      ///< hash of the trajectory of events
 };
 
 /// One draw of the network. Not thread-safe; make one per thread and draw.

@@ -31,7 +31,7 @@ struct ProtocolCosts {
   double check = 0;         ///< s per byte; LL only: flags that a proxy thread checks before it sends
   double rendezvous = 0;    ///< s; added to hop_network for messages above `rendezvous_bytes`
   double rendezvous_bytes = 0;
-  double launch = 0;  ///< s; fixed, once per call
+  double launch = 0;         ///< s; fixed, once per call
 
   static constexpr double burst_bytes = 256;
 
