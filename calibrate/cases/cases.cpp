@@ -53,11 +53,10 @@ MeasuredCase read_case(const json& j) {
   return c;
 }
 
-/// The first two or three numbers of a version text, as far as they go.
+/// The first two or three numbers of a version text, as far as they go; empty if it does not begin with a number.
 std::string version_digits(const std::string& text) {
-  std::string digits;
-  for (const char ch : text.substr(0, text.find_first_of("+-")))
-    if ((ch >= '0' && ch <= '9') || ch == '.') digits += ch;
+  std::string digits = text.substr(0, text.find_first_not_of("0123456789."));
+  while (digits.ends_with('.')) digits.pop_back();
   std::size_t dots = 0, end = 0;
   while (end < digits.size() && (digits[end] != '.' || ++dots < 3)) ++end;
   digits.resize(end);
@@ -152,15 +151,18 @@ std::string scenario_of(const MeasuredCase& c) {
                          c.collective, harness, sizes);
 }
 
+bool has_schedule(const MeasuredCase& c) { return c.collective != "alltoall" && c.collective != "sendrecv"; }
+
 CaseRunner::CaseRunner(const MeasuredCase& c)
     : case_(&c), scenario_(parse_scenario(scenario_of(c), c.id + ".yaml").scenario) {
   const GpuKind& gpu = scenario_.hardware.gpus.find(scenario_.node.spec.gpu)->second;
   prefixes_ = {"software.", "architectures." + gpu.architecture + ".", "links." + gpu.nvlink + "."};
-  if (!c.link.empty() && c.nodes > 1) prefixes_.push_back("networks." + c.link + ".");
+  if (!c.link.empty() && c.nodes > 1) prefixes_.push_back("networks." + network_name(scenario_.node.spec) + ".");
   if (c.intranode == "pcie") {
     prefixes_.push_back("links." + gpu.pcie + ".");
     prefixes_.push_back("pcie_paths.");
   }
+  scenario_.hardware = {};  // every run brings its own
 }
 
 bool CaseRunner::uses(const std::string& parameter) const {
@@ -168,19 +170,29 @@ bool CaseRunner::uses(const std::string& parameter) const {
                      [&](const std::string& p) { return parameter.starts_with(p); });
 }
 
-ForecastOfCase CaseRunner::run(const Hardware& hardware) const {
+Forecast CaseRunner::forecast(const Hardware& hardware, std::vector<Bytes> sizes) const {
   Scenario scenario = scenario_;
   scenario.hardware = hardware;
+  scenario.workload.sizes = std::move(sizes);
   const auto world = build_world(std::move(scenario));
   RunOptions options;
   options.threads = 1;
-  const Forecast forecast = run_forecast(*world, options);
+  return run_forecast(*world, options);
+}
+
+ForecastOfCase CaseRunner::run(const Hardware& hardware) const {
   ForecastOfCase out;
-  for (std::size_t i = 0; i < forecast.rows.size(); ++i) {
-    const ForecastRow& row = forecast.rows[i];
-    out.rows.push_back(
-        {row.bytes, case_->rows[i].time_us * 1e-6, row.time, row.algorithm, row.protocol, !row.plan.stands_in});
-  }
+  for (const ForecastRow& row : forecast(hardware, scenario_.workload.sizes).rows)
+    out.rows.push_back({row.bytes, case_->rows[out.rows.size()].time_us * 1e-6, row.time, row.algorithm, row.protocol,
+                        !row.plan.stands_in});
+  return out;
+}
+
+std::vector<double> CaseRunner::times(const Hardware& hardware, const std::vector<std::size_t>& rows) const {
+  std::vector<Bytes> sizes;
+  for (const std::size_t row : rows) sizes.push_back(scenario_.workload.sizes[row]);
+  std::vector<double> out;
+  for (const ForecastRow& row : forecast(hardware, std::move(sizes)).rows) out.push_back(row.time);
   return out;
 }
 

@@ -4,6 +4,40 @@
 
 namespace fabricast {
 
+namespace {
+
+std::string leave_one_out_markdown(const LeaveOneOut& l) {
+  std::string out =
+      "\n## Errors of systems left out of the fit, in %\n\n"
+      "In sample > left out. For each system all parameters are fitted anew from their priors to the cases of the "
+      "other "
+      "systems, and\n"
+      "its own are forecast with them: what to expect of a system never seen. The first number is of a fit to all.\n\n"
+      "| system |";
+  for (const Band& b : bands) out += fmt::format(" {} |", b.name);
+  out += "\n|---|---|---|---|---|\n";
+  for (const auto& [system, cells] : l.left_out.systems) {
+    out += fmt::format("| {} |", system);
+    for (std::size_t b = 0; b < bands.size(); ++b)
+      out += cells[b].rows ? fmt::format(" {:.1f} > {:.1f}{} |", 100 * l.in_sample.systems.at(system)[b].error,
+                                         100 * cells[b].error, cells[b].bias > 0 ? '+' : '-')
+                           : std::string(" |");
+    out += "\n";
+  }
+  const auto summary = [&](std::string_view name, const auto& before, const auto& after) {
+    out += fmt::format("| **{}** |", name);
+    for (std::size_t b = 0; b < bands.size(); ++b)
+      out += fmt::format(" **{:.1f} > {:.1f}** |", 100 * before[b], 100 * after[b]);
+    out += "\n";
+  };
+  summary("median over systems", l.in_sample.median, l.left_out.median);
+  summary("mean", l.in_sample.mean, l.left_out.mean);
+  summary("worst decile", l.in_sample.worst_decile, l.left_out.worst_decile);
+  return out;
+}
+
+}  // namespace
+
 std::string validation_markdown(const Validation& v, const Hardware& hardware) {
   std::string out =
       "# Validation\n\n"
@@ -16,7 +50,7 @@ std::string validation_markdown(const Validation& v, const Hardware& hardware) {
       "`calibrate/data/cases.json`.\n\n## Errors by system, in %\n\n| system |";
   for (const Band& b : bands) out += fmt::format(" {} |", b.name);
   out += "\n|---|---|---|---|---|\n";
-  for (const auto& [system, cells] : v.systems) {
+  for (const auto& [system, cells] : v.errors.systems) {
     out += fmt::format("| {} |", system);
     for (const auto& cell : cells)
       out += cell.rows ? fmt::format(" {:.1f}{} ({}) |", 100 * cell.error, cell.bias > 0 ? '+' : '-', cell.rows)
@@ -28,13 +62,15 @@ std::string validation_markdown(const Validation& v, const Hardware& hardware) {
     for (const double x : values) out += fmt::format(" **{:.1f}** |", 100 * x);
     out += "\n";
   };
-  summary("median over systems", v.median);
-  summary("mean", v.mean);
-  summary("worst decile", v.worst_decile);
+  summary("median over systems", v.errors.median);
+  summary("mean", v.errors.mean);
+  summary("worst decile", v.errors.worst_decile);
   out += fmt::format(
       "\n{} rows of {} cases are counted; {} rows wait for schedules of other algorithms and of point-to-point "
       "operations.\n",
-      v.rows, v.cases.size(), v.unserved_rows);
+      v.errors.rows, v.cases.size(), v.unserved_rows);
+  if (v.leave_one_out) out += leave_one_out_markdown(*v.leave_one_out);
+  out += directions_markdown(v.pairs);
   out +=
       "\n## Parameters\n\nAll numbers that the forecasts above rest on, shared by all systems of a kind.\n\n| "
       "parameter | value | interval | unit | source |\n|---|---|---|---|---|\n";

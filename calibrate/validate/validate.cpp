@@ -4,29 +4,39 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 
-#include "fabricast/core/quantity.hpp"
+#include "median.hpp"
 
 namespace fabricast {
 
-namespace {
-
-/// As Python's statistics.median: the mean of the middle two of an even number.
-double median_of(std::vector<double> values) {
-  if (values.empty()) return 0;
-  std::sort(values.begin(), values.end());
-  const std::size_t n = values.size();
-  return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
+ErrorTable error_table(const std::vector<ErrorRow>& rows) {
+  ErrorTable table;
+  std::map<std::pair<std::string, std::size_t>, std::vector<double>> logs;
+  for (const ErrorRow& row : rows) logs[{row.system, row.band}].push_back(row.log_ratio);
+  std::array<std::vector<double>, bands.size()> errors;
+  for (const auto& [key, values] : logs) {
+    std::vector<double> absolute = values;
+    for (double& x : absolute) x = std::abs(x);
+    ErrorTable::Cell& cell = table.systems[key.first][key.second];
+    cell = {std::expm1(median_of(absolute)), std::expm1(median_of(values)), static_cast<int>(values.size())};
+    errors[key.second].push_back(cell.error);
+  }
+  for (std::size_t b = 0; b < bands.size(); ++b) {
+    if (errors[b].empty()) continue;
+    std::sort(errors[b].begin(), errors[b].end());
+    table.median[b] = median_of(errors[b]);
+    table.worst_decile[b] = errors[b][std::min(errors[b].size() - 1, errors[b].size() * 9 / 10)];
+    for (const double e : errors[b]) table.mean[b] += e / static_cast<double>(errors[b].size());
+  }
+  table.rows = static_cast<int>(rows.size());
+  return table;
 }
-
-}  // namespace
 
 Validation validate_cases(const std::vector<MeasuredCase>& cases, const Hardware& hardware) {
   Validation v;
-  std::map<std::pair<std::string, std::size_t>, std::vector<double>> logs;
+  std::vector<ErrorRow> rows;
   for (const MeasuredCase& c : cases) {
-    if (c.collective == "alltoall" || c.collective == "sendrecv") {
+    if (!has_schedule(c)) {
       v.unserved.push_back(c.id);
       v.unserved_rows += static_cast<int>(c.rows.size());
       continue;
@@ -37,30 +47,21 @@ Validation validate_cases(const std::vector<MeasuredCase>& cases, const Hardware
       v.failed.emplace_back(c.id, e.what());
       continue;
     }
-    for (const auto& row : v.cases.back().forecast.rows) {
-      if (!row.served) {
+    for (const auto& row : v.cases.back().forecast.rows)
+      if (row.served)
+        rows.push_back({c.system, band_of(row.bytes), std::log(row.forecast / row.measured)});
+      else
         ++v.unserved_rows;
-        continue;
-      }
-      ++v.rows;
-      logs[{c.system, band_of(row.bytes)}].push_back(std::log(row.forecast / row.measured));
-    }
   }
-  std::array<std::vector<double>, bands.size()> errors;
-  for (const auto& [key, values] : logs) {
-    std::vector<double> absolute = values;
-    for (double& x : absolute) x = std::abs(x);
-    Validation::Cell& cell = v.systems[key.first][key.second];
-    cell = {std::expm1(median_of(absolute)), std::expm1(median_of(values)), static_cast<int>(values.size())};
-    errors[key.second].push_back(cell.error);
+  v.errors = error_table(rows);
+  std::map<std::string, const MeasuredCase*> by_id;
+  for (const MeasuredCase& c : cases) by_id[c.id] = &c;
+  std::vector<TimedCase> timed;
+  for (const auto& c : v.cases) {
+    timed.push_back({by_id.at(c.id), {}});
+    for (const auto& row : c.forecast.rows) timed.back().forecast.push_back(row.forecast);
   }
-  for (std::size_t b = 0; b < bands.size(); ++b) {
-    if (errors[b].empty()) continue;
-    std::sort(errors[b].begin(), errors[b].end());
-    v.median[b] = median_of(errors[b]);
-    v.worst_decile[b] = errors[b][std::min(errors[b].size() - 1, errors[b].size() * 9 / 10)];
-    for (const double e : errors[b]) v.mean[b] += e / static_cast<double>(errors[b].size());
-  }
+  v.pairs = find_pairs(timed);
   return v;
 }
 
@@ -77,7 +78,7 @@ std::string validation_text(const Validation& v, bool rows) {
   out += fmt::format("{:<18}", "system");
   for (const Band& b : bands) out += fmt::format("{:>18}", b.name);
   out += "   median error in %, sign of the bias, rows\n";
-  for (const auto& [system, cells] : v.systems) {
+  for (const auto& [system, cells] : v.errors.systems) {
     out += fmt::format("{:<18}", system);
     for (const auto& cell : cells)
       out += cell.rows
@@ -90,12 +91,34 @@ std::string validation_text(const Validation& v, bool rows) {
     for (const double x : values) out += fmt::format("{:>9.1f}         ", 100 * x);
     out += "\n";
   };
-  summary("MEDIAN", v.median);
-  summary("MEAN", v.mean);
-  summary("WORST DECILE", v.worst_decile);
+  summary("MEDIAN", v.errors.median);
+  summary("MEAN", v.errors.mean);
+  summary("WORST DECILE", v.errors.worst_decile);
+  out += directions_text(v.pairs);
+  if (v.leave_one_out) {
+    const auto& [in_sample, left_out] = *v.leave_one_out;
+    out += "left out of the fit: median error in % in sample > left out\n";
+    for (const auto& [system, cells] : left_out.systems) {
+      out += fmt::format("{:<18}", system);
+      for (std::size_t b = 0; b < bands.size(); ++b)
+        out += cells[b].rows ? fmt::format("{:>7.1f} >{:>6.1f}{}  ", 100 * in_sample.systems.at(system)[b].error,
+                                           100 * cells[b].error, cells[b].bias > 0 ? '+' : '-')
+                             : fmt::format("{:18}", "");
+      out += "\n";
+    }
+    const auto both = [&](std::string_view name, const auto& before, const auto& after) {
+      out += fmt::format("{:<18}", name);
+      for (std::size_t b = 0; b < bands.size(); ++b)
+        out += fmt::format("{:>7.1f} >{:>6.1f}   ", 100 * before[b], 100 * after[b]);
+      out += "\n";
+    };
+    both("MEDIAN", in_sample.median, left_out.median);
+    both("MEAN", in_sample.mean, left_out.mean);
+    both("WORST DECILE", in_sample.worst_decile, left_out.worst_decile);
+  }
   for (const auto& [id, why] : v.failed) out += fmt::format("did not run: {}: {}\n", id, why);
   out += fmt::format("{} cases, {} rows; {} rows of algorithms without schedule not counted; {} did not run\n",
-                     v.cases.size(), v.rows, v.unserved_rows, v.failed.size());
+                     v.cases.size(), v.errors.rows, v.unserved_rows, v.failed.size());
   return out;
 }
 

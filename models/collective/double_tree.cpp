@@ -67,4 +67,14 @@ int tree_depth(std::int64_t nodes) {
   return deepest;
 }
 
+std::uint64_t double_tree_role(std::int64_t nodes, std::int64_t node) {
+  std::uint64_t role = 0;
+  for (const int index : {0, 1}) {
+    const TreePlace place = double_tree(nodes, node, index);
+    role = role * 8 + (place.parent >= 0 ? 4U : 0U) + (place.children[0] >= 0 ? 2U : 0U) +
+           (place.children[1] >= 0 ? 1U : 0U);
+  }
+  return role;
+}
+
 }  // namespace fabricast

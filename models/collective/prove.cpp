@@ -7,6 +7,8 @@
 #include <iterator>
 #include <map>
 
+#include "fabricast/collective/peers.hpp"
+
 namespace fabricast {
 
 namespace {
@@ -18,6 +20,7 @@ struct Message {
   ByteRange range;
   Contributions contributions;
 };
+using Messages = std::vector<Message>;  // one per range of a step
 
 struct Held {
   std::int64_t end;
@@ -27,7 +30,7 @@ struct Held {
 class Prover {
  public:
   Prover(const Communicator& comm, const Plan& plan)
-      : comm_(comm), plan_(plan), ranks_(static_cast<std::size_t>(comm.ranks())), held_(ranks_) {}
+      : comm_(comm), plan_(plan), ranks_(static_cast<std::size_t>(comm.ranks())), held_(ranks_), kept_(ranks_) {}
 
   std::optional<std::string> run(const CollectiveAlgorithm& algorithm) {
     for (int c = 0; c < plan_.channels; ++c)
@@ -40,16 +43,15 @@ class Prover {
   std::optional<std::string> run_channel(const ChannelProgram& program) {
     const std::int32_t workers = program.workers();
     std::vector<std::int64_t> next(static_cast<std::size_t>(workers), 0);
-    std::map<std::pair<std::int32_t, std::int32_t>, std::deque<Message>> wires;
+    std::map<std::pair<std::int32_t, std::int32_t>, std::deque<Messages>> wires;
     bool progress = true;
     while (progress) {
       progress = false;
       for (std::int32_t w = 0; w < workers; ++w)
         while (next[static_cast<std::size_t>(w)] < program.steps(w)) {
           const Step step = program.step(w, next[static_cast<std::size_t>(w)]);
-          const bool ready = std::all_of(step.from.begin(), step.from.end(), [&](std::int32_t f) {
-            return f < 0 || !wires[{f, w}].empty();
-          });
+          const bool ready = std::all_of(step.from.begin(), step.from.end(),
+                                         [&](std::int32_t f) { return !wires[{f, w}].empty(); });
           if (!ready) break;
           if (auto fault = perform(program, w, step, wires)) return fault;
           ++next[static_cast<std::size_t>(w)];
@@ -69,54 +71,117 @@ class Prover {
   std::optional<std::string> perform(const ChannelProgram& program, std::int32_t worker, const Step& step,
                                      Wires& wires) {
     const std::uint32_t rank = program.rank_of(worker).value;
-    Contributions sum(ranks_, 0);
-    if (step.own) sum[rank] += 1;
-    for (const std::int32_t f : step.from) {
-      if (f < 0) continue;
-      Message message = std::move(wires[{f, worker}].front());
-      wires[{f, worker}].pop_front();
-      if (message.range.begin != step.range.begin || message.range.size != step.range.size)
-        return fmt::format("worker {} expects [{}, +{}) and receives [{}, +{})", worker, step.range.begin,
-                           step.range.size, message.range.begin, message.range.size);
-      for (std::size_t r = 0; r < ranks_; ++r) sum[r] = static_cast<std::uint8_t>(sum[r] + message.contributions[r]);
+    if (step.split && step.ranges.size() != (step.to.empty() ? step.from.size() : step.to.size()))
+      return fmt::format("worker {} has {} ranges for {} workers", worker, step.ranges.size(),
+                         std::max(step.to.size(), step.from.size()));
+    Messages out;
+    for (const ByteRange& range : step.ranges) {
+      Message m{range, Contributions(ranks_, 0)};
+      if (step.own) m.contributions[rank] += 1;
+      if (step.kept && range.size > 0) {
+        const Contributions* kept = find_kept(rank, range);
+        if (!kept) return fmt::format("rank {} has kept nothing of [{}, +{})", rank, range.begin, range.size);
+        add(m.contributions, *kept);
+      }
+      out.push_back(std::move(m));
     }
-    if (step.result && step.range.size > 0) {
-      const std::int64_t begin = step.range.begin, end = begin + step.range.size;
+    for (std::size_t i = 0; i < step.from.size(); ++i) {
+      auto& wire = wires[{step.from[i], worker}];
+      const Messages in = std::move(wire.front());
+      wire.pop_front();
+      const bool one = step.split && step.to.empty();
+      if (auto fault = meet(worker, in, one ? std::span(&out[i], 1) : std::span(out))) return fault;
+    }
+    for (const Message& m : out) {
+      if (m.range.size <= 0) continue;
+      if (step.keep) kept_[rank][m.range.begin] = {m.range.begin + m.range.size, m.contributions};
+      if (!step.result) continue;
+      const std::int64_t begin = m.range.begin, end = begin + m.range.size;
       auto& held = held_[rank];
       const auto after = held.lower_bound(begin);
       if ((after != held.end() && after->first < end) ||
           (after != held.begin() && std::prev(after)->second.end > begin))
-        return fmt::format("rank {} gets a result twice in [{}, +{})", rank, begin, step.range.size);
-      held.emplace_hint(after, begin, Held{end, sum});
+        return fmt::format("rank {} gets a result twice in [{}, +{})", rank, begin, m.range.size);
+      held.emplace_hint(after, begin, Held{end, m.contributions});
     }
-    for (const std::int32_t t : step.to)
-      if (t >= 0) wires[{worker, t}].push_back({step.range, sum});
+    for (std::size_t i = 0; i < step.to.size(); ++i)
+      wires[{worker, step.to[i]}].push_back(step.split ? Messages{out[i]} : out);
     return std::nullopt;
   }
 
-  /// What rank r must hold in the range [begin, end), or nothing if the operation leaves it undefined.
-  std::optional<std::string> check_result() const {
+  /// Adds a message to what a worker expects.
+  static std::optional<std::string> meet(std::int32_t worker, const Messages& in, std::span<Message> out) {
+    if (in.size() != out.size())
+      return fmt::format("worker {} expects {} ranges and receives {}", worker, out.size(), in.size());
+    for (std::size_t i = 0; i < in.size(); ++i) {
+      const ByteRange &expected = out[i].range, &received = in[i].range;
+      if (received.begin != expected.begin || received.size != expected.size)
+        return fmt::format("worker {} expects [{}, +{}) and receives [{}, +{})", worker, expected.begin, expected.size,
+                           received.begin, received.size);
+      add(out[i].contributions, in[i].contributions);
+    }
+    return std::nullopt;
+  }
+
+  static void add(Contributions& sum, const Contributions& more) {
+    for (std::size_t r = 0; r < sum.size(); ++r) sum[r] = static_cast<std::uint8_t>(sum[r] + more[r]);
+  }
+  /// A partial sum that was kept, or else a result.
+  const Contributions* find_kept(std::uint32_t rank, const ByteRange& range) const {
+    for (const auto* store : {&kept_[rank], &held_[rank]}) {
+      const auto it = store->find(range.begin);
+      if (it != store->end() && it->second.end == range.begin + range.size) return &it->second.contributions;
+    }
+    return nullptr;
+  }
+
+  /// Bytes that the operation defines on a rank, and whose data they are; all_ranks: the sum.
+  struct Wanted {
+    ByteRange range;
+    std::int64_t source;
+  };
+  static constexpr std::int64_t all_ranks = -1;
+
+  std::vector<Wanted> wanted(std::int64_t rank) const {
     const auto n = static_cast<std::int64_t>(ranks_);
-    for (std::int64_t rank = 0; rank < n; ++rank) {
-      if (plan_.op == CollectiveOp::reduce && rank != 0) continue;
-      const std::int64_t block = plan_.bytes / n;
-      const bool scatter = plan_.op == CollectiveOp::reduce_scatter, gather = plan_.op == CollectiveOp::all_gather;
-      std::int64_t at = scatter ? rank * block : 0;
-      const std::int64_t end = scatter ? at + block : gather ? n * block : plan_.bytes;
-      while (at < end) {
-        const auto& held = held_[static_cast<std::size_t>(rank)];
-        const auto it = held.find(at);
-        if (it == held.end()) return fmt::format("rank {} has nothing at byte {}", rank, at);
-        for (std::int64_t r = 0; r < n; ++r) {
-          const bool one_source = gather || plan_.op == CollectiveOp::broadcast;
-          const std::int64_t source = gather ? at / block : 0;
-          const int wanted = one_source ? (r == source) : 1;
-          if (it->second.contributions[static_cast<std::size_t>(r)] != wanted)
-            return fmt::format("rank {} has the contribution of rank {} {} times at byte {}, wanted {}", rank, r,
-                               it->second.contributions[static_cast<std::size_t>(r)], at, wanted);
-        }
-        at = it->second.end;
+    const std::int64_t block = plan_.bytes / n;
+    std::vector<Wanted> list;
+    switch (plan_.op) {
+      case CollectiveOp::broadcast: return {{{0, plan_.bytes}, 0}};
+      case CollectiveOp::reduce:
+        if (rank == 0) list.push_back({{0, plan_.bytes}, all_ranks});
+        return list;
+      case CollectiveOp::all_gather:
+        for (std::int64_t r = 0; r < n; ++r) list.push_back({{r * block, block}, r});
+        return list;
+      case CollectiveOp::reduce_scatter: return {{{rank * block, block}, all_ranks}};
+      case CollectiveOp::all_reduce: return {{{0, plan_.bytes}, all_ranks}};
+      default: break;
+    }
+    for (std::int64_t r = 0; r < n; ++r)
+      if (sends(plan_.op, n, r, rank)) list.push_back({{(r * n + rank) * plan_.pair, plan_.pair}, r});
+    return list;
+  }
+
+  std::optional<std::string> check_result() const {
+    for (std::int64_t rank = 0; rank < static_cast<std::int64_t>(ranks_); ++rank)
+      for (const Wanted& w : wanted(rank))
+        if (auto fault = check_range(rank, w)) return fault;
+    return std::nullopt;
+  }
+
+  std::optional<std::string> check_range(std::int64_t rank, const Wanted& w) const {
+    const auto& held = held_[static_cast<std::size_t>(rank)];
+    for (std::int64_t at = w.range.begin; at < w.range.begin + w.range.size;) {
+      const auto it = held.find(at);
+      if (it == held.end()) return fmt::format("rank {} has nothing at byte {}", rank, at);
+      for (std::size_t r = 0; r < ranks_; ++r) {
+        const int times = w.source == all_ranks || w.source == static_cast<std::int64_t>(r) ? 1 : 0;
+        if (it->second.contributions[r] != times)
+          return fmt::format("rank {} has the contribution of rank {} {} times at byte {}, wanted {}", rank, r,
+                             it->second.contributions[r], at, times);
       }
+      at = it->second.end;
     }
     return std::nullopt;
   }
@@ -124,7 +189,7 @@ class Prover {
   const Communicator& comm_;
   const Plan& plan_;
   std::size_t ranks_;
-  std::vector<std::map<std::int64_t, Held>> held_;
+  std::vector<std::map<std::int64_t, Held>> held_, kept_;  ///< by rank and begin: results, partial sums
 };
 
 }  // namespace

@@ -17,6 +17,13 @@ std::span<const CollectiveAlgorithm> collective_algorithms() {
   return table;
 }
 
+std::vector<NetworkEdge> list_edges(const CollectiveAlgorithm& algorithm, const Communicator& comm, const Plan& plan,
+                                    int channel) {
+  std::vector<NetworkEdge> edges;
+  algorithm.network_edges(comm, plan, channel, [&](const NetworkEdge& edge) { edges.push_back(edge); });
+  return edges;
+}
+
 const CollectiveAlgorithm* find_by_algorithm(Algorithm algorithm) {
   for (const CollectiveAlgorithm& a : collective_algorithms())
     if (a.algorithm == algorithm) return &a;

@@ -50,19 +50,17 @@ Stream stream(const Communicator& comm, const Plan& plan, int channel) {
   return s;
 }
 
-void network_edges(const Communicator& comm, const Plan& plan, int channel, std::vector<NetworkEdge>& edges) {
-  edges.clear();
+void network_edges(const Communicator& comm, const Plan& plan, int channel, const EdgeSink& sink) {
   const auto nodes = static_cast<std::uint32_t>(comm.nodes());
   if (nodes < 2) return;
-  edges.reserve(nodes);
   // A chain that starts with its node does not come back to it.
   const bool open = is_chain(plan.op) && chain_start(comm, plan.op, channel) == 0;
   const std::uint32_t left_out = !open ? nodes : plan.op == CollectiveOp::broadcast ? nodes - 1 : 0;
   for (std::uint32_t i = 0; i < nodes; ++i) {
     if (i == left_out) continue;
     const std::uint32_t next = i + 1 == nodes ? 0 : i + 1;
-    edges.push_back({i, next, static_cast<std::uint16_t>(shape_at(comm, channel, i).nic_out),
-                     static_cast<std::uint16_t>(shape_at(comm, channel, next).nic_in)});
+    sink({i, next, static_cast<std::uint16_t>(shape_at(comm, channel, i).nic_out),
+          static_cast<std::uint16_t>(shape_at(comm, channel, next).nic_in)});
   }
 }
 
@@ -121,8 +119,9 @@ class RingProgram final : public ChannelProgram {
     const std::int64_t s = within / slices, slice = within % slices;
     Step step = is_chain(plan_.op) ? chain_step(worker, loop, chunk) : ring_step(worker, loop, s, chunk);
     // Cut the slice out of the chunk.
-    const std::int64_t begin = std::min(step.range.size, slice * slice_size);
-    step.range = {step.range.begin + begin, std::min(slice_size, step.range.size - begin)};
+    ByteRange& range = step.ranges.front();
+    const std::int64_t begin = std::min(range.size, slice * slice_size);
+    range = {range.begin + begin, std::min(slice_size, range.size - begin)};
     step.slice = static_cast<int>(slice);
     return step;
   }
@@ -138,13 +137,13 @@ class RingProgram final : public ChannelProgram {
 
   Step chain_step(std::int32_t worker, std::int64_t loop, std::int64_t chunk) const {
     Step step;
-    step.range = {offset_ + loop * plan_.chunk, std::min(chunk, share_ - loop * plan_.chunk)};
+    step.ranges = {{offset_ + loop * plan_.chunk, std::min(chunk, share_ - loop * plan_.chunk)}};
     const bool broadcast = plan_.op == CollectiveOp::broadcast;
     // A broadcast starts at the root; a reduce starts after it and ends there.
     const bool first = broadcast ? worker == root_ : previous(worker) == root_;
     const bool last = broadcast ? next(worker) == root_ : worker == root_;
-    if (!first) step.from[0] = previous(worker);
-    if (!last) step.to[0] = next(worker);
+    if (!first) step.from = {previous(worker)};
+    if (!last) step.to = {next(worker)};
     step.own = !broadcast || first;
     step.result = broadcast || last;
     return step;
@@ -152,14 +151,14 @@ class RingProgram final : public ChannelProgram {
 
   Step ring_step(std::int32_t worker, std::int64_t loop, std::int64_t s, std::int64_t chunk) const {
     Step step;
-    if (s > 0) step.from[0] = previous(worker);
-    if (s < stream_.sends) step.to[0] = next(worker);
+    if (s > 0) step.from = {previous(worker)};
+    if (s < stream_.sends) step.to = {next(worker)};
     const auto around = [&](std::int64_t p) { return ((p % n_) + n_) % n_; };
     switch (plan_.op) {
       case CollectiveOp::all_reduce: {
         // At step s position p handles chunk p - s; after n - 1 steps it has met every rank's contribution.
         const std::int64_t part = around(worker - s), base = loop * plan_.chunk * n_ + part * chunk;
-        step.range = clip(offset_ + base, chunk, offset_ + share_);
+        step.ranges = {clip(offset_ + base, chunk, offset_ + share_)};
         step.own = s < n_;
         step.result = s >= n_ - 1;
         break;
@@ -167,7 +166,7 @@ class RingProgram final : public ChannelProgram {
       case CollectiveOp::all_gather: {
         // Position p forwards the block of the rank s places before it.
         const std::int64_t block = position_rank(static_cast<std::int32_t>(around(worker - s)));
-        step.range = block_range(block, loop, chunk);
+        step.ranges = {block_range(block, loop, chunk)};
         step.own = s == 0;
         step.result = true;
         break;
@@ -175,7 +174,7 @@ class RingProgram final : public ChannelProgram {
       default: {
         // reduce_scatter: the block that ends at its owner starts one place after it.
         const std::int64_t block = position_rank(static_cast<std::int32_t>(around(worker - 1 - s)));
-        step.range = block_range(block, loop, chunk);
+        step.ranges = {block_range(block, loop, chunk)};
         step.own = true;
         step.result = s == n_ - 1;
         break;
@@ -216,9 +215,9 @@ CollectiveAlgorithm ring_algorithm() {
           "2(n-1) steps around a ring per channel, least volume",
           "[Patarasuk2009]",
           supports,
-          stream,
+          nullptr, stream,
           network_edges,
-          node_role,
+          nullptr, node_role,
           node_transfers,
           program};
 }

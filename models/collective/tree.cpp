@@ -35,30 +35,20 @@ int child_position(const Communicator& comm, int type) {
   return 0;
 }
 
-void network_edges(const Communicator& comm, const Plan&, int channel, std::vector<NetworkEdge>& edges) {
-  edges.clear();
+void network_edges(const Communicator& comm, const Plan&, int channel, const EdgeSink& sink) {
   const std::int64_t nodes = comm.nodes();
   if (nodes < 2) return;
   const auto nic = static_cast<std::uint16_t>(comm.tree_shape(channel).nic_in);
   const int index = comm.tree_index(channel);
-  edges.reserve(static_cast<std::size_t>(2 * (nodes - 1)));
-  for (std::int64_t node = 0; node < nodes; ++node)
-    if (const std::int64_t parent = double_tree(nodes, node, index).parent; parent >= 0)
-      edges.push_back({static_cast<std::uint32_t>(node), static_cast<std::uint32_t>(parent), nic, nic});
-  for (std::size_t i = 0, ups = edges.size(); i < ups; ++i)
-    edges.push_back({edges[i].to, edges[i].from, edges[i].to_nic, edges[i].from_nic});
+  for (const bool up : {true, false})
+    for (std::int64_t node = 0; node < nodes; ++node)
+      if (const std::int64_t parent = double_tree(nodes, node, index).parent; parent >= 0) {
+        const auto child = static_cast<std::uint32_t>(node), above = static_cast<std::uint32_t>(parent);
+        sink(up ? NetworkEdge{child, above, nic, nic} : NetworkEdge{above, child, nic, nic});
+      }
 }
 
-/// Parent and children in both trees.
-std::uint64_t node_role(const Communicator& comm, std::uint32_t node) {
-  std::uint64_t role = 0;
-  for (const int index : {0, 1}) {
-    const TreePlace place = double_tree(comm.nodes(), node, index);
-    role = role * 8 + (place.parent >= 0 ? 4U : 0U) + (place.children[0] >= 0 ? 2U : 0U) +
-           (place.children[1] >= 0 ? 1U : 0U);
-  }
-  return role;
-}
+std::uint64_t node_role(const Communicator& comm, std::uint32_t node) { return double_tree_role(comm.nodes(), node); }
 
 void node_transfers(const Communicator& comm, const Plan&, int channel, std::uint32_t node,
                     std::vector<NodeTransfer>& out) {
@@ -104,21 +94,22 @@ class TreeProgram final : public ChannelProgram {
     const bool root = place.parent < 0;
     Step step;
     const std::int64_t begin = index * plan_.chunk;
-    step.range = {offset_ + begin, std::min(plan_.chunk, share_ - begin)};
+    step.ranges = {{offset_ + begin, std::min(plan_.chunk, share_ - begin)}};
     const bool up = worker % 2 == 0;
     step.own = up;
     step.result = !up || root;
+    const auto worker_of = [](std::int64_t rank, int down) { return static_cast<std::int32_t>(2 * rank + down); };
     if (up) {
-      for (std::size_t i = 0; i < place.children.size(); ++i)
-        if (place.children[i] >= 0) step.from[i] = static_cast<std::int32_t>(2 * place.children[i]);
-      if (!root) step.to[0] = static_cast<std::int32_t>(2 * place.parent);
+      for (const std::int64_t child : place.children)
+        if (child >= 0) step.from.push_back(worker_of(child, 0));
+      if (!root) step.to = {worker_of(place.parent, 0)};
     } else {
       const bool from_root = place_of(place.parent).parent < 0;
-      step.from[0] = static_cast<std::int32_t>(2 * place.parent + (from_root ? 0 : 1));
+      step.from = {worker_of(place.parent, from_root ? 0 : 1)};
     }
     if (!up || root)
-      for (std::size_t i = 0; i < place.children.size(); ++i)
-        if (place.children[i] >= 0) step.to[i] = static_cast<std::int32_t>(2 * place.children[i] + 1);
+      for (const std::int64_t child : place.children)
+        if (child >= 0) step.to.push_back(worker_of(child, 1));
     return step;
   }
 
@@ -163,8 +154,8 @@ std::unique_ptr<ChannelProgram> program(const Communicator& comm, const Plan& pl
 
 CollectiveAlgorithm tree_algorithm() {
   return {Algorithm::tree, "tree",    "double binary tree over nodes, a chain of GPUs inside",
-          "[Sanders2009]", supports,  stream,
-          network_edges,   node_role, node_transfers,
+          "[Sanders2009]", supports,  nullptr, stream,
+          network_edges,   nullptr, node_role, node_transfers,
           program};
 }
 

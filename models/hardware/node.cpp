@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
+#include <numeric>
 
 #include "fabricast/core/error.hpp"
 #include "fabricast/core/names.hpp"
@@ -112,9 +114,89 @@ void check(const NodeSpec& spec, const GpuKind& gpu) {
            "infiniband, roce, efa, slingshot, gpudirect_tcpx or socket");
 }
 
+/// Ports of one dual-port card, and the four EFA devices of a GPU, are one NIC to NCCL (NCCL_NET_MERGE_LEVEL, and the
+/// OFI plugin's groups). A topology file holds the NICs as NCCL has merged them.
+int ports_per_nic(const NodeSpec& host, const NodeUse& use) {
+  const int count = host.nics.count;
+  if (host.layout || count <= host.gpus || count % host.gpus != 0) return 1;
+  if (host.nics.link == LinkKind::efa) return count / host.gpus;
+  return use.merge_ports && count == 2 * host.gpus ? 2 : 1;
+}
+
+/// NICs of a host as NCCL sees and uses them.
+struct HostNics {
+  int fabric_ports = 0;   ///< all
+  std::vector<int> used;  ///< places among them, rising
+  BytesPerSecond rate;
+};
+
+HostNics nics_of(const NodeSpec& host, const NodeUse& use) {
+  const int merged = ports_per_nic(host, use), count = host.nics.count;
+  std::vector<int> ports = use.ports;
+  if (ports.empty()) {
+    ports.resize(static_cast<std::size_t>(count));
+    std::iota(ports.begin(), ports.end(), 0);
+  }
+  std::map<int, int> cards;  // ports in use of each
+  for (const int port : ports) ++cards[port / merged];
+  HostNics nics;
+  int used = 0;
+  for (const auto& [card, n] : cards) {
+    if (used > 0 && n != used)
+      throw UserError::at("nccl.env.NCCL_IB_HCA", "leaves cards with one and with more ports",
+                          "name both ports of each card, or one of each");
+    used = n;
+    nics.used.push_back(card);
+  }
+  nics.fabric_ports = count / merged;
+  nics.rate = host.nics.rate * static_cast<double>(std::max(1, used));
+  return nics;
+}
+
+/// More sockets share the copying, until the line is full [NCCL-sockets].
+void scale_sockets(Node& node, int sockets) {
+  if (node.spec.nics.link != LinkKind::socket) return;
+  constexpr double most = 0.9;
+  Parameter& efficiency = node.network.nic_efficiency;
+  efficiency.value = std::max(efficiency.value, std::min(most, efficiency.value * sockets));
+}
+
+/// The wiring of one host with the NICs in use.
+NodeLayout layout_of(const NodeSpec& host, const GpuKind& gpu, const HostNics& nics) {
+  NodeLayout layout = host.layout ? *host.layout : usual_layout(host, gpu, nics.fabric_ports, nics.rate);
+  std::vector<NodeLayout::Nic> used;
+  for (const int port : nics.used) used.push_back(layout.nics[static_cast<std::size_t>(port)]);
+  layout.nics = std::move(used);
+  return layout;
+}
+
+/// What NCCL believes it to be: it does not know of a wrong binding, and takes NIC n for the neighbour of GPU n.
+NodeLayout believed_layout(NodeSpec host, const GpuKind& gpu, const HostNics& nics) {
+  host.nics.numa = NicNuma::local;
+  return layout_of(host, gpu, nics);
+}
+
+/// NCCL uses peer-to-peer copies over PCIe up to a distance: one or more switches, or with two GPUs of an AMD host also
+/// across its root ports [NCCL-paths]; beyond, GPUs meet in host memory.
+bool peers_over_pcie(const Node& node, const NodeUse& use) {
+  const NodeSpec& spec = node.spec;
+  PathType farthest = PathType::LOC;
+  for (int g = 0; g < spec.gpus; ++g)
+    farthest = std::max(farthest, node.graph.gpu_gpu_distance(g, (g + 1) % spec.gpus));
+  const bool small_amd = spec.cpu == CpuVendor::amd && spec.gpus <= 2;
+  return node.gpu.peer_to_peer && farthest <= use.peer_level.value_or(small_amd ? PathType::SYS : PathType::PXB);
+}
+
 }  // namespace
 
-Node build_node(const NodeSpec& host, const Hardware& hardware, int hosts) {
+std::string network_name(const NodeSpec& spec) {
+  std::string name(name_of(spec.nics.link));
+  // Google's A3 High has four NICs for eight GPUs and GPUDirect-TCPX, A3 Mega eight and its successor TCPXO.
+  if (spec.nics.link == LinkKind::gpudirect_tcpx && spec.nics.count < spec.gpus) name += "_shared";
+  return name;
+}
+
+Node build_node(const NodeSpec& host, const Hardware& hardware, int hosts, const NodeUse& use) {
   Node node;
   node.hosts = hosts;
   node.spec = host;
@@ -126,37 +208,19 @@ Node build_node(const NodeSpec& host, const Hardware& hardware, int hosts) {
   node.architecture = hardware.architectures.find(node.gpu.architecture)->second;
   node.software = hardware.software;
   node.nvlink = spec.intranode == Intranode::nvswitch || spec.intranode == Intranode::nvlink_mesh;
-  node.network = hardware.networks.find(name_of(spec.nics.link))->second;
+  node.network = hardware.networks.find(network_name(spec))->second;
   node.header_efficiency = hardware.link_type(spec.nics.link, spec.nics.rate).efficiency.value;
 
-  // Ports of one dual-port card, and the four EFA devices of a GPU, are one NIC to NCCL (NCCL_NET_MERGE_LEVEL, and the
-  // OFI plugin's groups). A topology file holds the NICs as NCCL has merged them.
-  node.nics = spec.nics.count, node.nic_line_rate = spec.nics.rate;
-  const bool merged = !host.layout && node.nics > spec.gpus && node.nics % spec.gpus == 0 &&
-                      (spec.nics.link == LinkKind::efa || node.nics == 2 * spec.gpus);
-  if (merged) {
-    node.nic_line_rate = spec.nics.rate * (static_cast<double>(node.nics) / spec.gpus);
-    node.nics = spec.gpus;
-  }
-  NodeLayout one = host.layout ? *host.layout : usual_layout(host, node.gpu, node.nics / hosts, node.nic_line_rate);
-  node.graph = build_node_graph(repeat(one, hosts), node, hardware);
-  // A wrong binding is one that NCCL does not know of: it takes NIC n for the neighbour of GPU n.
-  if (!host.layout && host.nics.numa == NicNuma::remote) {
-    NodeSpec believed = host;
-    believed.nics.numa = NicNuma::local;
-    one = usual_layout(believed, node.gpu, node.nics / hosts, node.nic_line_rate);
-  }
-  node.layout = repeat(one, hosts);
-
-  // NCCL uses peer-to-peer copies over PCIe up to a distance: one or more switches, or with two GPUs of an AMD host
-  // also across its root ports [NCCL-paths]; beyond, GPUs meet in host memory.
-  if (!node.nvlink && spec.gpus > 1) {
-    PathType farthest = PathType::LOC;
-    for (int g = 0; g < spec.gpus; ++g)
-      farthest = std::max(farthest, node.graph.gpu_gpu_distance(g, (g + 1) % spec.gpus));
-    const bool near = farthest <= PathType::PXB || (spec.cpu == CpuVendor::amd && spec.gpus <= 2);
-    node.peer_to_peer = node.gpu.peer_to_peer && near;
-  }
+  scale_sockets(node, use.sockets);
+  const HostNics nics = nics_of(host, use);
+  node.nic_line_rate = nics.rate;
+  for (int h = 0; h < hosts; ++h)
+    for (const int port : nics.used) node.port_of_nic.push_back(h * nics.fabric_ports + port);
+  node.nics = static_cast<int>(node.port_of_nic.size());
+  node.fabric_ports = hosts * nics.fabric_ports;
+  node.graph = build_node_graph(repeat(layout_of(host, node.gpu, nics), hosts), node, hardware);
+  node.layout = repeat(believed_layout(host, node.gpu, nics), hosts);
+  node.peer_to_peer = !node.nvlink && spec.gpus > 1 && peers_over_pcie(node, use);
   node.pcie_path = hardware.pcie_paths.find(node.peer_to_peer ? "peer" : "host_memory")->second;
   return node;
 }

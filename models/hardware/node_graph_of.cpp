@@ -23,7 +23,7 @@ class NodeBuilder {
   NodeGraph build() {
     graph_.gpus = static_cast<int>(layout_.gpus.size()), graph_.nics = static_cast<int>(layout_.nics.size());
     for (int g = 0; g < graph_.gpus; ++g) graph_.add_vertex(NodeVertexKind::gpu, fmt::format("gpu{}", g));
-    for (int n = 0; n < graph_.nics; ++n) graph_.add_vertex(NodeVertexKind::nic, fmt::format("nic{}", n));
+    for (const int port : node_.port_of_nic) graph_.add_vertex(NodeVertexKind::nic, fmt::format("nic{}", port));
     add_sockets();
     add_switches();
     add_gpus();

@@ -24,6 +24,11 @@ std::vector<ParameterRef> parameters(Architecture& a) {
       {"ll_burst", "us", "added to an LL step once it fills more than one warp", &a.ll_burst}};
   add_protocols(list, hop_names, "us", "store by one GPU to use by the next, over NVLink", a.hop);
   add_protocols(list, rate_names, "GB/s", "payload one channel copies or reduces", a.rate);
+  list.push_back({"rate_unaligned", "GB/s", "sends and receives: payload one channel copies off 16 B", &a.rate_unaligned});
+  list.insert(list.end(), {{"nvls_hop", "us", "NVLS: copied in by one GPU to reduced by another", &a.nvls_hop},
+                           {"nvls_slice", "us", "NVLS: synchronization of one loop", &a.nvls_slice},
+                           {"nvls_rate", "GB/s", "NVLS: payload one channel copies in and out", &a.nvls_rate},
+                           {"nvls_fan", "", "NVLSTree: what heads inside the tree are slower", &a.nvls_fan}});
   return list;
 }
 
@@ -41,11 +46,17 @@ std::vector<ParameterRef> parameters(Network& n) {
   list.insert(list.end(),
               {{"tree_factor", "", "hop in a tree relative to a ring", &n.tree_factor},
                {"message", "us", "proxy thread's visit of one message", &n.message},
+               {"peer_slice", "us", "sends and receives: added to a chunk at a GPU next to a NIC", &n.peer_slice},
+               {"peer", "us", "sends and receives: proxy thread, once per message of a pair", &n.peer},
+               {"peer_small", "us", "sends and receives: added to it for messages of at most 192 B", &n.peer_small},
+               {"peer_chunk", "us", "sends and receives: proxy thread, per chunk sent and received", &n.peer_chunk},
                {"start", "us", "once per call that uses the network", &n.start},
                {"staged_hop", "us", "added to a hop without GPUDirect RDMA", &n.staged_hop},
                {"staged_efficiency", "", "NIC efficiency without GPUDirect RDMA, relative", &n.staged_efficiency},
                {"message_threshold", "KiB", "messages above it take a rendezvous; 0: none", &n.message_threshold},
-               {"rendezvous", "us", "time of a rendezvous", &n.rendezvous}});
+               {"rendezvous", "us", "time of a rendezvous", &n.rendezvous},
+               {"sharp_latency", "us", "SHARP: added to a hop through switches that reduce", &n.sharp_latency},
+               {"sharp_efficiency", "", "SHARP: share of a NIC's rate at which they stream", &n.sharp_efficiency}});
   return list;
 }
 

@@ -77,6 +77,9 @@ std::size_t capability_row(int capability) {
   return capability >= 100 ? 3 : capability >= 90 ? 2 : capability >= 80 ? 1 : 0;
 }
 
+/// GPUDirect-TCPX puts packets into a GPU's memory as they come, and a kernel of the receiving GPU puts them together.
+bool unpacks_packets(const Node& node) { return network_name(node.spec).ends_with("_shared"); }
+
 class CostModel {
  public:
   CostModel(const Node& node, std::int64_t nodes, const SearchGraphs& graphs, const NcclSettings& settings)
@@ -125,21 +128,25 @@ class CostModel {
       for (std::size_t p = 0; p < 3; ++p) {
         AlgorithmCost& cost = t.of[op][a][p];
         cost = {};
-        if (ranks_ < 2 || !exists(static_cast<CollectiveOp>(op), a) || !possible(a, p)) continue;
+        if (ranks_ < 2 || !exists(static_cast<CollectiveOp>(op), a) || !possible(static_cast<CollectiveOp>(op), a, p))
+          continue;
         if (!enabled(op, a, p, with_environment)) continue;
         cost.bandwidth = std::max(0.0, bandwidth(static_cast<CollectiveOp>(op), a, p));
         cost.latency = latency(static_cast<CollectiveOp>(op), a, p);
       }
   }
 
-  bool possible(std::size_t a, std::size_t p) const {
+  bool possible(CollectiveOp op, std::size_t a, std::size_t p) const {
     if (a > ring && p != 2) return false;
     if (a == nvlstree) return nodes_ > 1 && graphs_.nvls.channels > 0 && era_ != Era::before_2_17;
-    if (a == nvls) return graphs_.nvls.channels > 1 && (nodes_ == 1 || settings_.collnet_enable);
+    const bool collnet = uses_collnet(node_, nodes_, settings_);
+    // The parts of ranks other than of all_reduce need a head, so a NIC, for each GPU [NCCL-tuning-1.3].
+    const bool all_reduce = op == CollectiveOp::all_reduce;
+    const bool heads = all_reduce || node_.spec.gpus <= node_.nics;
+    if (a == nvls)
+      return graphs_.nvls.channels > 1 && (nodes_ == 1 || (collnet && heads)) && (all_reduce || node_.spec.gpus <= 32);
     if (a == direct || a == chain)
-      return settings_.collnet_enable && nodes_ > 1 && node_.spec.gpus <= 8 &&
-             node_.spec.nics.link == LinkKind::infiniband &&
-             (a == chain || node_.spec.intranode == Intranode::nvswitch);
+      return collnet && node_.spec.gpus <= 8 && (a == chain || (heads && node_.spec.intranode == Intranode::nvswitch));
     if (a == pat) {
       if (settings_.version < NcclVersion{2, 23, 0}) return false;
       return settings_.pat_enable == 1 || (settings_.pat_enable == 2 && nodes_ == ranks_);
@@ -149,13 +156,14 @@ class CostModel {
 
   bool enabled(std::size_t op, std::size_t a, std::size_t p, bool with_environment) const {
     const bool never_without_ring =
-        era_ == Era::before_2_17 && a == ring && static_cast<CollectiveOp>(op) != CollectiveOp::all_reduce;
+        settings_.version < strict_lists && a == ring && static_cast<CollectiveOp>(op) != CollectiveOp::all_reduce;
     if (with_environment && !settings_.algorithms.of[op][a] && !never_without_ring) return false;
     const ProtocolSwitch protocol = with_environment ? settings_.protocols.of[op][p]
                                     : p == 1         ? ProtocolSwitch::automatic
                                                      : ProtocolSwitch::on;
     if (protocol != ProtocolSwitch::automatic) return protocol == ProtocolSwitch::on;
     // LL128 only where 128 B stores stay whole: over NVLink, and a near NIC [NCCL-tuning-1.6].
+    if (nodes_ > 1 && unpacks_packets(node_)) return false;
     const int capability = node_.gpu.compute_capability;
     const SearchGraph& g = graph(a);
     const PathType farthest = capability >= 90 && era_ != Era::before_2_17 ? PathType::PXN : PathType::PXB;

@@ -6,6 +6,9 @@
 #include <algorithm>
 #include <limits>
 
+#include "fabricast/planner/node_use.hpp"
+#include "fabricast/planner/search.hpp"
+
 namespace fabricast {
 
 namespace {
@@ -26,14 +29,17 @@ struct Step {
 
 class SystemBuilder {
  public:
-  SystemBuilder(const Node& node, bool network) : node_(node), network_(network) { system_.layout = node.layout; }
+  SystemBuilder(const Node& node, bool network, const NcclSettings& settings)
+      : node_(node), network_(network), settings_(settings) {
+    system_.layout = node.layout;
+  }
 
   NcclSystem build() {
     add_vertices();
     add_links();
     find_paths();
     divert_peers();
-    if (network_) divert_nets();
+    if (network_ && uses_pxn(node_, settings_)) divert_nets();
     return std::move(system_);
   }
 
@@ -236,13 +242,13 @@ class SystemBuilder {
 
   /// Peers that may not write to each other meet at the receiver's CPU.
   void divert_peers() {
-    const PathType limit = system_.amd && system_.gpus <= 2 ? PathType::SYS : PathType::PXB;
+    const PathType limit = peer_level(settings_, system_.amd && system_.gpus <= 2 ? PathType::SYS : PathType::PXB);
     for (int g = 0; g < system_.gpus; ++g)
       for (int p = 0; p < system_.gpus; ++p) {
         NcclPath& path = system_.gpu_gpu[static_cast<std::size_t>(p * system_.gpus + g)];
         if (p == g || path.type == PathType::DIS) continue;
-        const bool allowed = path.type < PathType::C2C || (node_.gpu.peer_to_peer && path.type <= limit);
-        if (!allowed)
+        const bool able = path.type < PathType::C2C || node_.gpu.peer_to_peer;
+        if (!able || path.type > limit)
           path = joined(reversed(cpu_gpu_[static_cast<std::size_t>(p)][socket_of(g)]),
                         cpu_gpu_[static_cast<std::size_t>(g)][socket_of(g)]);
       }
@@ -267,6 +273,7 @@ class SystemBuilder {
 
   const Node& node_;
   bool network_;
+  const NcclSettings& settings_;
   NcclSystem system_;
   std::uint16_t switch_ = 0;
   std::vector<std::uint16_t> hubs_;
@@ -349,6 +356,8 @@ double NcclSystem::total_bandwidth() const {
   return static_cast<double>(most) / 1000;
 }
 
-NcclSystem nccl_system(const Node& node, bool network) { return SystemBuilder(node, network).build(); }
+NcclSystem nccl_system(const Node& node, bool network, const NcclSettings& settings) {
+  return SystemBuilder(node, network, settings).build();
+}
 
 }  // namespace fabricast

@@ -62,6 +62,6 @@ struct NcclSystem {
 };
 
 /// \param network whether the node has others to talk to; without, NICs are left out as NCCL does
-NcclSystem nccl_system(const Node& node, bool network);
+NcclSystem nccl_system(const Node& node, bool network, const NcclSettings& settings);
 
 }  // namespace fabricast

@@ -4,18 +4,55 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <span>
 
 #include "fabricast/collective/algorithm.hpp"
 #include "fabricast/core/error.hpp"
+#include "fabricast/planner/node_use.hpp"
+#include "plan_parts.hpp"
 
 namespace fabricast {
 
 namespace {
 
+bool gdr_of(const Node& node, const NcclSettings& settings) {
+  if (node.spec.gdr != Gdr::automatic) return node.spec.gdr == Gdr::on;
+  if (node.spec.nics.link == LinkKind::socket || node.nics == 0) return false;
+  // The OFI and TCPX plugins decide for themselves, and do.
+  const bool plugin = node.spec.nics.link == LinkKind::efa || node.spec.nics.link == LinkKind::gpudirect_tcpx;
+  const PathType level = settings.gdr_level.value_or(plugin ? PathType::SYS : PathType::P2C);
+  const PathType distance = nic_distance(node, uses_pxn(node, settings));
+  const auto able = [](const auto& device) { return device.gdr; };  // by the topology file
+  if (!std::all_of(node.layout.gpus.begin(), node.layout.gpus.end(), able)) return false;
+  if (!std::all_of(node.layout.nics.begin(), node.layout.nics.end(), able)) return false;
+  // With PXN it is the near GPU whose memory the NIC reads.
+  return (distance == PathType::PXN ? PathType::PXB : distance) <= level;
+}
+
+/// Before Ampere NICs read the memory of GPUs on PCIe alone slowly, so NCCL stages what is sent [NCCL-env].
+bool gdr_read_of(const Node& node, const NcclSettings& settings) {
+  return settings.gdr_read.value_or(node.gpu.compute_capability >= 80 || node.nvlink || node.spec.gpus == 1);
+}
+
+/// The NIC that a GPU uses for itself: by a wrong binding the one of its number, wherever that sits.
+int nic_of(const Node& node, int gpu) {
+  if (node.spec.nics.numa == NicNuma::remote) return gpu * node.nics / node.spec.gpus;
+  return node.graph.nics_by_distance(gpu).front();
+}
+
+/// GPUs that reduce through the NVSwitch, each once.
+std::vector<int> heads_of(const SearchGraph& nvls) {
+  std::vector<int> heads;
+  for (const ChannelShape& shape : nvls.shapes)
+    if (std::find(heads.begin(), heads.end(), shape.gpus.front()) == heads.end()) heads.push_back(shape.gpus.front());
+  return heads;
+}
+
 // Slots of a connection, and their payload [NCCL-enqueue-2.1].
 constexpr int buffer_slots = 8;
-constexpr std::int64_t ll_slot = 32768, ll128_slot = 576000, simple_buffer = 4 << 20;
+constexpr Bytes ll_buffer{524288}, ll128_buffer{4915200}, simple_buffer{4 << 20};
 
 struct Sizes {
   int max_threads, threshold;  // bytes per thread
@@ -23,21 +60,58 @@ struct Sizes {
 
 Sizes sizes_of(const Planner& planner, Algorithm algorithm, Protocol protocol) {
   const SearchGraph& ring = planner.graphs.ring;
+  const NcclSettings& settings = planner.settings;
+  const bool is_ring = algorithm == Algorithm::ring;
+  const std::array<std::int64_t, 3> thresholds = {is_ring ? 8 * planner.comm.ranks() : 8, 8, 64};
+  std::int64_t threshold = thresholds[static_cast<std::size_t>(protocol)];
+  if (is_ring || algorithm == Algorithm::tree)
+    if (const std::int64_t given = settings.thread_thresholds[is_ring][static_cast<std::size_t>(protocol)]; given >= 0)
+      threshold = given;
+  const int most = static_cast<int>(std::min<std::int64_t>(threshold, 1 << 30));
+  if (protocol == Protocol::ll128) return {settings.ll128_threads.value_or(640), most};
+  const bool slow_ring = is_ring && protocol == Protocol::simple && ring.bw_intra * ring.channels <= 12;
+  return {settings.threads.value_or(slow_ring ? 256 : 512), most};
+}
+
+bool in_nvswitch(Algorithm algorithm) { return algorithm == Algorithm::nvls || algorithm == Algorithm::nvlstree; }
+
+/// Channels of NVLS: as many blocks as keep the NVSwitch busy on this generation [NCCL-enqueue-2.3].
+int nvls_channels(const Planner& planner) {
   const Communicator& comm = planner.comm;
-  switch (protocol) {
-    case Protocol::ll: {
-      const std::int64_t threshold = algorithm == Algorithm::ring ? 8 * comm.ranks() : 8;
-      return {planner.settings.threads.value_or(512), static_cast<int>(std::min<std::int64_t>(threshold, 1 << 30))};
-    }
-    case Protocol::ll128: return {640, 8};
-    case Protocol::simple: break;
+  int channels = 16;
+  if (comm.node.gpu.compute_capability >= 100) {
+    const double nic = comm.node.nic_line_rate.value / 1e9;
+    const bool fast = nic >= 96 ? comm.gpus() <= 8 : nic >= 48 && comm.nodes() > 2;
+    channels = comm.nodes() == 1 || fast ? 24 : 32;
   }
-  const int ring_default = ring.bw_intra * ring.channels <= 12 ? 256 : 512;
-  return {planner.settings.threads.value_or(algorithm == Algorithm::ring ? ring_default : 512), 64};
+  const NcclSettings& settings = planner.settings;
+  channels = settings.nvls_channels.value_or(channels);
+  channels = std::min(channels, settings.max_channels.value_or(channels));
+  return std::max(channels, settings.min_channels.value_or(channels));
+}
+
+/// Largest chunk of a NVLSTree: short ones where trees are deep [NCCL-enqueue-2.3].
+std::int64_t nvlstree_chunk(const Communicator& comm) {
+  constexpr std::int64_t kib = 1024;
+  const double nic = comm.node.nic_line_rate.value / 1e9;
+  const int gpus = comm.gpus();
+  if (comm.node.gpu.compute_capability < 100) return (comm.nodes() >= 4 ? 64 : 128) * kib;
+  const bool near = nic_distance(comm.node, comm.pxn) <= PathType::PXB;
+  if (comm.nodes() == 2 && nic >= 48) {
+    if (gpus <= 4) return 256 * kib;
+    return (gpus >= 16 || (near && nic < 96) ? 64 : 128) * kib;
+  }
+  if (nic >= 96) return (gpus <= 8 ? 256 : gpus < 32 ? 128 : 64) * kib;
+  if (nic >= 48) return (near ? 64 : 128) * kib;
+  return (comm.nodes() >= 4 ? 64 : 128) * kib;
 }
 
 /// Fewer channels, then fewer threads, until each thread has its threshold of bytes [NCCL-tuning-1.7].
 void reduce_channels(const Planner& planner, Plan& plan) {
+  if (in_nvswitch(plan.algorithm)) {
+    plan.channels = nvls_channels(planner), plan.threads = 640;
+    return;
+  }
   const Sizes sizes = sizes_of(planner, plan.algorithm, plan.protocol);
   std::int64_t channels = planner.comm.channels;
   int threads = sizes.max_threads;
@@ -47,7 +121,7 @@ void reduce_channels(const Planner& planner, Plan& plan) {
   while (channels > 1 && too_little()) --channels;
   while (too_little() && threads % 128 == 0) threads /= 2;
   if (plan.algorithm == Algorithm::ring && plan.protocol == Protocol::simple) threads += 32;
-  if (plan.algorithm == Algorithm::tree) threads = 640;
+  if (plan.algorithm == Algorithm::tree || plan.algorithm == Algorithm::pat) threads = 640;
   plan.threads = std::max(threads, 96);
   plan.channels = static_cast<int>(channels);
 }
@@ -92,15 +166,19 @@ void share_out(const Planner& planner, Plan& plan) {
 
 void choose_chunk(const Planner& planner, Plan& plan) {
   const Communicator& comm = planner.comm;
-  const std::int64_t simple_slot = planner.settings.buffer_size.value_or(Bytes{simple_buffer}).value / buffer_slots;
+  const NcclSettings& settings = planner.settings;
+  const std::int64_t simple_slot = settings.buffer_size.value_or(simple_buffer).value / buffer_slots;
   const bool whole_ring =
       plan.algorithm == Algorithm::ring && plan.op != CollectiveOp::broadcast && plan.op != CollectiveOp::reduce;
   plan.slots = buffer_slots;
   plan.slices_per_chunk = 1;
   plan.least_slice = 0;
   switch (plan.protocol) {
-    case Protocol::ll: plan.chunk = ll_slot; break;
-    case Protocol::ll128: plan.chunk = ll128_slot; break;
+    // Half of an LL line is data, and 120 of 128 B of an LL128 line.
+    case Protocol::ll: plan.chunk = settings.ll_buffer_size.value_or(ll_buffer).value / buffer_slots / 2; break;
+    case Protocol::ll128:
+      plan.chunk = settings.ll128_buffer_size.value_or(ll128_buffer).value / buffer_slots / 16 * 15;
+      break;
     case Protocol::simple:
       plan.chunk = simple_slot;
       if (whole_ring) {
@@ -113,6 +191,45 @@ void choose_chunk(const Planner& planner, Plan& plan) {
       break;
   }
   const std::int64_t share = *std::max_element(plan.shares.begin(), plan.shares.end());
+  if (in_nvswitch(plan.algorithm)) {
+    // Shorter chunks for shorter shares, so that the stages overlap [NCCL-enqueue-2.3].
+    const bool tree = plan.algorithm == Algorithm::nvlstree;
+    plan.chunk = settings.nvls_chunk.value_or(Bytes{131072}).value;
+    if (tree) {
+      const std::int64_t most = settings.nvlstree_chunk.value_or(Bytes{nvlstree_chunk(comm)}).value;
+      plan.chunk = settings.nvls_chunk ? std::min(plan.chunk, most) : most;
+    }
+    struct Limit {
+      std::int64_t loops, chunk;
+    };
+    const std::array nvls = {Limit{64, 65536}, Limit{8, 32768}, Limit{2, 16384}};
+    const std::array nvlstree = {Limit{32, 262144}, Limit{16, 131072}, Limit{4, 65536}, Limit{1, 32768}};
+    const auto heads = static_cast<std::int64_t>(comm.heads.size());
+    const std::int64_t buffer = plan.op == CollectiveOp::all_reduce ? share : share * comm.ranks();
+    for (const Limit& l : tree ? std::span<const Limit>(nvlstree) : nvls)
+      if (buffer < l.loops * heads * plan.chunk) plan.chunk = std::min(plan.chunk, l.chunk);
+    const std::int64_t parts = plan.op == CollectiveOp::all_reduce ? heads : 1;
+    plan.chunk = std::min(plan.chunk, round_up(ceil_div(std::max<std::int64_t>(share, 1), parts), 16));
+    return;
+  }
+  if (plan.algorithm == Algorithm::collnetdirect || plan.algorithm == Algorithm::collnetchain) {
+    // [NCCL-enqueue-2.3]
+    const bool chain = plan.algorithm == Algorithm::collnetchain;
+    const std::int64_t depth = chain ? comm.gpus() : 2;
+    const std::int64_t heads = chain ? 1 : static_cast<std::int64_t>(comm.rail_gpus().size());
+    if (chain) plan.chunk = std::min<std::int64_t>(262144, simple_slot);
+    const auto halve = [&](std::int64_t loops, std::int64_t least) {
+      while (share < loops * heads * plan.chunk && plan.chunk > least) plan.chunk /= 2;
+    };
+    halve(64 * depth, 131072), halve(8 * depth, 65536), halve(chain ? depth : 8 * depth, 32768);
+    plan.chunk = std::min(plan.chunk, round_up(ceil_div(std::max<std::int64_t>(share, 1), heads), 16));
+    return;
+  }
+  if (plan.algorithm == Algorithm::pat) {
+    const std::int64_t least = plan.op == CollectiveOp::all_gather ? 32 : 16;
+    while (plan.chunk > 65536 && plan.chunk * plan.channels * least > plan.bytes) plan.chunk /= 2;
+    return;
+  }
   if (plan.algorithm == Algorithm::tree) {
     if (plan.protocol == Protocol::ll128) {
       // Shorter chunks for shorter buffers, so that the tree's pipeline fills [NCCL-enqueue-2.3].
@@ -126,10 +243,30 @@ void choose_chunk(const Planner& planner, Plan& plan) {
   }
 }
 
+/// Without NCCL_ALGO and NCCL_PROTO.
+NcclSettings unforced(NcclSettings settings) {
+  settings.algorithms.of.fill({true, true, true, true, true, true, true});
+  settings.protocols.of.fill({ProtocolSwitch::on, ProtocolSwitch::automatic, ProtocolSwitch::on});
+  return settings;
+}
+
+/// Looks for channels, and takes over what follows from them.
+void search_and_estimate(Planner& planner, const NcclSettings& settings) {
+  Communicator& comm = planner.comm;
+  planner.graphs = search_graphs(comm.node, comm.nodes(), settings);
+  planner.costs = nccl_cost_model(comm.node, comm.nodes(), planner.graphs, settings);
+  planner.default_costs = nccl_cost_model(comm.node, comm.nodes(), planner.graphs, unforced(settings));
+  comm.rings = planner.graphs.ring.shapes, comm.trees = planner.graphs.tree.shapes;
+  comm.heads = heads_of(planner.graphs.nvls);
+  comm.cross_nic = planner.graphs.ring.cross_nic, comm.tree_pattern = planner.graphs.tree.pattern;
+  comm.channels = planner.graphs.channels;
+}
+
 }  // namespace
 
 Planner make_planner(Node node, std::vector<std::uint32_t> placement, std::uint32_t hosts_per_node,
                      NcclSettings settings) {
+  check_ways_inside(node, settings);
   Planner planner;
   planner.settings = std::move(settings);
   Communicator& comm = planner.comm;
@@ -140,32 +277,42 @@ Planner make_planner(Node node, std::vector<std::uint32_t> placement, std::uint3
     throw UserError::at("cluster.nodes", "one GPU has nobody to talk to", "a collective takes two ranks");
   if (comm.nodes() > 1 && comm.node.nics == 0)
     throw UserError::at("node.nics.count", fmt::format("{} nodes and no NIC to join them", comm.nodes()));
-  planner.graphs = search_graphs(comm.node, comm.nodes(), planner.settings);
-  planner.costs = nccl_cost_model(comm.node, comm.nodes(), planner.graphs, planner.settings);
-  NcclSettings unforced = planner.settings;
-  unforced.algorithms.of.fill({true, true, true, true, true, true, true});
-  unforced.protocols.of.fill({ProtocolSwitch::on, ProtocolSwitch::automatic, ProtocolSwitch::on});
-  planner.default_costs = nccl_cost_model(comm.node, comm.nodes(), planner.graphs, unforced);
-  comm.rings = planner.graphs.ring.shapes, comm.trees = planner.graphs.tree.shapes;
-  comm.cross_nic = planner.graphs.ring.cross_nic, comm.tree_pattern = planner.graphs.tree.pattern;
-  comm.channels = planner.graphs.channels;
-  comm.gdr = uses_gdr(comm.node, planner.settings);
+  search_and_estimate(planner, planner.settings);
+  if (comm.node.nics > 0)
+    for (int g = 0; g < comm.gpus(); ++g) comm.nic_of_gpu.push_back(nic_of(comm.node, g));
+  comm.gdr = gdr_of(comm.node, planner.settings);
+  comm.gdr_read = gdr_read_of(comm.node, planner.settings);
+  comm.pxn = uses_pxn(comm.node, planner.settings);
+  comm.p2p_pxn = comm.pxn && planner.settings.p2p_pxn_level.value_or(2) == 2;
   comm.qps_per_connection = planner.settings.qps_per_connection;
   comm.split_data_on_qps = planner.settings.split_data_on_qps;
   comm.version = planner.settings.version;
   return planner;
 }
 
-bool is_simulated(Algorithm algorithm, CollectiveOp op) {
+void use_sharp(Planner& planner, SharpService sharp) {
+  planner.comm.sharp = std::move(sharp);
+  const Communicator& comm = planner.comm;
+  if (comm.sharp.available() || !uses_collnet(comm.node, comm.nodes(), planner.settings)) return;
+  // NCCL goes on without CollNet, and its channels, where there is no aggregation to be had.
+  NcclSettings without = planner.settings;
+  without.collnet_enable = false;
+  search_and_estimate(planner, without);
+}
+
+bool is_simulated(const Communicator& comm, CollectiveOp op, Algorithm algorithm, Protocol protocol) {
   const CollectiveAlgorithm* found = find_by_algorithm(algorithm);
-  return found && found->supports(op);
+  return found && can_run(*found, comm, op, protocol);
 }
 
 Plan plan_collective(const Planner& planner, CollectiveOp op, std::int64_t bytes, Algorithm algorithm,
-                     Protocol protocol) {
+                     Protocol protocol, std::optional<int> channels) {
+  if (is_point_to_point(op)) return plan_peers(planner, op, bytes);
   Plan plan;
   plan.op = op, plan.bytes = bytes, plan.algorithm = algorithm, plan.protocol = protocol;
   reduce_channels(planner, plan);
+  // Threads stay as NCCL chose them for its own number [NCCL-tuner-9.1].
+  if (channels) plan.channels = std::min(*channels, planner.comm.channels);
   share_out(planner, plan);
   choose_chunk(planner, plan);
   return plan;
@@ -186,21 +333,22 @@ std::vector<Candidate> rank_candidates(const CostTable& costs, CollectiveOp op, 
   return list;
 }
 
-const Candidate* first_simulated(const std::vector<Candidate>& list, CollectiveOp op) {
-  const auto it =
-      std::find_if(list.begin(), list.end(), [&](const Candidate& c) { return is_simulated(c.algorithm, op); });
+const Candidate* first_simulated(const Communicator& comm, const std::vector<Candidate>& list, CollectiveOp op) {
+  const auto it = std::find_if(list.begin(), list.end(),
+                               [&](const Candidate& c) { return is_simulated(comm, op, c.algorithm, c.protocol); });
   return it == list.end() ? nullptr : &*it;
 }
 
 }  // namespace
 
 Plan plan_collective(const Planner& planner, CollectiveOp op, std::int64_t bytes) {
+  if (is_point_to_point(op)) return plan_peers(planner, op, bytes);
   std::vector<Candidate> candidates = rank_candidates(planner.costs, op, bytes);
-  const Candidate* served = first_simulated(candidates, op);
+  const Candidate* served = first_simulated(planner.comm, candidates, op);
   // The environment may force an algorithm that has no schedule yet.
   const std::vector<Candidate> unforced =
       served ? std::vector<Candidate>() : rank_candidates(planner.default_costs, op, bytes);
-  if (!served) served = first_simulated(unforced, op);
+  if (!served) served = first_simulated(planner.comm, unforced, op);
   if (!served)
     throw UserError::at("workload.collective", fmt::format("there is no schedule for {} yet", name_of(op)),
                         "all_reduce, all_gather, reduce_scatter, broadcast and reduce are simulated");

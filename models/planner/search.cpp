@@ -258,8 +258,8 @@ SearchGraph graph_of(const SearchState& found, const NcclSystem& system) {
   return graph;
 }
 
-SearchGraphs find_graphs(const Node& node, bool network, const NcclSettings& settings) {
-  NcclSystem system = nccl_system(node, network);
+SearchGraphs find_graphs(const Node& node, std::int64_t nodes, const NcclSettings& settings) {
+  NcclSystem system = nccl_system(node, nodes > 1, settings);
   GraphFinder finder(system, settings);
   // What a graph file holds is not looked for.
   SearchGraphs graphs = settings.given_graphs.value_or(SearchGraphs{});
@@ -273,7 +273,7 @@ SearchGraphs find_graphs(const Node& node, bool network, const NcclSettings& set
     find(graphs.nvls, SearchPattern::nvls, 1, 32);
   else
     graphs.nvls = {};
-  if (settings.collnet_enable && network) {
+  if (uses_collnet(node, nodes, settings)) {
     find(graphs.collnet_chain, SearchPattern::tree, channels, channels, true);
     if (node.spec.gpus > 1) find(graphs.collnet_direct, SearchPattern::collnet_direct, 1, 32, true);
   } else {
@@ -297,32 +297,37 @@ int collective_channels(const Node& node, bool network, const SearchGraphs& grap
 
 }  // namespace
 
-PathType nic_distance(const Node& node) {
-  // A wrong binding pairs GPUs and NICs by number, wherever they sit.
-  const int gpus = node.spec.gpus;
-  PathType worst = PathType::LOC;
-  for (int g = 0; g < gpus && node.nics > 0; ++g)
-    worst =
-        std::max(worst, node.spec.nics.numa == NicNuma::remote ? node.graph.gpu_nic_distance(g, g * node.nics / gpus)
-                                                               : node.graph.nearest_nic_distance(g));
-  return worst;
+bool uses_pxn(const Node& node, const NcclSettings& settings) {
+  return node.nvlink && node.spec.nics.link != LinkKind::socket && !settings.pxn_disable.value_or(false);
 }
 
-bool uses_gdr(const Node& node, const NcclSettings& settings) {
-  if (node.spec.gdr != Gdr::automatic) return node.spec.gdr == Gdr::on;
-  if (node.spec.nics.link == LinkKind::socket || node.nics == 0) return false;
-  // The OFI and TCPX plugins decide for themselves, and do.
-  const bool plugin = node.spec.nics.link == LinkKind::efa || node.spec.nics.link == LinkKind::gpudirect_tcpx;
-  const PathType level = settings.gdr_level.value_or(plugin ? PathType::SYS : PathType::P2C);
-  const auto able = [](const auto& device) { return device.gdr; };
-  return std::all_of(node.layout.gpus.begin(), node.layout.gpus.end(), able) &&
-         std::all_of(node.layout.nics.begin(), node.layout.nics.end(), able) && nic_distance(node) <= level;
+PathType nic_distance(const Node& node, bool pxn) {
+  // A wrong binding pairs GPUs and NICs by number, wherever they sit.
+  const int gpus = node.spec.gpus;
+  PathType worst = PathType::LOC, best = PathType::DIS;
+  for (int g = 0; g < gpus && node.nics > 0; ++g) {
+    const PathType distance = node.spec.nics.numa == NicNuma::remote
+                                  ? node.graph.gpu_nic_distance(g, g * node.nics / gpus)
+                                  : node.graph.nearest_nic_distance(g);
+    worst = std::max(worst, distance), best = std::min(best, distance);
+  }
+  // A GPU without a near NIC reaches one through a GPU that has, over NVLink.
+  // The TCPX plugin pairs GPUs and NICs itself.
+  const bool by_peer = pxn && node.spec.nics.numa == NicNuma::local && best <= PathType::PXB &&
+                       node.spec.nics.link != LinkKind::gpudirect_tcpx;
+  return by_peer ? std::min(worst, PathType::PXN) : worst;
+}
+
+bool uses_collnet(const Node& node, std::int64_t nodes, const NcclSettings& settings) {
+  return settings.collnet_enable && nodes > 1 && nodes >= settings.collnet_node_threshold.value_or(2) &&
+         node.spec.nics.link == LinkKind::infiniband;
 }
 
 SearchGraphs search_graphs(const Node& node, std::int64_t nodes, const NcclSettings& settings) {
-  SearchGraphs graphs = find_graphs(node, nodes > 1, settings);
+  SearchGraphs graphs = find_graphs(node, nodes, settings);
   if (nodes > 1 && node.spec.nics.numa == NicNuma::remote)
-    for (SearchGraph* g : {&graphs.ring, &graphs.tree}) g->type_inter = std::max(g->type_inter, nic_distance(node));
+    for (SearchGraph* g : {&graphs.ring, &graphs.tree})
+      g->type_inter = std::max(g->type_inter, nic_distance(node, false));
   graphs.channels = collective_channels(node, nodes > 1, graphs, settings);
   return graphs;
 }

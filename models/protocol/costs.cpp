@@ -52,9 +52,14 @@ ProxyLoad busiest_proxy(const Communicator& comm, const Plan& plan) {
 
 }  // namespace
 
+/// Bytes; messages up to it are copied by libfabric's Slingshot provider [cxi-inject].
+constexpr std::int64_t small_message = 192;
+
 double channel_launch(const Communicator& comm, const Plan& plan) {
   const Software& s = comm.node.software;
-  return (comm.version < NcclVersion{2, 9, 0} ? s.channel_launch_old : s.channel_launch).us().value * plan.channels;
+  const auto open = std::count_if(plan.shares.begin(), plan.shares.end(), [](std::int64_t share) { return share > 0; });
+  return (comm.version < NcclVersion{2, 9, 0} ? s.channel_launch_old : s.channel_launch).us().value *
+         static_cast<double>(std::max<std::int64_t>(1, open));
 }
 
 ProtocolCosts protocol_costs(const Communicator& comm, const Plan& plan) {
@@ -67,13 +72,20 @@ ProtocolCosts protocol_costs(const Communicator& comm, const Plan& plan) {
   c.slice = plan.protocol == Protocol::simple ? node.architecture.slice.us().value : 0;
   // A ring's threads meet at a barrier after every step, so a step that fills more warps takes longer at once; in a tree
   // or chain lines pass each by itself.
-  const bool steps =
-      plan.algorithm == Algorithm::ring && plan.op != CollectiveOp::broadcast && plan.op != CollectiveOp::reduce;
-  c.cut_through = plan.protocol != Protocol::simple && !steps;
+  const bool steps = plan.algorithm == Algorithm::ring && plan.op != CollectiveOp::broadcast && plan.op != CollectiveOp::reduce;
+  const bool pairs = plan.algorithm == Algorithm::p2p;
+  c.cut_through = plan.protocol != Protocol::simple && !steps && !pairs;
   c.burst = ll && steps ? node.architecture.ll_burst.us().value : 0;
   c.copy_rate = node.architecture.rate[p].gbps().value;
+  if (pairs && plan.pair % 16 != 0) c.copy_rate = node.architecture.rate_unaligned.gbps().value;
   c.last_receive = node.software.last_receive.value;
   c.hop_inside = (node.nvlink ? node.architecture.hop : node.pcie_path.hop)[p].us().value;
+  if (plan.algorithm == Algorithm::nvls || plan.algorithm == Algorithm::nvlstree) {
+    const Architecture& gpu = node.architecture;
+    c.slice = gpu.nvls_slice.us().value, c.hop_inside = gpu.nvls_hop.us().value;
+    c.copy_rate = gpu.nvls_rate.gbps().value, c.copies = static_cast<double>(comm.heads.size()), c.fan = gpu.nvls_fan.value, c.last_receive = 1;
+  }
+  if (plan.algorithm == Algorithm::collnetdirect) c.copies = static_cast<double>(comm.rail_gpus().size());
   c.launch = node.architecture.launch.us().value;
   c.launch += channel_launch(comm, plan);
   if (comm.nodes() == 1) return c;
@@ -81,11 +93,22 @@ ProtocolCosts protocol_costs(const Communicator& comm, const Plan& plan) {
   const Network& network = node.network;
   c.launch += network.start.us().value;
   c.hop_network = network.hop[p].us().value;
-  if (plan.algorithm == Algorithm::tree) c.hop_network *= network.tree_factor.value;
-  if (!comm.gdr) c.hop_network += network.staged_hop.us().value;
+  if (plan.algorithm == Algorithm::tree || plan.algorithm == Algorithm::nvlstree) c.hop_network *= network.tree_factor.value;
+  // Half of the way through host memory is the sender's.
+  if (!comm.gdr || !comm.gdr_read) c.hop_network += network.staged_hop.us().value * (comm.gdr ? 0.5 : 1);
+  if (find_by_algorithm(plan.algorithm)->network_trees && comm.sharp.available()) {
+    c.hop_network += network.sharp_latency.us().value;
+    c.tree_weight = 1 / (network.sharp_efficiency.value * comm.sharp.share);
+  }
   c.message = network.message.us().value;
-  const ProxyLoad proxy = busiest_proxy(comm, plan);
-  c.visits = proxy.visits, c.sends = std::max(1.0, proxy.sends);
+  if (pairs) {
+    c.network_slice = network.peer_slice.us().value, c.peer = network.peer.us().value;
+    if (plan.pair <= small_message) c.peer += network.peer_small.us().value;
+    c.message = network.peer_chunk.us().value, c.visits = c.sends = 1;
+  } else {
+    const ProxyLoad proxy = busiest_proxy(comm, plan);
+    c.visits = proxy.visits, c.sends = std::max(1.0, proxy.sends);
+  }
   const Parameter& check = comm.version < NcclVersion{2, 20, 0} ? node.software.ll_check_old : node.software.ll_check;
   if (ll) c.check = 1 / check.gbps().value;
   c.rendezvous_bytes = network.message_threshold.value * 1024;

@@ -20,6 +20,8 @@ constexpr std::array verbs = {
     Verb{"run", "SCENARIO.yaml", "forecast a scenario: a table, JSON or CSV", run_verb},
     Verb{"explain", "SCENARIO.yaml", "where the time of one size goes, and what binds it", explain_verb},
     Verb{"inspect", "fabric|plan|schedule SCENARIO.yaml", "show a stage between scenario and result", inspect_verb},
+    Verb{"export", "tuner|env SCENARIO.yaml", "a table for NCCL's tuner plugin; a script of NCCL's variables",
+         export_verb},
     Verb{"list", "[WHAT]",
          "what is built in: gpus, nodes, links, networks, topologies, routing, collectives, parameters", list_verb},
     Verb{"describe", "NAME", "everything known of one of them, with sources and intervals", describe_verb},

@@ -8,6 +8,7 @@
 #include "fabricast/collective/algorithm.hpp"
 #include "fabricast/core/names.hpp"
 #include "fabricast/core/quantity.hpp"
+#include "fabricast/planner/variables.hpp"
 #include "options.hpp"
 
 namespace fabricast {
@@ -95,6 +96,11 @@ std::string describe_gpu(Hardware& h, const GpuKind& g) {
                      h.architectures[g.architecture].summary);
   for (const ParameterRef& p : parameters(h.architectures[g.architecture])) out += parameter_line(p);
   return out;
+}
+
+std::string describe_variable(const NcclVariable& v) {
+  return fmt::format("{}: {}\n  without  {}\n  accepts  {}\n  effect   {}\n", v.name, v.summary, v.unset, v.accepts,
+                     v.effect.empty() ? "none on time: accepted with a warning" : v.effect);
 }
 
 /// The keys of a scenario with the defaults that a reader gives them, which depend on the node.
@@ -203,6 +209,18 @@ constexpr std::array catalogues = {
                     out += fmt::format(" {}", name_of(static_cast<CollectiveOp>(op)));
                 return out + "\n";
               }},
+    Catalogue{"variables", "NCCL's variables for nccl.env",
+              [] {
+                std::string out;
+                for (const NcclVariable& v : nccl_variables()) out += fmt::format("  {:<36} {}\n", v.name, v.summary);
+                return out;
+              },
+              [](const std::string& name) -> std::string {
+                std::string out;
+                for (const NcclVariable& v : nccl_variables())
+                  if (name == v.name || name == "variables") out += describe_variable(v);
+                return out;
+              }},
     Catalogue{"parameters", "all fitted or published numbers",
               [] {
                 Hardware h = shipped_hardware();
@@ -238,7 +256,7 @@ int list_verb(const std::vector<std::string>& arguments) {
                     suggestion(what, names_of(catalogues)));
   std::string out;
   for (const Catalogue& c : catalogues) {
-    if (what.empty() && (c.name == "parameters" || c.name == "scenario"))
+    if (what.empty() && (c.name == "parameters" || c.name == "scenario" || c.name == "variables"))
       out += fmt::format("{}: {} (`fabricast list {}`)\n", c.name, c.what, c.name);
     else if (what.empty() || c.name == what)
       out += fmt::format("{}: {}\n{}", c.name, c.what, c.list());
@@ -263,6 +281,7 @@ int describe_verb(const std::vector<std::string>& arguments) {
     for (const std::string_view key : names_of(topologies())) known.push_back(key);
     for (const std::string_view key : names_of(routing_policies())) known.push_back(key);
     for (const std::string_view key : names_of(collective_algorithms())) known.push_back(key);
+    for (const std::string_view key : names_of(nccl_variables())) known.push_back(key);
     const auto near = nearest(name, known);
     throw UserError(fmt::format("fabricast describe: nothing is called '{}'", name),
                     near ? fmt::format("did you mean '{}'?", *near) : "`fabricast list` shows the names");

@@ -97,6 +97,18 @@ void print_diagnostic(const Diagnostic& d) {
   std::fputs(render(d, d.where.line > 0 ? line_of(d.where.file, d.where.line) : std::string()).c_str(), stderr);
 }
 
+void add_scenario_options(Options& options) {
+  options.add()("set", po::value<std::vector<std::string>>()->composing(),
+                "path=value: wins over the file; may be repeated");
+}
+
+RunOptions run_options(const Options& options) {
+  RunOptions run;
+  run.threads = options.integer("threads", 0, 1, 4096);
+  run.progress = progress_bar();
+  return run;
+}
+
 std::unique_ptr<World> load_world(const Options& options) {
   const std::vector<std::string> overrides =
       options.has("set") ? options.get<std::vector<std::string>>("set") : std::vector<std::string>();
@@ -106,8 +118,7 @@ std::unique_ptr<World> load_world(const Options& options) {
   names.file = read.scenario.file, names.places = read.scenario.places,
   names.fabric_places = read.scenario.fabric_places;
   auto world = placed(names, [&] { return build_world(std::move(read.scenario)); });
-  for (Diagnostic& w : world->warnings)
-    if (w.path == "nccl.env") names.locate(w), print_diagnostic(w);
+  for (Diagnostic& w : world->warnings) names.locate(w), print_diagnostic(w);
   return world;
 }
 

@@ -36,6 +36,11 @@ class Options {
   boost::program_options::variables_map values_;
 };
 
+/// `--set`, for verbs that take a scenario.
+void add_scenario_options(Options& options);
+/// `--threads`, and the progress bar.
+RunOptions run_options(const Options& options);
+
 /// Reads the scenario, prints its warnings, and builds its world.
 std::unique_ptr<World> load_world(const Options& options);
 /// `--size`, or the middle one of the scenario's.

@@ -5,6 +5,7 @@
 
 #include "commands.hpp"
 #include "fabricast/planner/graph_file.hpp"
+#include "fabricast/report/versions.hpp"
 #include "options.hpp"
 
 namespace fabricast {
@@ -13,16 +14,10 @@ namespace po = boost::program_options;
 
 namespace {
 
-void add_scenario_options(Options& options) {
-  options.add()("set", po::value<std::vector<std::string>>()->composing(),
-                "path=value: wins over the file; may be repeated");
-}
-
-RunOptions run_options(const Options& options) {
-  RunOptions run;
-  run.threads = options.integer("threads", 0, 1, 4096);
-  run.progress = progress_bar();
-  return run;
+Forecast forecast_all_versions(const World& world, const RunOptions& how) {
+  Forecast forecast = run_forecast(world, how);
+  forecast_versions(world, forecast, how);
+  return forecast;
 }
 
 }  // namespace
@@ -43,7 +38,7 @@ int run_verb(const std::vector<std::string>& arguments) {
   const RunOptions how = run_options(options);
   const auto world = load_world(options);
   if (options.has("dump-effective")) return emit("-", to_yaml(world->scenario)), 0;
-  const Forecast forecast = placed(world->scenario, [&] { return run_forecast(*world, how); });
+  const Forecast forecast = placed(world->scenario, [&] { return forecast_all_versions(*world, how); });
   if (!json.empty()) emit(json, forecast_json(*world, forecast));
   if (!csv.empty()) emit(csv, forecast_csv(*world, forecast));
   if (json != "-" && csv != "-") emit("-", forecast_text(*world, forecast));
@@ -56,20 +51,31 @@ int explain_verb(const std::vector<std::string>& arguments) {
                   {"SCENARIO"});
   add_scenario_options(options);
   options.add()("size", po::value<std::string>(), "the size, e.g. 64MiB (default: the middle one of the scenario)")(
+      "advise", "also say which of NCCL's variables to set for all sizes of the scenario, as `export env` writes them")(
       "json", po::value<std::string>(), "write JSON to a file, or `-` for standard output alone")(
       "threads", po::value<std::string>(), "number of threads (default: all cores)");
   if (!options.parse(arguments)) return 0;
   const std::string json = output_path(options, "json");
   const RunOptions how = run_options(options);
   auto world = load_world(options);
-  world->scenario.workload.sizes = {Bytes{chosen_size(options, *world)}};
-  const Forecast forecast = placed(world->scenario, [&] { return run_forecast(*world, how); });
-  const Forecast weighed = placed(world->scenario, [&] { return run_candidates(*world, forecast.rows.front(), how); });
-  // A run by the chunk engine may take minutes; the flow engine's what-ifs say the same.
-  std::vector<WhatIf> what_ifs;
-  if (world->scenario.network.engine == EngineKind::flow) what_ifs = what_would_help(*world, forecast, weighed, how);
-  if (!json.empty()) emit(json, explain_json(*world, forecast, weighed, what_ifs));
-  if (json != "-") emit("-", explain_text(*world, forecast, weighed, what_ifs));
+  const Explanation found = placed(world->scenario, [&] {
+    Explanation e;
+    const double begin = options.has("advise") ? 0.9 : 0;
+    if (options.has("advise")) e.advice = advise(*world, part_of(how, 0, begin));
+    world->scenario.workload.sizes = {Bytes{chosen_size(options, *world)}};
+    const auto part = [&](double from, double to) {
+      return part_of(how, begin + from * (1 - begin), begin + to * (1 - begin));
+    };
+    e.forecast = forecast_all_versions(*world, part(0, 0.05));
+    e.weighed = run_candidates(*world, e.forecast, part(0.05, 0.2));
+    // A run by the chunk engine may take minutes; the flow engine's what-ifs say the same.
+    if (world->scenario.network.engine == EngineKind::flow)
+      e.what_ifs = what_would_help(*world, e.forecast, e.weighed, part(0.2, 1));
+    if (how.progress) how.progress(1);
+    return e;
+  });
+  if (!json.empty()) emit(json, explain_json(*world, found));
+  if (json != "-") emit("-", explain_text(*world, found));
   return 0;
 }
 

@@ -16,9 +16,11 @@ class BoundEngine final : public NetworkEngine {
       router_ = setup.policy->make(*setup.policy_spec, *setup.fabric, setup.segments.front().links, seed);
   }
 
-  CollectiveResult run(const Plan& plan) override {
+  CollectiveResult run(const Plan& asked) override {
     const Communicator& comm = *setup_.comm;
-    ProtocolCosts costs = protocol_costs(comm, plan);
+    ProtocolCosts costs = protocol_costs(comm, asked);
+    Plan plan = asked;
+    if (plan.algorithm == Algorithm::p2p) plan.channels = 1;
     costs.visits = costs.sends;
     Loads loads = count_loads(comm, plan, setup_.fabric, router_.get(), setup_.segments.front());
     for (LinkGroup& g : loads.groups) {
@@ -31,10 +33,10 @@ class BoundEngine final : public NetworkEngine {
     for (int c = 0; c < plan.channels; ++c) {
       std::vector<double> alone(static_cast<std::size_t>(plan.channels), 0);
       alone[static_cast<std::size_t>(c)] = 1;
-      double rate = costs.copy_rate;
+      double rate = costs.copy_rate * plan.parts / costs.copies;
       for (const LinkGroup& g : loads.groups)
         if (g.connections[static_cast<std::size_t>(c)] > 0) rate = std::min(rate, g.capacity / costs.wire);
-      const ChannelView view{comm, plan, costs, loads, alone, c, rate, rate < costs.copy_rate};
+      const ChannelView view{comm, plan, costs, loads, alone, c, rate, rate < costs.copy_rate * plan.parts / costs.copies};
       ChannelTime t = time_channel(view);
       if (t.makespan <= result.makespan) continue;
       split_time(view, t);

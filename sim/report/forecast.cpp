@@ -110,32 +110,96 @@ Forecast empty_forecast(const World& world) {
   return forecast;
 }
 
-ForecastRow row_of(Plan plan, std::int64_t bytes) {
+ForecastRow row_of(Plan plan) {
   ForecastRow row;
-  row.bytes = bytes, row.plan = std::move(plan);
+  row.bytes = plan.bytes, row.plan = std::move(plan);
   row.algorithm = row.plan.algorithm, row.protocol = row.plan.protocol, row.channels = row.plan.channels;
+  if (row.plan.stands_in) row.nccl = {row.plan.candidates.front().algorithm, row.plan.candidates.front().protocol, 0};
   return row;
+}
+
+/// The algorithms and protocols that NCCL weighed beside the one that runs, and that have a schedule.
+std::vector<Candidate> others_of(const Communicator& comm, const ForecastRow& row, CollectiveOp op) {
+  std::vector<Candidate> others;
+  for (const Candidate& c : row.plan.candidates)
+    if (is_simulated(comm, op, c.algorithm, c.protocol) && (c.algorithm != row.algorithm || c.protocol != row.protocol))
+      others.push_back(c);
+  return others;
+}
+
+/// Of each size the fastest row; of equal ones NCCL's. \param all the others of each row in order
+Forecast keep_fastest(const Communicator& comm, Forecast all, Forecast own) {
+  std::size_t next = 0;
+  for (ForecastRow& row : own.rows) {
+    const Choice nccl{row.algorithm, row.protocol, row.time};
+    ForecastRow* best = &row;
+    for (std::size_t end = next + others_of(comm, row, own.op).size(); next < end; ++next)
+      if (all.rows[next].time < best->time) best = &all.rows[next];
+    if (best == &row) continue;
+    best->plan.candidates = std::move(row.plan.candidates);
+    best->nccl = row.nccl ? row.nccl : nccl;
+    row = std::move(*best);
+  }
+  own.fingerprint = fold(own.fingerprint, all.fingerprint);
+  return own;
+}
+
+}  // namespace
+
+RunOptions part_of(const RunOptions& options, double begin, double end) {
+  RunOptions part = options;
+  if (options.progress)
+    part.progress = [whole = options.progress, begin, end](double done) { whole(begin + done * (end - begin)); };
+  return part;
+}
+
+Forecast run_plans(const World& world, std::vector<Plan> plans, const RunOptions& options) {
+  Forecast forecast = empty_forecast(world);
+  if (!plans.empty()) forecast.op = plans.front().op;
+  for (Plan& plan : plans) forecast.rows.push_back(row_of(std::move(plan)));
+  simulate(world, options, forecast);
+  return forecast;
+}
+
+namespace {
+
+/// For each row the other algorithms and protocols that NCCL weighed.
+Forecast run_others(const World& world, const Forecast& forecast, const RunOptions& options) {
+  std::vector<Plan> plans;
+  for (const ForecastRow& row : forecast.rows)
+    for (const Candidate& c : others_of(world.planner.comm, row, forecast.op))
+      plans.push_back(plan_collective(world.planner, forecast.op, row.bytes, c.algorithm, c.protocol));
+  Forecast others = run_plans(world, std::move(plans), options);
+  others.op = forecast.op;
+  return others;
 }
 
 }  // namespace
 
 Forecast run_forecast(const World& world, const RunOptions& options) {
-  Forecast forecast = empty_forecast(world);
+  const bool best = world.scenario.nccl.selection == Selection::best;
+  std::vector<Plan> plans;
   for (const std::int64_t bytes : world.scenario.sizes())
-    forecast.rows.push_back(row_of(plan_collective(world.planner, forecast.op, bytes), bytes));
-  simulate(world, options, forecast);
-  return forecast;
+    plans.push_back(plan_collective(world.planner, world.scenario.workload.collective, bytes));
+  Forecast own = run_plans(world, std::move(plans), best ? part_of(options, 0, 0.2) : options);
+  if (!best) return own;
+  Forecast others = run_others(world, own, part_of(options, 0.2, 1));
+  return keep_fastest(world.planner.comm, std::move(others), std::move(own));
 }
 
-Forecast run_candidates(const World& world, const ForecastRow& row, const RunOptions& options) {
-  Forecast forecast = empty_forecast(world);
-  for (const Candidate& c : row.plan.candidates)
-    if (is_simulated(c.algorithm, forecast.op) && (c.algorithm != row.algorithm || c.protocol != row.protocol))
-      forecast.rows.push_back(
-          row_of(plan_collective(world.planner, forecast.op, row.bytes, c.algorithm, c.protocol), row.bytes));
-  simulate(world, options, forecast);
-  forecast.rows.push_back(row);  // which has been simulated
-  return forecast;
+Forecast run_candidates(const World& world, const Forecast& forecast, const RunOptions& options) {
+  Forecast weighed = run_others(world, forecast, options);
+  weighed.rows.insert(weighed.rows.end(), forecast.rows.begin(), forecast.rows.end());  // which have been simulated
+  return weighed;
+}
+
+std::optional<Selected> compare_selections(const ForecastRow& row, const Forecast& weighed) {
+  const Choice nccl = row.nccl.value_or(Choice{row.algorithm, row.protocol, row.time});
+  if (nccl.time == 0 || row.plan.candidates.empty()) return std::nullopt;
+  const auto best = std::min_element(weighed.rows.begin(), weighed.rows.end(),
+                                     [](const ForecastRow& a, const ForecastRow& b) { return a.time < b.time; });
+  if (best == weighed.rows.end() || best->time >= nccl.time) return Selected{nccl, nccl};
+  return Selected{nccl, {best->algorithm, best->protocol, best->time}};
 }
 
 }  // namespace fabricast

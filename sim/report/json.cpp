@@ -5,6 +5,7 @@
 
 #include "../scenario/effective.hpp"
 #include "fabricast/report/report.hpp"
+#include "fabricast/report/versions.hpp"
 
 namespace fabricast {
 
@@ -14,6 +15,8 @@ using Json = nlohmann::ordered_json;
 
 /// Rounded to ten digits: what a forecast can mean, and the same text on every machine.
 double rounded(double value) { return std::stod(fmt::format("{:.10g}", value)); }
+
+std::string choice_text(const Choice& c) { return fmt::format("{}/{}", name_of(c.algorithm), name_of(c.protocol)); }
 
 Json row_json(const Forecast& forecast, const ForecastRow& row) {
   Json j;
@@ -29,9 +32,22 @@ Json row_json(const Forecast& forecast, const ForecastRow& row) {
   j["time_us_p95"] = rounded(row.time_p95 * 1e6);
   j["time_us_worst"] = rounded(row.time_worst * 1e6);
   j["draws"] = forecast.draws;
-  if (row.plan.stands_in)
-    j["nccl_choice"] = fmt::format("{}/{}", name_of(row.plan.candidates.front().algorithm),
-                                   name_of(row.plan.candidates.front().protocol));
+  if (row.nccl) {
+    j["nccl_choice"] = choice_text(*row.nccl);
+    if (row.nccl->time > 0) j["nccl_time_us"] = rounded(row.nccl->time * 1e6);
+  }
+  if (!row.by_version.empty()) {
+    j["time_us_low"] = rounded(fastest_version(row).time * 1e6);
+    j["time_us_high"] = rounded(slowest_version(row).time * 1e6);
+    Json versions = Json::array();
+    for (const VersionTime& v : row.by_version)
+      versions.push_back({{"nccl_from", to_text(v.from)},
+                          {"time_us", rounded(v.time * 1e6)},
+                          {"algorithm", name_of(v.algorithm)},
+                          {"protocol", name_of(v.protocol)},
+                          {"channels", v.channels}});
+    j["by_nccl_version"] = std::move(versions);
+  }
   if (!row.result.felt.empty()) j["faults"] = row.result.felt;
   return j;
 }
@@ -55,8 +71,30 @@ std::string forecast_json(const World& world, const Forecast& forecast) {
   return j.dump(1) + "\n";
 }
 
-std::string explain_json(const World& world, const Forecast& forecast, const Forecast& weighed,
-                         const std::vector<WhatIf>& what_ifs) {
+namespace {
+
+Json advised_json(const Forecast& forecast, const Advised& a) {
+  Json rows = Json::array();
+  for (std::size_t i = 0; i < a.before.size(); ++i)
+    rows.push_back({{"bytes", forecast.rows[i].bytes}, {"gain", rounded(1 - a.change.times[i] / a.before[i])}});
+  return {{"what", a.change.what}, {"set", a.change.set}, {"gain", rounded(a.change.gain)}, {"rows", std::move(rows)}};
+}
+
+Json advice_json(const Advice& advice) {
+  Json j = {{"gain", rounded(advice.gain)}, {"settings", Json::array()}, {"mixed", Json::array()}};
+  for (const Advised& a : advice.taken) j["settings"].push_back(advised_json(advice.before, a));
+  for (const Advised& a : advice.mixed) j["mixed"].push_back(advised_json(advice.before, a));
+  return j;
+}
+
+Json choice_json(const Choice& c) {
+  return {{"algorithm", name_of(c.algorithm)}, {"protocol", name_of(c.protocol)}, {"time_us", rounded(c.time * 1e6)}};
+}
+
+}  // namespace
+
+std::string explain_json(const World& world, const Explanation& explanation) {
+  const auto& [forecast, weighed, what_ifs, advice] = explanation;
   const ForecastRow& row = forecast.rows.front();
   Json j = head_json(world, forecast);
   Json r = row_json(forecast, row);
@@ -82,11 +120,18 @@ std::string explain_json(const World& world, const Forecast& forecast, const For
     candidates.push_back(std::move(candidate));
   }
   r["candidates"] = std::move(candidates);
+  if (const auto selected = compare_selections(row, weighed))
+    r["selection"] = {{"nccl", choice_json(selected->nccl)},
+                      {"best", choice_json(selected->best)},
+                      {"cost_us", rounded(selected->cost() * 1e6)},
+                      {"cost_percent", rounded(100 * selected->cost() / selected->best.time)}};
   Json helps = Json::array();
   for (const WhatIf& w : what_ifs)
-    helps.push_back({{"what", w.what}, {"set", w.set}, {"time_us", rounded(w.time * 1e6)}, {"gain", rounded(w.gain)}});
+    helps.push_back(
+        {{"what", w.what}, {"set", w.set}, {"time_us", rounded(w.times.front() * 1e6)}, {"gain", rounded(w.gain)}});
   r["what_would_help"] = std::move(helps);
   j["row"] = std::move(r);
+  if (advice) j["advice"] = advice_json(*advice);
   return j.dump(1) + "\n";
 }
 

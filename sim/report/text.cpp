@@ -7,6 +7,7 @@
 #include "fabricast/collective/algorithm.hpp"
 #include "fabricast/core/quantity.hpp"
 #include "fabricast/report/report.hpp"
+#include "fabricast/report/versions.hpp"
 
 namespace fabricast {
 
@@ -17,6 +18,12 @@ std::string fixed(double value, int width = 8) {
   if (!std::isfinite(value)) return fmt::format("{:>{}}", "inf", width);
   const int decimals = value >= 1000 ? (value >= 10000 ? 0 : 1) : 2;
   return fmt::format("{:>{}.{}f}", value, width, decimals);
+}
+
+std::vector<std::string> texts(const std::vector<NcclVersion>& versions) {
+  std::vector<std::string> list;
+  for (const NcclVersion& v : versions) list.push_back(to_text(v));
+  return list;
 }
 
 std::string gbps(double bytes_per_second) { return fixed(bytes_per_second * 1e-9); }
@@ -31,17 +38,24 @@ std::string forecast_text(const World& world, const Forecast& forecast) {
                      comm.gpus(), comm.node.gpu.name);
   if (comm.nodes() > 1)
     out += fmt::format(", {} x {} {} per node{}, {} fabric, {} routing", comm.node.nics,
-                       to_text(comm.node.nic_line_rate), name_of(s.node.spec.nics.link), comm.gdr ? "" : " without GDR",
-                       topologies()[s.fabric.kind].name, routing_policies()[s.routing.kind].name);
+                       to_text(comm.node.nic_line_rate), name_of(comm.node.spec.nics.link),
+                       comm.gdr ? "" : " without GDR", topologies()[s.fabric.kind].name, world.setup.policy->name);
   out += fmt::format("\n# NCCL {}, timed as by {}\n", to_text(comm.version), name_of(s.workload.harness.tool));
+  if (s.nccl.selection == Selection::best) out += "# the fastest algorithm and protocol of each size\n";
   const bool draws = forecast.draws > 1;
   if (draws)
     out += fmt::format("# {} draws of the hash from seed {}: time is the median\n", forecast.draws,
                        world.draws.first_seed);
+  const bool versions = !forecast.versions.empty();
+  if (versions)
+    out += fmt::format("# NCCL's version may be {}: time is that of {}; low and high are over those from {} on\n",
+                       s.nccl.version, to_text(comm.version), fmt::join(texts(forecast.versions), ", "));
   out += "#\n#        size  algo  proto  ch      time   algbw   busbw";
   if (draws) out += "        p5       p95     worst";
+  if (versions) out += "       low      high";
   out += "  bound by\n#         (B)                        (us)  (GB/s)  (GB/s)";
   if (draws) out += "      (us)      (us)      (us)";
+  if (versions) out += "      (us)      (us)";
   out += "\n";
   for (const ForecastRow& row : forecast.rows) {
     out += fmt::format("{:>13} {:>5} {:>6} {:>3} {} {} {}", row.bytes, name_of(row.algorithm), name_of(row.protocol),
@@ -50,25 +64,54 @@ std::string forecast_text(const World& world, const Forecast& forecast) {
     if (draws)
       out += fmt::format(" {} {} {}", fixed(row.time_p5 * 1e6, 9), fixed(row.time_p95 * 1e6, 9),
                          fixed(row.time_worst * 1e6, 9));
+    if (versions)
+      out +=
+          fmt::format(" {} {}", fixed(fastest_version(row).time * 1e6, 9), fixed(slowest_version(row).time * 1e6, 9));
     out += "  " + row.result.bottleneck.name;
-    if (row.plan.stands_in) out += fmt::format("  (NCCL: {})", name_of(row.plan.candidates.front().algorithm));
+    if (row.nccl && row.nccl->time > 0)
+      out += fmt::format("  (NCCL: {}/{}, {:.2f} us)", name_of(row.nccl->algorithm), name_of(row.nccl->protocol),
+                         row.nccl->time * 1e6);
+    else if (row.nccl)
+      out += fmt::format("  (NCCL: {})", name_of(row.nccl->algorithm));
     if (!row.result.felt.empty()) out += fmt::format("  (felt: {})", fmt::join(row.result.felt, ", "));
     out += "\n";
   }
   return out;
 }
 
-std::string explain_text(const World& world, const Forecast& forecast, const Forecast& weighed,
-                         const std::vector<WhatIf>& what_ifs) {
+namespace {
+
+/// What NCCL's choice costs against the fastest.
+std::string selection_text(const ForecastRow& row, const Forecast& weighed) {
+  const auto selected = compare_selections(row, weighed);
+  if (!selected) return {};
+  const auto line = [](std::string_view name, const Choice& c) {
+    return fmt::format("  {:<17} {:<26} {:>15.2f}\n", name,
+                       fmt::format("{}/{}", name_of(c.algorithm), name_of(c.protocol)), c.time * 1e6);
+  };
+  std::string out = "\nselection                                        forecast (us)\n";
+  out += line("nccl", selected->nccl) + line("best", selected->best);
+  if (selected->cost() == 0) return out + "  NCCL picks the fastest\n";
+  return out + fmt::format("  NCCL's choice costs {:.2f} us, {:.1f} % more than the fastest\n", selected->cost() * 1e6,
+                           100 * selected->cost() / selected->best.time);
+}
+
+}  // namespace
+
+std::string explain_text(const World& world, const Explanation& explanation) {
+  const auto& [forecast, weighed, what_ifs, advice] = explanation;
   const ForecastRow& row = forecast.rows.front();
   const CollectiveResult& r = row.result;
   const Communicator& comm = world.planner.comm;
   std::string out = fmt::format("{} of {} on {} ranks: {} us, {} GB/s bus bandwidth\n", name_of(forecast.op),
                                 to_text(Bytes{row.bytes}), forecast.ranks, fmt::format("{:.2f}", row.time * 1e6),
                                 fmt::format("{:.2f}", forecast.bus_bandwidth(row) * 1e-9));
-  out += fmt::format("\nNCCL {} runs it as {}/{} on {} channels of {} threads, {} per chunk in {} slices\n",
-                     to_text(comm.version), name_of(row.algorithm), name_of(row.protocol), row.channels,
-                     row.plan.threads, to_text(Bytes{row.plan.chunk}), row.plan.slices_per_chunk);
+  const bool best = world.scenario.nccl.selection == Selection::best;
+  out += best ? fmt::format("\nthe fastest that NCCL {} can run is ", to_text(comm.version))
+              : fmt::format("\nNCCL {} runs it as ", to_text(comm.version));
+  out += fmt::format("{}/{} on {} channels of {} threads, {} per chunk in {} slices\n", name_of(row.algorithm),
+                     name_of(row.protocol), row.channels, row.plan.threads, to_text(Bytes{row.plan.chunk}),
+                     row.plan.slices_per_chunk);
   if (row.plan.stands_in)
     out += fmt::format("  (NCCL would choose {}/{}, which is not simulated yet; the next choice stands in)\n",
                        name_of(row.plan.candidates.front().algorithm), name_of(row.plan.candidates.front().protocol));
@@ -108,6 +151,11 @@ std::string explain_text(const World& world, const Forecast& forecast, const For
     out += fmt::format("over {} draws: p5 {:.2f}, p95 {:.2f}, worst {:.2f} us\n", forecast.draws, row.time_p5 * 1e6,
                        row.time_p95 * 1e6, row.time_worst * 1e6);
 
+  if (!row.plan.candidates.empty()) out += "\nwhat NCCL weighed                estimate (us)   forecast (us)\n";
+  for (const VersionTime& v : row.by_version)
+    out += fmt::format("from NCCL {:<6} on: {} us, {}/{} on {} channels\n", to_text(v.from), fixed(v.time * 1e6, 9),
+                       name_of(v.algorithm), name_of(v.protocol), v.channels);
+
   out += "\nwhat NCCL weighed                estimate (us)   forecast (us)\n";
   for (const Candidate& c : row.plan.candidates) {
     const ForecastRow* own = weighed.find(c.algorithm, c.protocol);
@@ -116,14 +164,17 @@ std::string explain_text(const World& world, const Forecast& forecast, const For
                        c.estimate_us, simulated,
                        c.algorithm == row.algorithm && c.protocol == row.protocol ? "  <- runs" : "");
   }
-  if (what_ifs.empty()) return out + fmt::format("\nnothing tried here gains {:.0f} % or more\n", 100 * least_gain);
+  out += selection_text(row, weighed);
+  const std::string advised = advice ? advice_text(*advice) : std::string();
+  if (what_ifs.empty())
+    return out + fmt::format("\nnothing tried here gains {:.0f} % or more\n", 100 * least_gain) + advised;
   out += "\nwhat would help                                forecast (us)  gain %\n";
   for (const WhatIf& w : what_ifs) {
-    out += fmt::format("  {:<44} {:>13.2f}  {:>6.1f}\n   ", w.what, w.time * 1e6, 100 * w.gain);
+    out += fmt::format("  {:<44} {:>13.2f}  {:>6.1f}\n   ", w.what, w.times.front() * 1e6, 100 * w.gain);
     for (const std::string& word : w.set) out += fmt::format(" --set '{}'", word);
     out += "\n";
   }
-  return out;
+  return out + advised;
 }
 
 std::string inspect_fabric_text(const World& world) {
@@ -207,12 +258,12 @@ std::string inspect_schedule_text(const World& world, std::int64_t bytes, int ch
     out += fmt::format("rank {}, worker {}: {} steps\n", rank, w, program->steps(w));
     for (std::int64_t i = 0; i < std::min<std::int64_t>(program->steps(w), 40); ++i) {
       const Step step = program->step(w, i);
-      out += fmt::format("  {:>4}: [{}, +{})", i, step.range.begin, step.range.size);
-      for (const std::int32_t f : step.from)
-        if (f >= 0) out += fmt::format(" from {}", program->rank_of(f).value);
+      out += fmt::format("  {:>4}:", i);
+      for (const ByteRange& r : step.ranges) out += fmt::format(" [{}, +{})", r.begin, r.size);
+      for (const std::int32_t f : step.from) out += fmt::format(" from {}", program->rank_of(f).value);
       if (step.own) out += " own";
-      for (const std::int32_t t : step.to)
-        if (t >= 0) out += fmt::format(" to {}", program->rank_of(t).value);
+      if (step.kept) out += " kept";
+      for (const std::int32_t t : step.to) out += fmt::format(" to {}", program->rank_of(t).value);
       if (step.result) out += " final";
       out += "\n";
     }

@@ -1,107 +1,203 @@
 #include "fabricast/report/what_if.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-
-#include "fabricast/core/quantity.hpp"
+#include <cmath>
+#include <optional>
 
 namespace fabricast {
 
 namespace {
 
-constexpr int most_channels = 64;  // of NCCL
-
-/// A change to try: why, and the `--set` words that make it.
-struct Trial {
-  std::string what;
-  std::vector<std::string> set;
+/// A trial that was run, and the scenario that it makes.
+struct Outcome {
+  WhatIf what_if;
+  Scenario scenario;
 };
 
-bool is(const World& world, std::string_view policy) {
-  return world.setup.policy && world.setup.policy->name == policy;
+/// Part of the time that is saved, over all sizes alike.
+double mean_gain(const std::vector<double>& before, const std::vector<double>& after) {
+  double sum = 0;
+  for (std::size_t i = 0; i < before.size(); ++i) sum += std::log(after[i] / before[i]);
+  return 1 - std::exp(sum / static_cast<double>(before.size()));
 }
 
-/// NCCL's own choice where one is forced; and the fastest of what it weighed.
-void try_algorithms(const World& world, const ForecastRow& row, const Forecast& weighed, std::vector<Trial>& trials) {
-  const auto& env = world.scenario.nccl.env;
-  const bool forced = env.contains("NCCL_ALGO") || env.contains("NCCL_PROTO");
-  if (forced) {
-    std::vector<std::string> rest;
-    for (const auto& [name, value] : env)
-      if (name != "NCCL_ALGO" && name != "NCCL_PROTO") rest.push_back(fmt::format("{}: \"{}\"", name, value));
-    trials.push_back({"NCCL's own choice of algorithm", {fmt::format("nccl.env={{{}}}", fmt::join(rest, ", "))}});
+std::vector<double> times_of(const Forecast& forecast) {
+  std::vector<double> times;
+  for (const ForecastRow& row : forecast.rows) times.push_back(row.time);
+  return times;
+}
+
+/// A scenario and its text, which trials change.
+struct Ground {
+  const Scenario& scenario;
+  std::string effective;
+  std::vector<double> before;  ///< s of each size
+};
+
+/// \param wanted says of a changed scenario whether to run it
+/// \returns nothing if the trial leaves the scenario as it is, or can not be made, or is not wanted
+template <class Wanted>
+std::optional<Outcome> run_trial(const Ground& ground, const Trial& trial, const RunOptions& options, Wanted wanted) {
+  try {
+    const Scenario& scenario = ground.scenario;
+    Scenario changed = parse_scenario(ground.effective, scenario.file, trial.set).scenario;
+    if (!wanted(changed) || to_yaml(changed) == ground.effective) return std::nullopt;
+    changed.nccl.version_given = scenario.nccl.version_given;
+    changed.workload.sizes.clear();
+    for (const std::int64_t bytes : scenario.sizes()) changed.workload.sizes.push_back(Bytes{bytes});
+    const auto world = build_world(std::move(changed));
+    std::vector<double> times = times_of(run_forecast(*world, options));
+    const double gain = mean_gain(ground.before, times);
+    return Outcome{{trial.what, trial.set, std::move(times), gain}, std::move(world->scenario)};
+  } catch (const UserError&) {
+    return std::nullopt;  // this scenario has no such key, or can not be changed in that way
   }
-  const ForecastRow* best = nullptr;
-  for (const ForecastRow& r : weighed.rows)
-    if (!best || r.time < best->time) best = &r;
-  if (!best || (best->algorithm == row.algorithm && best->protocol == row.protocol)) return;
-  trials.push_back({forced ? "the fastest that may run" : "another algorithm or protocol than NCCL's",
-                    {fmt::format("nccl.env.NCCL_ALGO={}", name_of(best->algorithm)),
-                     fmt::format("nccl.env.NCCL_PROTO={}", name_of(best->protocol))}});
 }
 
-void try_routing(const World& world, std::vector<Trial>& trials) {
-  if (!is(world, "ecmp")) return;
-  trials.push_back({"adaptive routing", {"routing={kind: adaptive}"}});
-  const LinkKind nic = world.scenario.node.spec.nics.link;
-  if ((nic == LinkKind::infiniband || nic == LinkKind::roce) && world.planner.comm.qps_per_connection < 4)
-    trials.push_back({"four queue pairs per connection", {"nccl.env.NCCL_IB_QPS_PER_CONNECTION=4"}});
+/// Whether some size gains enough to speak of.
+bool helps_somewhere(const std::vector<double>& before, const WhatIf& w) {
+  for (std::size_t i = 0; i < before.size(); ++i)
+    if (w.times[i] < before[i] * (1 - least_gain)) return true;
+  return false;
 }
 
-void try_nodes(const World& world, std::vector<Trial>& trials) {
-  const NodeSpec& node = world.scenario.node.spec;
-  if (world.planner.comm.nodes() > 1 && !world.planner.comm.gdr) {
-    trials.push_back({"GPUDirect RDMA", {"node.gdr=true"}});
-    if (node.nics.numa != NicNuma::local)
-      trials.push_back({"GPUDirect RDMA, and NICs at their GPUs' socket", {"node.gdr=true", "node.nics.numa=local"}});
-  }
-  if (node.nics.numa != NicNuma::local) trials.push_back({"NICs at their GPUs' socket", {"node.nics.numa=local"}});
-}
-
-void try_fabric(const World& world, std::vector<Trial>& trials) {
-  if (!world.fabric) return;
-  trials.push_back({"no oversubscription", {"fabric.oversubscription=1", "fabric.spine_oversubscription=1"}});
-  if (world.scenario.cluster.placement != Placement::in_order)
-    trials.push_back({"nodes placed in order", {"cluster.placement=in_order"}});
-  if (world.planner.comm.nodes() > 1) {
-    const std::string twice = to_text(BytesPerSecond{2 * world.planner.comm.node.nic_line_rate.value});
-    trials.push_back(
-        {"NICs and switches of twice the rate", {"node.nics.rate=" + twice, "fabric.switch.rate=" + twice}});
-  }
+/// Runs each of `all`, and shares out the progress. \param use gets the index of the alternatives, and the trial's outcome
+template <class Wanted, class Use>
+void run_trials(const Ground& ground, const std::vector<Alternatives>& all, const RunOptions& options, Wanted wanted,
+                Use use) {
+  double count = 0, done = 0;
+  for (const Alternatives& list : all) count += static_cast<double>(list.size());
+  for (std::size_t i = 0; i < all.size(); ++i)
+    for (const Trial& trial : all[i]) {
+      use(i, trial, run_trial(ground, trial, part_of(options, done / count, (done + 1) / count), wanted));
+      ++done;
+    }
 }
 
 }  // namespace
 
 std::vector<WhatIf> what_would_help(const World& world, const Forecast& forecast, const Forecast& weighed,
                                     const RunOptions& options) {
-  const ForecastRow& row = forecast.rows.front();
-  std::vector<Trial> trials;
-  if (!row.result.felt.empty()) trials.push_back({"no faults", {"faults=[]"}});
-  try_nodes(world, trials);
-  try_routing(world, trials);
-  try_fabric(world, trials);
-  try_algorithms(world, row, weighed, trials);
-  if (2 * row.channels <= most_channels)
-    trials.push_back({"twice the channels", {fmt::format("nccl.env.NCCL_MIN_NCHANNELS={}", 2 * row.channels)}});
-
-  const std::string effective = to_yaml(world.scenario);
+  const std::vector<Alternatives> all = trials_for({world, forecast, weighed});
+  std::vector<std::optional<WhatIf>> best(all.size());
+  run_trials(
+      {world.scenario, to_yaml(world.scenario), times_of(forecast)}, all, options, [](const Scenario&) { return true; },
+      [&](std::size_t i, const Trial&, std::optional<Outcome> outcome) {
+        if (outcome && outcome->what_if.gain > (best[i] ? best[i]->gain : least_gain))
+          best[i] = std::move(outcome->what_if);
+      });
   std::vector<WhatIf> found;
-  for (Trial& trial : trials) {
-    try {
-      Scenario scenario = parse_scenario(effective, world.scenario.file, trial.set).scenario;
-      if (to_yaml(scenario) == effective) continue;
-      scenario.workload.sizes = {Bytes{row.bytes}};
-      const auto other = build_world(std::move(scenario));
-      const double time = run_forecast(*other, options).rows.front().time;
-      if (time < row.time * (1 - least_gain))
-        found.push_back({std::move(trial.what), std::move(trial.set), time, 1 - time / row.time});
-    } catch (const UserError&) {
-      // This scenario has no such key, or can not be changed in that way.
-    }
-  }
-  std::stable_sort(found.begin(), found.end(), [](const WhatIf& a, const WhatIf& b) { return a.time < b.time; });
+  for (std::optional<WhatIf>& w : best)
+    if (w) found.push_back(std::move(*w));
+  std::stable_sort(found.begin(), found.end(), [](const WhatIf& a, const WhatIf& b) { return a.gain > b.gain; });
   return found;
+}
+
+void require_flow_engine(const World& world) {
+  if (world.scenario.network.engine != EngineKind::flow)
+    throw UserError::at("network.engine", "advice takes the flow engine", "--set network.engine=flow");
+}
+
+namespace {
+
+/// What a change does to NCCL's variables.
+std::vector<Variable> changed_variables(const Scenario& before, const Scenario& after) {
+  std::vector<Variable> list;
+  for (const auto& [name, value] : after.nccl.env)
+    if (const auto it = before.nccl.env.find(name); it == before.nccl.env.end() || it->second != value)
+      list.push_back({name, value});
+  for (const auto& [name, value] : before.nccl.env)
+    if (!after.nccl.env.contains(name)) list.push_back({name, std::nullopt});
+  return list;
+}
+
+/// The search of `advise`: a scenario that takes on one setting after the other.
+class Search {
+ public:
+  Search(const World& world, const RunOptions& options) : options_(options) {
+    advice_.before = run_forecast(world, part_of(options, 0, 0.1));
+    forecast_ = advice_.before;
+    weighed_ = run_candidates(world, forecast_, part_of(options, 0.1, 0.3));
+    advice_.after = times_of(forecast_);
+  }
+
+  Advice run(const World& first) {
+    const World* world = &first;
+    std::unique_ptr<World> changed;
+    for (double done = 0.3;; done += (1 - done) / 2) {
+      std::optional<Outcome> best = round(*world, part_of(options_, done, done + (1 - done) / 2));
+      if (!best) break;
+      take(world->scenario, *best);
+      // Its forecast is known but for what the trials look at: the rows.
+      auto next = build_world(std::move(best->scenario));
+      forecast_ = run_forecast(*next);
+      changed = std::move(next);
+      world = changed.get();
+    }
+    if (options_.progress) options_.progress(1);
+    advice_.gain = mean_gain(times_of(advice_.before), advice_.after);
+    return std::move(advice_);
+  }
+
+ private:
+  /// Tries all that is left. \returns what gains most, if that is enough; `mixed` holds the others that help somewhere.
+  std::optional<Outcome> round(const World& world, const RunOptions& options) {
+    std::vector<Alternatives> all = trials_for({world, forecast_, weighed_});
+    for (Alternatives& list : all) std::erase_if(list, [&](const Trial& t) { return !is_nccl_setting(t) || done(t); });
+    std::erase_if(all, [](const Alternatives& list) { return list.empty(); });
+    std::vector<std::optional<Outcome>> kinds(all.size());
+    run_trials(
+        {world.scenario, to_yaml(world.scenario), advice_.after}, all, options,
+        [&](const Scenario& s) { return !taken_before(changed_variables(world.scenario, s)); },
+        [&](std::size_t i, const Trial& trial, std::optional<Outcome> outcome) {
+          if (!outcome || !helps_somewhere(advice_.after, outcome->what_if))
+            useless_.push_back(trial.what);
+          else if (!kinds[i] || outcome->what_if.gain > kinds[i]->what_if.gain)
+            kinds[i] = std::move(outcome);
+        });
+    std::optional<Outcome> best;
+    advice_.mixed.clear();
+    for (std::optional<Outcome>& kind : kinds) {
+      if (!kind) continue;
+      if (kind->what_if.gain < least_gain)
+        advice_.mixed.push_back({kind->what_if, advice_.after, changed_variables(world.scenario, kind->scenario)});
+      if (!best || kind->what_if.gain > best->what_if.gain) best = std::move(kind);
+    }
+    if (best && best->what_if.gain < least_gain) best.reset();
+    return best;
+  }
+
+  /// What helped at no size is not tried again.
+  bool done(const Trial& trial) const {
+    return std::find(useless_.begin(), useless_.end(), trial.what) != useless_.end();
+  }
+
+  bool taken_before(const std::vector<Variable>& variables) const {
+    for (const Variable& v : variables)
+      for (const Advised& a : advice_.taken)
+        for (const Variable& taken : a.variables)
+          if (taken.name == v.name) return true;
+    return false;
+  }
+
+  void take(const Scenario& before, Outcome& outcome) {
+    std::vector<double> after = outcome.what_if.times;
+    advice_.taken.push_back(
+        {std::move(outcome.what_if), std::move(advice_.after), changed_variables(before, outcome.scenario)});
+    advice_.after = std::move(after);
+  }
+
+  const RunOptions& options_;
+  Advice advice_;
+  Forecast forecast_, weighed_;
+  std::vector<std::string> useless_;
+};
+
+}  // namespace
+
+Advice advise(const World& world, const RunOptions& options) {
+  require_flow_engine(world);
+  return Search(world, options).run(world);
 }
 
 }  // namespace fabricast

@@ -12,6 +12,7 @@
 #include "fabricast/planner/nccl.hpp"
 #include "fabricast/routing/routing.hpp"
 #include "fabricast/scenario/scenario.hpp"
+#include "fabricast/scenario/world.hpp"
 #include "fabricast/topology/file.hpp"
 #include "yaml_reader.hpp"
 
@@ -221,10 +222,13 @@ class Reading {
     const auto refuse = [&](std::string path, std::string message, std::string hint = {}) {
       reader_->add(at(std::move(path), std::move(message), std::move(hint)));
     };
-    if (!parse_nccl_version(s.nccl.version)) {
+    const int capability = s.hardware.gpus.find(s.node.spec.gpu)->second.compute_capability;
+    const bool readable = parse_nccl_versions(s.nccl.version, capability).has_value();
+    s.nccl.version_given = readable && reader_->given("nccl.version");
+    if (!readable) {
       result_.warnings.push_back(at(
           "nccl.version", fmt::format("'{}' is no NCCL version; taken for {}", s.nccl.version, to_text(NcclVersion{})),
-          "write e.g. \"2.28\" or \"2.21.5\""));
+          "write e.g. \"2.28\", \"2.21.5\", \"2.18-2.21\" or unknown"));
       result_.warnings.back().severity = Diagnostic::Severity::warning;
     }
     if (reader_->given("workload.sizes") && s.workload.sizes.empty()) refuse("workload.sizes", "the list is empty");
@@ -257,9 +261,7 @@ class Reading {
         refuse(fmt::format("faults[{}]", i), "`rate` is missing", "e.g. rate: 10%, or rate: 0 for down");
     }
     if (auto* file = std::any_cast<FileFabricSpec>(&s.fabric.spec)) read_fabric_file(*file);
-    NcclSettings unused = parse_nccl_environment(parse_nccl_version(s.nccl.version).value_or(NcclVersion{}), s.nccl.env,
-                                                 result_.warnings);
-    (void)unused;
+    (void)parse_nccl_environment(main_version(s), s.nccl.env, result_.warnings);
     for (Diagnostic& w : result_.warnings) w.where = reader_->place(w.path);
   }
 

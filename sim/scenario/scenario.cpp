@@ -90,7 +90,10 @@ void visit_fields(FieldVisitor& visit, RoutingSection& section) {
 }
 
 void visit_fields(FieldVisitor& visit, NcclSection& section) {
-  visit("version", section.version, "NCCL's version; its tuning changed in 2.17, 2.20 and 2.28");
+  visit("version", section.version,
+        "NCCL's version, a range 2.18-2.21, or unknown; its tuning changed in 2.17, 2.20 and 2.28");
+  visit("selection", section.selection,
+        "what runs: nccl, what NCCL picks; best, the fastest usable algorithm and protocol of each size");
   visit("env", section.env, "NCCL's own variables, verbatim");
 }
 
@@ -135,6 +138,7 @@ void visit_fields(FieldVisitor& visit, Scenario& s) {
   visit("cluster", s.cluster, "the job's hosts and where they are");
   visit("fabric", s.fabric, "the switches");
   visit("routing", s.routing, "ways through them");
+  visit("sharp", s.sharp, "switches that reduce");
   visit("nccl", s.nccl, "NCCL's version and variables");
   visit("workload", s.workload, "what runs");
   visit("faults", s.faults, "links degraded or down for a while");

@@ -5,12 +5,64 @@
 #include <algorithm>
 #include <numeric>
 
+#include "fabricast/core/names.hpp"
 #include "fabricast/core/rng.hpp"
 #include "fabricast/planner/graph_file.hpp"
+#include "fabricast/planner/node_use.hpp"
+#include "fabricast/planner/sharp.hpp"
 
 namespace fabricast {
 
 namespace {
+
+/// Hosts that are one node to NCCL: those of an NVLink domain, unless variables forbid it.
+int hosts_of_node(const Scenario& s, const NcclSettings& settings) {
+  const int hosts = std::min(s.nvlink_domain.nodes, s.cluster.nodes);
+  const int enable = settings.mnnvl_enable.value_or(2);
+  if (enable == 1 && s.nvlink_domain.nodes == 1)
+    throw UserError::at("nccl.env.NCCL_MNNVL_ENABLE", "asks for NVLink across hosts, and each host is alone",
+                        "nvlink_domain: {nodes: 18} is an NVL72");
+  return enable == 0 || peer_level(settings, PathType::SYS) < PathType::NVL ? 1 : hosts;
+}
+
+/// Whether messages carry their notification, so that they keep to one way [NCCL-env].
+bool keeps_order(const Scenario& s, const NcclSettings& settings) {
+  if (s.node.spec.nics.link != LinkKind::infiniband) return false;
+  constexpr Bytes slice{1 << 20};  // of a Simple ring with NCCL's buffer
+  const Bytes largest = settings.buffer_size ? Bytes{settings.buffer_size->value / 4} : slice;
+  return !settings.adaptive_routing.value_or(true) || (settings.ar_threshold && *settings.ar_threshold >= largest);
+}
+
+/// The policy of the fabric, or static ways where NCCL does not let switches adapt.
+void choose_policy(World& world, const NcclSettings& settings) {
+  const Scenario& s = world.scenario;
+  const RoutingPolicy& given = routing_policies()[s.routing.kind];
+  world.setup.policy = &given, world.setup.policy_spec = &world.scenario.routing.spec;
+  if (given.name != "adaptive" || !keeps_order(s, settings)) return;
+  world.setup.policy = find_by_name(routing_policies(), "static");
+  world.static_ways = world.setup.policy->defaults();
+  world.setup.policy_spec = &world.static_ways;
+}
+
+/// From 2.24 on NCCL fails where NCCL_ALGO and NCCL_PROTO leave nothing; before, its own choice stands. So it does
+/// where the version is only implied: too little is known to call the run impossible.
+void check_choice(World& world) {
+  const Scenario& s = world.scenario;
+  const auto op = static_cast<std::size_t>(s.workload.collective);
+  if (op >= world.planner.costs.fell_back.size() || !world.planner.costs.fell_back[op]) return;
+  const std::string path = s.nccl.env.contains("NCCL_ALGO") ? "nccl.env.NCCL_ALGO" : "nccl.env.NCCL_PROTO";
+  const NcclVersion& version = world.planner.settings.version;
+  if (s.nccl.version_given && version >= strict_lists)
+    throw UserError::at(path,
+                        fmt::format("NCCL {} stops here: no algorithm and protocol available for {}", to_text(version),
+                                    name_of(s.workload.collective)),
+                        "`fabricast inspect plan` without the variable lists what works here");
+  world.warnings.push_back({Diagnostic::Severity::warning,
+                            {},
+                            path,
+                            "NCCL_ALGO and NCCL_PROTO leave no algorithm that works here",
+                            "NCCL's default choice is forecast"});
+}
 
 std::vector<std::uint32_t> place(const ClusterSpec& cluster) {
   std::vector<std::uint32_t> order(static_cast<std::size_t>(cluster.size));
@@ -26,37 +78,48 @@ std::vector<std::uint32_t> place(const ClusterSpec& cluster) {
 
 }  // namespace
 
+NcclVersions nccl_versions(const Scenario& s) {
+  const GpuKind& gpu = s.hardware.gpus.find(s.node.spec.gpu)->second;
+  const auto versions = parse_nccl_versions(s.nccl.version, gpu.compute_capability);
+  return versions.value_or(NcclVersions{NcclVersion{}, NcclVersion{}});
+}
+
+NcclVersion main_version(const Scenario& s) {
+  const NcclVersions versions = nccl_versions(s);
+  const GpuKind& gpu = s.hardware.gpus.find(s.node.spec.gpu)->second;
+  const NcclVersion usual = parse_nccl_version(gpu.nccl_version).value_or(versions.last);
+  return !versions.known() && versions.contain(usual) ? usual : versions.last;
+}
+
 std::unique_ptr<World> build_world(Scenario scenario) {
   auto world = std::make_unique<World>();
   world->scenario = std::move(scenario);
   const Scenario& s = world->scenario;
-  const int hosts = std::min(s.nvlink_domain.nodes, s.cluster.nodes);
-  const NcclVersion version = parse_nccl_version(s.nccl.version).value_or(NcclVersion{});
-  Node node = build_node(s.node.spec, s.hardware, hosts);
-  NcclSettings settings = parse_nccl_environment(version, s.nccl.env, world->warnings);
+  std::vector<Diagnostic> told;  // of single variables: the reader has passed them on
+  NcclSettings settings = parse_nccl_environment(main_version(s), s.nccl.env, told);
+  const int hosts = hosts_of_node(s, settings);
+  NodeSpec spec = s.node.spec;
+  const NodeUse use = use_of_node(spec, settings, world->warnings);
+  choose_policy(*world, settings);
+  Node node = build_node(spec, s.hardware, hosts, use);
   settings.given_graphs = s.nccl.graphs;
   if (s.nccl.graphs) check_graphs(*s.nccl.graphs, node, s.cluster.nodes > hosts);
   world->planner =
       make_planner(std::move(node), place(s.cluster), static_cast<std::uint32_t>(hosts), std::move(settings));
   const Communicator& comm = world->planner.comm;
-  const auto op = static_cast<std::size_t>(s.workload.collective);
-  if (op < 5 && world->planner.costs.fell_back[op])
-    world->warnings.push_back({Diagnostic::Severity::warning,
-                               {},
-                               "nccl.env",
-                               "NCCL_ALGO and NCCL_PROTO leave no algorithm that works here",
-                               "NCCL's default choice is forecast"});
+  check_choice(*world);
 
   world->setup.comm = &comm;
   std::vector<Fault> faults;
   if (comm.nodes() > 1 || !s.faults.empty()) {
     FabricDemand demand;
     demand.nodes = static_cast<std::uint32_t>(s.cluster.size);
-    demand.ports_per_node = static_cast<std::uint32_t>(std::max(1, comm.node.nics / hosts));
+    demand.ports_per_node = static_cast<std::uint32_t>(std::max(1, comm.node.fabric_ports / hosts));
     demand.kind = s.node.spec.nics.link;
     demand.port_rate = comm.node.nic_line_rate;
     demand.header_efficiency = comm.node.header_efficiency;
-    demand.nic_efficiency = comm.node.nic_rate(comm.gdr).value / (demand.port_rate.value * demand.header_efficiency);
+    demand.nic_efficiency =
+        comm.node.nic_rate(comm.gdr && comm.gdr_read).value / (demand.port_rate.value * demand.header_efficiency);
     world->fabric = std::make_unique<Fabric>(topologies()[s.fabric.kind].build(s.fabric.spec, demand));
     for (std::size_t i = 0; i < s.faults.size(); ++i) {
       const FaultSpec& f = s.faults[i];
@@ -68,10 +131,15 @@ std::unique_ptr<World> build_world(Scenario scenario) {
     }
   }
   world->setup.fabric = world->fabric.get();
-  world->setup.policy = &routing_policies()[s.routing.kind];
-  world->setup.policy_spec = &world->scenario.routing.spec;
+  use_sharp(world->planner, sharp_service(s.sharp, comm, world->fabric.get()));
+  if (world->planner.settings.collnet_enable && !comm.sharp.available())
+    world->warnings.push_back({Diagnostic::Severity::warning,
+                               {},
+                               "nccl.env.NCCL_COLLNET_ENABLE",
+                               fmt::format("no aggregation in the network: {}", comm.sharp.without),
+                               "the algorithms without it are forecast"});
   world->setup.segments = segments(faults);
-  world->draws = comm.nodes() > 1 ? world->setup.policy->draws(s.routing.spec) : Draws{};
+  world->draws = comm.nodes() > 1 ? world->setup.policy->draws(*world->setup.policy_spec) : Draws{};
   return world;
 }
 

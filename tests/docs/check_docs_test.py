@@ -5,6 +5,7 @@ import unittest
 
 import check_docs
 import check_formats
+import check_variables
 
 
 class Keys(unittest.TestCase):
@@ -63,6 +64,25 @@ class Formats(unittest.TestCase):
     def test_fields_are_found_at_any_depth_but_in_the_scenario(self):
         value = {"a": [{"b": 1}, {"c": {"d": 2}}], "scenario": {"e": 3}}
         self.assertEqual(check_formats.fields_of(value), {"a", "b", "c", "d", "scenario"})
+
+
+class Variables(unittest.TestCase):
+    def test_a_table_that_is_not_the_binary_s_is_found(self):
+        real = check_variables.output
+        check_variables.output = lambda *_: (
+            "NCCL_A: one\n  without  0\n  accepts  0 or 1\n  effect   the choice\n"
+            "NCCL_B: two\n  without  1\n  accepts  any\n  effect   none on time: accepted with a warning\n")
+        try:
+            page = f"head\n{check_variables.START}\n"
+            faults, better = check_variables.check(page, "binary")
+            self.assertTrue(faults)
+            self.assertIn("| `NCCL_A` | 0 | 0 or 1 | one | the choice |", better)
+            self.assertIn("| `NCCL_B` | 1 | any | two |", better)
+            self.assertEqual(check_variables.check(better, "binary"), ([], better))
+            self.assertTrue(check_variables.check(better.replace("the choice", "nothing"), "binary")[0])
+            self.assertTrue(check_variables.check("no table", "binary")[0])
+        finally:
+            check_variables.output = real
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ SCENARIO = """fabricast: 1
 node: {profile: hgx-h100}
 cluster: {nodes: 2}
 faults: [{link: node0.nic0, rate: 50%}]
-workload: {sizes: [64MiB]}
+workload: {sizes: [256KiB, 64MiB]}
 """
 
 
@@ -58,7 +58,11 @@ def check(root, binary):
         scenario = pathlib.Path(folder) / "s.yaml"
         scenario.write_text(SCENARIO)
         fields = fields_of(json.loads(output(binary, "run", str(scenario), "--json", "-")))
+        fields |= fields_of(json.loads(output(binary, "explain", str(scenario), "--advise", "--json", "-")))
+        best = output(binary, "run", str(scenario), "--set", "nccl.selection=best", "--json", "-")
+        fields |= fields_of(json.loads(best))
         fields |= fields_of(json.loads(output(binary, "explain", str(scenario), "--json", "-")))
+        fields |= fields_of(json.loads(output(binary, "run", str(scenario), "--set", "nccl.version=unknown", "--json", "-")))
         fields |= set(output(binary, "run", str(scenario), "--csv", "-").splitlines()[0].split(","))
     return faults + [f"docs/formats.md does not name the field {field}" for field in missing(page, fields)]
 

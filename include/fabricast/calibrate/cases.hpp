@@ -38,6 +38,9 @@ std::string shipped_cases_path();
 /// balanced, as the rows hold the best of repeats.
 std::string scenario_of(const MeasuredCase& c);
 
+/// Whether there is a schedule for the operation of the case.
+bool has_schedule(const MeasuredCase& c);
+
 /// A case against its forecast.
 struct ForecastOfCase {
   struct Row {
@@ -66,11 +69,15 @@ class CaseRunner {
   /// \throws UserError if the scenario does not run
   explicit CaseRunner(const MeasuredCase& c);
   ForecastOfCase run(const Hardware& hardware) const;
+  /// Forecasts (s) of some rows.
+  std::vector<double> times(const Hardware& hardware, const std::vector<std::size_t>& rows) const;
   const MeasuredCase& measured() const { return *case_; }
   /// Whether the parameter with this path (as in Hardware::find) can matter to the case.
   bool uses(const std::string& parameter) const;
 
  private:
+  Forecast forecast(const Hardware& hardware, std::vector<Bytes> sizes) const;
+
   const MeasuredCase* case_;
   Scenario scenario_;
   std::vector<std::string> prefixes_;

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "fabricast/calibrate/cases.hpp"
+#include "fabricast/calibrate/validate.hpp"
 
 namespace fabricast {
 
@@ -22,6 +22,7 @@ struct FitOptions {
   std::vector<std::string> left_out;    ///< systems not to look at
   int iterations = 12;
   double prior_weight = 3.6e-5;  ///< of one parameter, as a part of all rows
+  double scale = 0.12;           ///< of Cauchy's loss: beyond the repeatability of idle systems
   /// If > 0: fit once more, with all parameters left at their start that the data alone do not tell to within this
   /// factor, at 90 %.
   double identified = 0;
@@ -42,6 +43,12 @@ struct Fit {
 };
 
 Fit fit_parameters(const std::vector<MeasuredCase>& cases, const Hardware& start, const FitOptions& options);
+
+/// Fits all systems, then all but each in turn. A fit without a system starts where the fit of all ends, with the
+/// priors' pull as ever: what only that system told goes back to its prior. Of the parameters, those take part that the
+/// other systems' data alone tell (`identified`), by their derivatives at the fit of all.
+/// 	hrows UserError if there are not two systems
+LeaveOneOut leave_one_out(const std::vector<MeasuredCase>& cases, const Hardware& prior, const FitOptions& options);
 
 /// The fitted parameters as a profile (JSON) that `node.profile` takes.
 std::string profile_json(const Fit& fit, const std::string& source);

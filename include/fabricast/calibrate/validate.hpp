@@ -5,10 +5,35 @@
 #pragma once
 
 #include <map>
+#include <optional>
 
-#include "fabricast/calibrate/cases.hpp"
+#include "fabricast/calibrate/directions.hpp"
 
 namespace fabricast {
+
+/// One forecast against its measurement.
+struct ErrorRow {
+  std::string system;
+  std::size_t band = 0;
+  double log_ratio = 0;  ///< ln(forecast / measured)
+};
+
+struct ErrorTable {
+  struct Cell {
+    double error = 0;  ///< exp(median |ln ratio|) - 1
+    double bias = 0;   ///< exp(median ln ratio) - 1
+    int rows = 0;
+  };
+  std::map<std::string, std::array<Cell, bands.size()>> systems;  ///< [system][band]
+  std::array<double, bands.size()> median{}, worst_decile{}, mean{};
+  int rows = 0;
+};
+ErrorTable error_table(const std::vector<ErrorRow>& rows);
+
+/// How far off forecasts are for a system that the fit has not seen; both by parameters fitted for the table.
+struct LeaveOneOut {
+  ErrorTable in_sample, left_out;
+};
 
 struct Validation {
   struct CaseResult {
@@ -18,16 +43,10 @@ struct Validation {
   std::vector<CaseResult> cases;
   std::vector<std::pair<std::string, std::string>> failed;  ///< id and reason
   std::vector<std::string> unserved;                        ///< ids of cases no schedule serves yet
-
-  struct Cell {
-    double error = 0;  ///< exp(median |ln ratio|) - 1
-    double bias = 0;   ///< exp(median ln ratio) - 1
-    int rows = 0;
-  };
-  /// [system][band], rows that ring or tree serve
-  std::map<std::string, std::array<Cell, bands.size()>> systems;
-  std::array<double, bands.size()> median{}, worst_decile{}, mean{};
-  int rows = 0, unserved_rows = 0;
+  ErrorTable errors;                                        ///< of rows whose algorithm has a schedule
+  int unserved_rows = 0;
+  std::vector<ConfigurationPair> pairs;  ///< of all cases that ran; where another algorithm stands in, it is compared
+  std::optional<LeaveOneOut> leave_one_out;
 };
 
 Validation validate_cases(const std::vector<MeasuredCase>& cases, const Hardware& hardware);

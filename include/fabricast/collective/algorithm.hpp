@@ -15,9 +15,13 @@ struct CollectiveAlgorithm {
   std::string_view summary;
   std::string_view source;
   bool (*supports)(CollectiveOp) = nullptr;
+  /// Whether it can run an operation that it supports on these ranks; null: always.
+  bool (*fits)(const Communicator&, CollectiveOp, Protocol) = nullptr;
   Stream (*stream)(const Communicator&, const Plan&, int channel) = nullptr;
   /// Connections over the network, a tree's upward edges first, then the downward ones.
-  void (*network_edges)(const Communicator&, const Plan&, int channel, std::vector<NetworkEdge>& edges) = nullptr;
+  void (*network_edges)(const Communicator&, const Plan&, int channel, const EdgeSink&) = nullptr;
+  /// Trees in which the switches reduce, if it uses any.
+  void (*network_trees)(const Communicator&, const Plan&, int channel, const TreeSink&) = nullptr;
   /// Nodes of the same role do the same inside, on every channel.
   std::uint64_t (*node_role)(const Communicator&, std::uint32_t node) = nullptr;
   /// What node `node` of the job does inside on this channel.
@@ -25,6 +29,13 @@ struct CollectiveAlgorithm {
                          std::vector<NodeTransfer>& transfers) = nullptr;
   std::unique_ptr<ChannelProgram> (*program)(const Communicator&, const Plan&, int channel) = nullptr;
 };
+
+/// Whether the algorithm can run an operation on these ranks.
+inline bool can_run(const CollectiveAlgorithm& a, const Communicator& comm, CollectiveOp op, Protocol protocol) {
+  return a.supports(op) && (!a.fits || a.fits(comm, op, protocol));
+}
+
+std::vector<NetworkEdge> list_edges(const CollectiveAlgorithm&, const Communicator&, const Plan&, int channel);
 
 std::span<const CollectiveAlgorithm> collective_algorithms();
 const CollectiveAlgorithm* find_by_algorithm(Algorithm algorithm);

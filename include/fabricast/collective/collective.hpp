@@ -11,21 +11,24 @@
 
 namespace fabricast {
 
-/// The first five in NCCL's order.
-enum class CollectiveOp { broadcast, reduce, all_gather, reduce_scatter, all_reduce, alltoall, sendrecv };
+/// The first five in NCCL's order; the others are made of sends and receives.
+enum class CollectiveOp { broadcast, reduce, all_gather, reduce_scatter, all_reduce, alltoall, sendrecv, scatter, gather };
 template <>
 struct EnumNames<CollectiveOp> {
-  static constexpr std::array<std::string_view, 7> names{"broadcast",  "reduce",   "all_gather", "reduce_scatter",
-                                                         "all_reduce", "alltoall", "sendrecv"};
+  static constexpr std::array<std::string_view, 9> names{"broadcast",  "reduce",   "all_gather", "reduce_scatter",
+                                                         "all_reduce", "alltoall", "sendrecv",   "scatter",
+                                                         "gather"};
 };
+constexpr bool is_point_to_point(CollectiveOp op) { return op > CollectiveOp::all_reduce; }
 
-/// NCCL's algorithms in its order.
-enum class Algorithm { tree, ring, collnetdirect, collnetchain, nvls, nvlstree, pat };
+/// NCCL's algorithms in its order, and what runs sends and receives.
+enum class Algorithm { tree, ring, collnetdirect, collnetchain, nvls, nvlstree, pat, p2p };
 template <>
 struct EnumNames<Algorithm> {
-  static constexpr std::array<std::string_view, 7> names{"tree",     "ring", "collnetdirect", "collnetchain", "nvls",
-                                                         "nvlstree", "pat"};
+  static constexpr std::array<std::string_view, 8> names{"tree",         "ring", "collnetdirect", "collnetchain",
+                                                         "nvls", "nvlstree", "pat",           "p2p"};
 };
+/// Those that NCCL chooses from.
 constexpr std::size_t algorithm_count = 7;
 
 /// busbw / algbw as nccl-tests defines it [nccl-tests-performance]. \pre ranks >= 1
@@ -35,7 +38,9 @@ constexpr double bus_factor(CollectiveOp op, std::int64_t ranks) {
     case CollectiveOp::all_reduce: return 2 * (n - 1) / n;
     case CollectiveOp::all_gather:
     case CollectiveOp::reduce_scatter:
-    case CollectiveOp::alltoall: return (n - 1) / n;
+    case CollectiveOp::alltoall:
+    case CollectiveOp::scatter:
+    case CollectiveOp::gather: return (n - 1) / n;
     default: return 1;
   }
 }

@@ -8,9 +8,11 @@
 #include <algorithm>
 #include <compare>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "fabricast/collective/collective.hpp"
+#include "fabricast/fabric/aggregation.hpp"
 #include "fabricast/hardware/node.hpp"
 
 namespace fabricast {
@@ -33,15 +35,29 @@ struct ChannelShape {
   int nic_in = -1, nic_out = -1;  ///< -1 on a single node
 };
 
+/// SHARP as this job gets it: a tree for every NIC of a node.
+struct SharpService {
+  std::vector<AggregationTree> trees;  ///< by NIC; empty: none
+  double share = 1;     ///< of the rate that a tree has of its switches, as other trees take turns
+  std::string without;  ///< why there is none
+  bool available() const { return !trees.empty(); }
+};
+
 struct Communicator {
   Node node;
   std::vector<std::uint32_t> placement;  ///< by host
   std::uint32_t hosts_per_node = 1;
   std::vector<ChannelShape> rings, trees;  ///< what the search found; channels repeat them in turn
+  std::vector<int> heads;                  ///< GPUs that reduce through the NVSwitch, each with its NIC; empty: none
   int cross_nic = 0;                       ///< 2: rings come in pairs that swap at every second node [NCCL-search]
   TreePattern tree_pattern = TreePattern::balanced;
-  int channels = 1;  ///< most that a call may use
+  int channels = 1;             ///< most that a call may use
+  std::vector<int> nic_of_gpu;  ///< the nearest; empty without NICs
+  SharpService sharp;
+  bool pxn = true;              ///< a GPU may send by the NIC of a peer behind the same NVLink
+  bool p2p_pxn = true;          ///< and does so with sends to the receiver's rail, wherever its own NIC is
   bool gdr = true;
+  bool gdr_read = true;  ///< GPUDirect RDMA for what is sent, too
   int qps_per_connection = 1;
   bool split_data_on_qps = false;
   NcclVersion version;
@@ -49,12 +65,21 @@ struct Communicator {
   std::int64_t nodes() const { return static_cast<std::int64_t>(placement.size()) / hosts_per_node; }
   /// The fabric's endpoint of a NIC of a NCCL node, where hosts have `ports` NICs each.
   std::uint32_t endpoint(std::uint32_t nccl_node, std::uint32_t nic, std::uint32_t ports) const {
-    return placement[nccl_node * hosts_per_node + nic / ports] * ports + nic % ports;
+    const auto port = static_cast<std::uint32_t>(node.port_of_nic[nic]);
+    return placement[nccl_node * hosts_per_node + port / ports] * ports + port % ports;
   }
   /// Whether a host of the fabric is one of those that make up a NCCL node.
   bool has_host(std::uint32_t nccl_node, std::uint32_t host) const {
     const auto first = placement.begin() + static_cast<std::ptrdiff_t>(nccl_node * hosts_per_node);
     return std::find(first, first + hosts_per_node, host) != first + hosts_per_node;
+  }
+  /// For every NIC the GPU that uses it: heads of collectives whose network part is by NIC.
+  std::vector<int> rail_gpus() const {
+    std::vector<int> gpus_by_nic;
+    for (int nic = 0; nic < node.nics; ++nic)
+      if (const auto it = std::find(nic_of_gpu.begin(), nic_of_gpu.end(), nic); it != nic_of_gpu.end())
+        gpus_by_nic.push_back(static_cast<int>(it - nic_of_gpu.begin()));
+    return gpus_by_nic;
   }
   int gpus() const { return node.spec.gpus; }
   std::int64_t ranks() const { return nodes() * gpus(); }
@@ -86,6 +111,10 @@ struct Plan {
   /// all_gather and reduce_scatter.
   std::vector<std::int64_t> shares;
   std::vector<std::int64_t> offsets;  ///< where each channel's share starts
+  /// Sends and receives (peers.hpp): bytes between two ranks, in how many parts, and their size.
+  std::int64_t pair = 0;
+  int parts = 1;
+  std::int64_t part = 0;
   std::vector<Candidate> candidates;  ///< all usable ones, NCCL's first choice first
   /// Whether NCCL would run candidates.front() instead, for which there is no schedule yet.
   bool stands_in = false;

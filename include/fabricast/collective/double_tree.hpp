@@ -16,6 +16,9 @@ struct TreePlace {
 /// Place of `node` in tree `index` (0 or 1) of `nodes` nodes. \pre 0 <= node < nodes
 TreePlace double_tree(std::int64_t nodes, std::int64_t node, int index);
 
+/// Nodes with the same neighbours in both trees have the same role.
+std::uint64_t double_tree_role(std::int64_t nodes, std::int64_t node);
+
 /// Depth of the tree in edges.
 int tree_depth(std::int64_t nodes);
 

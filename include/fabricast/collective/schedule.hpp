@@ -13,8 +13,10 @@
 // the flow engine times.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -28,14 +30,29 @@ struct ByteRange {
   std::int64_t begin = 0, size = 0;
 };
 
-/// One step of a worker: receive from `from` (all of them), combine with its own data, send to `to`.
+/// One step of a worker: receive from `from` (all of them), combine with what its rank has, send to `to` (each of them).
 struct Step {
-  ByteRange range;
-  std::array<std::int32_t, 4> from{-1, -1, -1, -1};  ///< workers; -1: none
-  std::array<std::int32_t, 4> to{-1, -1, -1, -1};
-  bool own = false;     ///< the worker's own contribution takes part
-  bool result = false;  ///< what it then holds is the final value of the range: it is kept
-  int slice = 0;        ///< which slice of its chunk
+  std::vector<ByteRange> ranges;   ///< of one message; mostly one
+  std::vector<std::int32_t> from;  ///< workers
+  std::vector<std::int32_t> to;
+  bool own = false;     ///< the rank's own contribution takes part
+  bool kept = false;    ///< what the rank kept of these ranges takes part
+  bool keep = false;    ///< what it then holds is kept, to be taken up later
+  bool result = false;  ///< what it then holds is the final value of the ranges: it is kept
+  /// The NVSwitch of its node reduces what comes from workers of the node, and hands it out to all of them, while the
+  /// step runs.
+  bool in_nvswitch = false;
+  /// The switches of a tree add up what comes, and hand it out, while the step runs; it is no rank's.
+  const AggregationTree* in_switches = nullptr;
+  bool waits = false;  ///< for flags of its own rank only: it takes no time
+  bool split = false;  ///< one range for each of `to`, or of `from` where there is no `to`; else all get all
+  int slice = 0;  ///< which slice of its chunk
+
+  std::int64_t bytes() const {
+    std::int64_t sum = 0;
+    for (const ByteRange& r : ranges) sum += std::max<std::int64_t>(0, r.size);
+    return sum;
+  }
 };
 
 /// Transfer view of one channel. Messages between two workers arrive in the order they were sent.
@@ -46,13 +63,24 @@ class ChannelProgram {
   virtual Rank rank_of(std::int32_t worker) const = 0;
   virtual std::int64_t steps(std::int32_t worker) const = 0;
   virtual Step step(std::int32_t worker, std::int64_t index) const = 0;
+  /// Whether a message between two workers of a node is a flag only: its data crosses no link, or in a step
+  /// `in_nvswitch`.
+  virtual bool is_flag(std::int32_t, std::int32_t) const { return false; }
+  /// How many such workers a channel's threads have to serve: what this one is slower.
+  virtual int sharers(std::int32_t) const { return 1; }
+  /// NICs by which a message leaves its node and enters the other; -1: the channel has one connection between the nodes.
+  virtual std::array<int, 2> nics(std::int32_t, std::int32_t) const { return {-1, -1}; }
 };
 
 /// How the steps of a channel depend on each other.
 enum class StreamPattern {
   ring,   ///< step s of a rank forwards what its neighbour sent in step s - 1; all ranks are alike
   chain,  ///< a pipeline from the first rank to the last
-  tree    ///< a pipeline up a tree of nodes and down again
+  tree,   ///< a pipeline up a tree of nodes and down again
+  sharp,  ///< up to heads inside the nodes, through the switches that reduce, and down again
+  nvls,   ///< copied in, reduced and handed out by the NVSwitch, perhaps up and down a tree of nodes, copied out
+  pat,    ///< log2(n) exchanges with ranks ever nearer or farther
+  peers   ///< sends and receives between pairs of ranks
 };
 
 /// Stream view of one channel.
@@ -72,13 +100,23 @@ struct Stream {
 struct NetworkEdge {
   std::uint32_t from = 0, to = 0;  ///< nodes of the job
   std::uint16_t from_nic = 0, to_nic = 0;
+  std::uint32_t weight = 1;  ///< messages on it for each that other edges of the channel carry
   bool operator==(const NetworkEdge&) const = default;
 };
+using EdgeSink = std::function<void(const NetworkEdge&)>;
+using TreeSink = std::function<void(const AggregationTree&)>;
 
 /// Transfers inside one node on one channel; all nodes of a role are alike. `-1` for a GPU or NIC: not involved.
 struct NodeTransfer {
-  enum class Kind : std::uint8_t { gpu_to_gpu, gpu_to_nic, nic_to_gpu } kind = Kind::gpu_to_gpu;
+  enum class Kind : std::uint8_t {
+    gpu_to_gpu,
+    gpu_to_nic,
+    nic_to_gpu,
+    reduce,    ///< of all GPUs by the NVSwitch, to one
+    multicast  ///< from one GPU by the NVSwitch, to all
+  } kind = Kind::gpu_to_gpu;
   int from = 0, to = 0;
+  double weight = 1;  ///< messages of it for each that other transfers of the channel carry
 };
 
 /// The slices of a chunk: how many are not empty, and the payload of one.

@@ -36,6 +36,11 @@ struct Architecture {
   Parameter ll_burst;           ///< added to an LL step as soon as a second warp takes part
   PerProtocol<Parameter> hop;   ///< store by one GPU to use by the next, over NVLink
   PerProtocol<Parameter> rate;  ///< payload that one channel copies or reduces
+  Parameter rate_unaligned;     ///< payload that one channel copies where data do not begin at multiples of 16 B
+  Parameter nvls_hop;           ///< NVLS: copied in by one GPU to reduced by another, and back
+  Parameter nvls_slice;         ///< NVLS: synchronization of one loop
+  Parameter nvls_rate;          ///< NVLS: payload that one channel copies in and out
+  Parameter nvls_fan;           ///< NVLSTree: what a node inside the tree is slower at its heads, relative
 };
 std::vector<ParameterRef> parameters(Architecture& architecture);
 
@@ -54,11 +59,17 @@ struct Network {
   PerProtocol<Parameter> hop;   ///< data ready at one GPU's buffer to use by the GPU beyond the wire, fabric excluded
   Parameter tree_factor;        ///< the same hop in a tree, relative to a ring
   Parameter message;            ///< proxy thread's visit of one message
+  Parameter peer_slice;         ///< added to a chunk at a GPU next to a NIC, in sends and receives
+  Parameter peer;               ///< proxy thread, once per message of a pair of ranks
+  Parameter peer_small;         ///< added to it for messages of at most 192 B, which some transports copy
+  Parameter peer_chunk;         ///< proxy thread, per chunk of such a message, sent and received
   Parameter start;              ///< added once per call that uses the network
   Parameter staged_hop;         ///< added to a hop without GPUDirect RDMA
   Parameter staged_efficiency;  ///< NIC efficiency without GPUDirect RDMA, relative
   Parameter message_threshold;  ///< messages above it take a rendezvous
   Parameter rendezvous;         ///< time of a rendezvous
+  Parameter sharp_latency;      ///< SHARP: added to a hop through switches that reduce
+  Parameter sharp_efficiency;   ///< SHARP: share of a NIC's rate at which they stream
 };
 std::vector<ParameterRef> parameters(Network& network);
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "fabricast/core/error.hpp"
 #include "fabricast/hardware/hardware.hpp"
@@ -72,6 +73,14 @@ void lay_topology_over(NodeSpec& spec, NodeLayout layout);
 /// What a spec says otherwise than its topology file.
 std::vector<Diagnostic> contradictions(const NodeSpec& spec, const Hardware& hardware);
 
+/// What NCCL's variables leave of a node.
+struct NodeUse {
+  std::vector<int> ports;              ///< NIC ports in use, rising; empty: all
+  bool merge_ports = true;             ///< whether ports of one card are one NIC
+  std::optional<PathType> peer_level;  ///< longest way of peer to peer; absent: NCCL's rule
+  int sockets = 1;                     ///< TCP sockets of a connection
+};
+
 /// A node with all its numbers resolved; a plain value.
 struct Node {
   NodeSpec spec;
@@ -84,6 +93,8 @@ struct Node {
   NodeLayout layout;             ///< the same wiring in NCCL's numbers, as NCCL believes it to be
   int hosts = 1;                 ///< that share the NVSwitch; `spec` counts what all of them hold
   int nics = 0;                  ///< as NCCL sees them: ports of one card, and EFA rails of one GPU, are one
+  int fabric_ports = 0;          ///< NICs, with those that NCCL_IB_HCA leaves out
+  std::vector<int> port_of_nic;  ///< place of each NIC among the fabric's ports
   BytesPerSecond nic_line_rate;  ///< of such a NIC
   double header_efficiency = 1;
   bool nvlink = false;        ///< GPUs exchange data over NVLink
@@ -93,7 +104,11 @@ struct Node {
   BytesPerSecond nic_rate(bool gdr) const;
 };
 
-/// \param host one host; \param hosts as many of it in one NVLink domain
-Node build_node(const NodeSpec& host, const Hardware& hardware, int hosts = 1);
+/// The name of a node's kind of network in the hardware data: GPUDirect-TCPX differs where GPUs share NICs.
+std::string network_name(const NodeSpec& spec);
+
+/// \param host one host; \param hosts as many of it in one NVLink domain; \param use of each of them
+/// \throws UserError if the parts do not fit together.
+Node build_node(const NodeSpec& host, const Hardware& hardware, int hosts = 1, const NodeUse& use = {});
 
 }  // namespace fabricast

@@ -1,6 +1,7 @@
 // NCCL's version and environment, as far as they decide how a collective runs.
 #pragma once
 
+#include <array>
 #include <map>
 #include <optional>
 #include <string>
@@ -13,9 +14,25 @@
 
 namespace fabricast {
 
+/// From 2.24 on NCCL_ALGO and NCCL_PROTO are strict: lists by function, and no way back to NCCL's own choice if a list
+/// leaves nothing [NCCL-env].
+inline constexpr NcclVersion strict_lists{2, 24, 0};
+inline constexpr int most_channels = 64, most_sockets = 64;  ///< of NCCL
+
 /// `2.18`, `2.21.5`. Empty if the text is no version.
 std::optional<NcclVersion> parse_nccl_version(std::string_view text);
 std::string to_text(const NcclVersion& version);
+
+/// The versions that a scenario's may be: one, `2.18-2.21`, or `unknown` (all that know the GPU).
+struct NcclVersions {
+  NcclVersion first, last;
+  bool known() const { return first == last; }
+  bool contain(const NcclVersion& v) const { return first <= v && v <= last; }
+};
+/// Empty if the text is neither a version, nor a range of two, nor `unknown`.
+std::optional<NcclVersions> parse_nccl_versions(std::string_view text, int compute_capability);
+/// One version of each kind that the model tells apart: the first of the range, and each in it where something changed.
+std::vector<NcclVersion> distinct_versions(const NcclVersions& versions);
 
 /// Which (operation, algorithm) or (operation, protocol) pairs NCCL_ALGO and NCCL_PROTO leave enabled.
 struct EnabledAlgorithms {
@@ -32,19 +49,40 @@ struct NcclSettings {
   EnabledAlgorithms algorithms;
   EnabledProtocols protocols;
   bool algorithms_given = false, protocols_given = false;
-  std::optional<int> min_channels, max_channels;
-  std::optional<Bytes> buffer_size;
-  std::optional<int> threads;
+  int nvls_enable = 2, pat_enable = 2;
+  bool collnet_enable = false;
+  std::optional<int> collnet_node_threshold;
+  std::optional<double> net_overhead_us;
+
+  // Channels, threads, buffers and chunks of collectives.
+  std::optional<int> min_channels, max_channels, nvls_channels;
+  std::optional<int> threads, ll128_threads;
+  /// Bytes per thread, [tree, ring][protocol]; negative: NCCL's.
+  std::array<std::array<std::int64_t, 3>, 2> thread_thresholds{{{-1, -1, -1}, {-1, -1, -1}}};
+  std::optional<Bytes> ll_buffer_size, ll128_buffer_size, buffer_size;
+  std::optional<Bytes> nvls_chunk, nvlstree_chunk;
+
+  // Send and receive.
+  std::optional<int> min_p2p_channels, max_p2p_channels, channels_per_net_peer;
+  std::optional<Bytes> p2p_net_chunk, p2p_pci_chunk, p2p_nvl_chunk, p2p_ll_threshold;
+  std::optional<int> p2p_pxn_level;
+
+  // Inside the node.
+  std::optional<bool> p2p_disable, shm_disable;
+  std::optional<PathType> p2p_level;
+  std::optional<int> mnnvl_enable;
+
+  // NICs and network.
+  std::optional<std::string> ib_hca, net;
+  std::optional<bool> ib_disable, merge_nics, pxn_disable, adaptive_routing;
+  std::optional<PathType> gdr_level;
+  std::optional<bool> gdr_read;
+  std::optional<Bytes> ar_threshold;
+  std::optional<int> socket_threads, sockets_per_thread;
+  int cross_nic = 2;
   int qps_per_connection = 1;
   bool split_data_on_qps = false;
-  int cross_nic = 2;
-  std::optional<PathType> gdr_level;
-  int nvls_enable = 2;
-  bool collnet_enable = false;
-  int pat_enable = 2;
-  std::optional<double> net_overhead_us;
-  std::string topology_file, graph_file;     ///< NCCL_TOPO_FILE, NCCL_GRAPH_FILE as given; empty: none
-  std::optional<SearchGraphs> given_graphs;  ///< what stands in the graph file
+  std::optional<SearchGraphs> given_graphs;  ///< what stands in NCCL_GRAPH_FILE
 };
 
 /// \throws UserError for values NCCL would refuse; appends warnings (variables without effect here, unknown ones).

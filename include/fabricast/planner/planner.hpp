@@ -19,14 +19,18 @@ struct Planner {
 Planner make_planner(Node node, std::vector<std::uint32_t> placement, std::uint32_t hosts_per_node,
                      NcclSettings settings);
 
+/// Says what aggregation the fabric offers (sharp.hpp); without any, CollNet algorithms are not chosen.
+void use_sharp(Planner& planner, SharpService sharp);
+
 /// Whether there is a schedule.
-bool is_simulated(Algorithm algorithm, CollectiveOp op);
+bool is_simulated(const Communicator& comm, CollectiveOp op, Algorithm algorithm, Protocol protocol);
 
 /// NCCL's plan. Where NCCL would choose an algorithm without schedule, the best of the others stands in.
 /// \throws UserError if no algorithm serves the operation.
 Plan plan_collective(const Planner& planner, CollectiveOp op, std::int64_t bytes);
 /// The plan for a given algorithm and protocol, whatever NCCL would choose.
+/// \param channels  at most so many, as a tuner plugin may ask; else as many as NCCL gives the call
 Plan plan_collective(const Planner& planner, CollectiveOp op, std::int64_t bytes, Algorithm algorithm,
-                     Protocol protocol);
+                     Protocol protocol, std::optional<int> channels = std::nullopt);
 
 }  // namespace fabricast

@@ -10,11 +10,14 @@
 
 namespace fabricast {
 
-/// Distance of the GPU that is farthest from the NIC it uses.
-PathType nic_distance(const Node& node);
+/// Whether a GPU may send by a NIC through a GPU that is near it: needs NVLink and a NIC that reads GPU memory
+/// [NCCL-paths].
+bool uses_pxn(const Node& node, const NcclSettings& settings);
+/// Distance of the GPU that is farthest from the NIC it uses; PXN if it may go through a GPU that is near one.
+PathType nic_distance(const Node& node, bool pxn);
 
-/// Whether GPUs and NICs exchange data without host memory between them.
-bool uses_gdr(const Node& node, const NcclSettings& settings);
+/// Whether NCCL asks the fabric's switches to reduce (CollNet), `nodes` NCCL nodes being there.
+bool uses_collnet(const Node& node, std::int64_t nodes, const NcclSettings& settings);
 
 /// \param nodes number of NCCL nodes (NVLink domains)
 SearchGraphs search_graphs(const Node& node, std::int64_t nodes, const NcclSettings& settings);

@@ -22,6 +22,7 @@ struct ProtocolCosts {
       false;             ///< inside a node lines are handed on one by one: a chunk's transfer is paid once, not per hop
   double burst = 0;      ///< s; LL only: added as a step grows to `burst_bytes`
   double copy_rate = 0;  ///< B/s of payload that one channel's threads handle
+  double copies = 1;     ///< bytes that they handle for each byte of a slice: NVLS copies the chunks of all heads
   double last_receive = 1;  ///< cost of a receive-only step relative to one that sends too
   double hop_inside = 0;    ///< s; latency between GPUs of a node
   double hop_network = 0;   ///< s; latency over the network, fabric excluded
@@ -31,10 +32,16 @@ struct ProtocolCosts {
   double check = 0;         ///< s per byte; LL only: flags that a proxy thread checks before it sends
   double rendezvous = 0;    ///< s; added to hop_network for messages above `rendezvous_bytes`
   double rendezvous_bytes = 0;
+  double tree_weight = 1;    ///< SHARP: of a link's rate, what a reducing tree takes for each byte
+  double fan = 0;            ///< NVLS: a head is slower by this part for every two network connections beyond the first
+  double network_slice = 0;  ///< s; sends and receives: added to `slice` next to a NIC
+  double peer = 0;           ///< s; sends and receives: proxy thread, once per part
   double launch = 0;         ///< s; fixed, once per call
 
   static constexpr double burst_bytes = 256;
 
+  /// How much slower a head of NVLS is with so many network connections.
+  double fan_out(int connections) const { return 1 + fan * std::max(0, connections - 1) / 2; }
   /// Overhead of a slice of `bytes` at a GPU.
   double gpu_overhead(double bytes) const { return slice + burst * (bytes < burst_bytes ? bytes / burst_bytes : 1.0); }
   /// A proxy thread's time for one message of `bytes`: its share of the visits, and the flags.

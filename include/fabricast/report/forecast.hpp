@@ -2,12 +2,29 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "fabricast/scenario/world.hpp"
 
 namespace fabricast {
+
+/// An algorithm and a protocol; s, 0 if it is not simulated.
+struct Choice {
+  Algorithm algorithm = Algorithm::ring;
+  Protocol protocol = Protocol::simple;
+  double time = 0;
+};
+
+/// What a size takes from a NCCL version on.
+struct VersionTime {
+  NcclVersion from;
+  double time = 0;
+  Algorithm algorithm = Algorithm::ring;
+  Protocol protocol = Protocol::simple;
+  int channels = 1;
+};
 
 /// Times in s, rates in B/s.
 struct ForecastRow {
@@ -19,11 +36,15 @@ struct ForecastRow {
   int channels = 1;
   CollectiveResult result;  ///< of the median draw
   Plan plan;
+  /// What NCCL would run, if that is not the row: it has no schedule yet, or selection `best` found a faster one.
+  std::optional<Choice> nccl;
+  std::vector<VersionTime> by_version;  ///< empty where NCCL's version is known
   double algorithm_bandwidth() const { return static_cast<double>(bytes) / time; }
 };
 
 struct Forecast {
   std::vector<ForecastRow> rows;
+  std::vector<NcclVersion> versions;  ///< from which rows differ; empty where NCCL's version is known
   std::int64_t ranks = 0;
   CollectiveOp op = CollectiveOp::all_reduce;
   int draws = 1;
@@ -42,11 +63,26 @@ struct RunOptions {
   std::function<void(double)> progress;  ///< called now and then with the part done, from one thread at a time
 };
 
+/// The options of a part of longer work: its progress goes from `begin` to `end` of the whole.
+RunOptions part_of(const RunOptions& options, double begin, double end);
+
 /// Runs every size and draw of the scenario. The same input gives the same bytes whatever the number of threads.
 Forecast run_forecast(const World& world, const RunOptions& options = {});
 
-/// The same for one size, with each algorithm and protocol that NCCL weighed there and that has a schedule.
-Forecast run_candidates(const World& world, const ForecastRow& row, const RunOptions& options = {});
+/// The same for each row's size with each algorithm and protocol that NCCL weighed there and that has a schedule.
+Forecast run_candidates(const World& world, const Forecast& forecast, const RunOptions& options = {});
+
+/// A row for each plan. \pre all are of one operation
+Forecast run_plans(const World& world, std::vector<Plan> plans, const RunOptions& options = {});
+
+/// What NCCL would run and the fastest of those that were weighed for the row's size.
+struct Selected {
+  Choice nccl, best;
+  double cost() const { return nccl.time - best.time; }  ///< s that NCCL's choice takes longer
+};
+/// \param weighed of that size by run_candidates
+/// \returns nothing where NCCL's choice is not simulated, or has none
+std::optional<Selected> compare_selections(const ForecastRow& row, const Forecast& weighed);
 
 /// What the tool that times the call prints for a call that takes `result`.
 double harness_time(const HarnessSpec& harness, const Communicator& comm, const Plan& plan,

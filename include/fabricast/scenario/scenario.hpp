@@ -15,6 +15,7 @@
 #include "fabricast/engine/engine.hpp"
 #include "fabricast/hardware/node.hpp"
 #include "fabricast/planner/graph.hpp"
+#include "fabricast/planner/sharp.hpp"
 #include "fabricast/topology/topology.hpp"
 
 namespace fabricast {
@@ -54,8 +55,17 @@ struct RoutingSection {
   std::any spec;
 };
 
+/// Which of the usable algorithms and protocols runs a call: the one that NCCL picks, or the one that takes least time.
+enum class Selection { nccl, best };
+template <>
+struct EnumNames<Selection> {
+  static constexpr std::array<std::string_view, 2> names{"nccl", "best"};
+};
+
 struct NcclSection {
   std::string version = "2.28";
+  Selection selection = Selection::nccl;
+  bool version_given = false;  ///< and readable: not only implied by the GPU
   std::map<std::string, std::string> env;
   std::optional<SearchGraphs> graphs;  ///< what stands in NCCL_GRAPH_FILE
 };
@@ -112,6 +122,7 @@ struct Scenario {
   ClusterSpec cluster;
   FabricSection fabric;
   RoutingSection routing;
+  SharpSpec sharp;
   NcclSection nccl;
   WorkloadSection workload;
   std::vector<FaultSpec> faults;

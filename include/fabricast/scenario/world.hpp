@@ -13,6 +13,7 @@ struct World {
   Scenario scenario;
   Planner planner;
   std::unique_ptr<Fabric> fabric;  ///< null if the job has one NCCL node
+  std::any static_ways;            ///< of the policy that stands in where NCCL keeps messages to one way
   NetworkSetup setup;              ///< points into this World
   Draws draws;
   std::vector<Diagnostic> warnings;
@@ -21,6 +22,11 @@ struct World {
   World(const World&) = delete;  // setup points inside
   World& operator=(const World&) = delete;
 };
+
+/// The versions that NCCL may have in this scenario.
+NcclVersions nccl_versions(const Scenario& scenario);
+/// The one that is forecast: the only one; of several the usual one of the GPU, or else the newest.
+NcclVersion main_version(const Scenario& scenario);
 
 /// \throws UserError if something does not fit together.
 std::unique_ptr<World> build_world(Scenario scenario);

@@ -125,11 +125,16 @@ struct Wire {
   Signals first, last;        ///< first and last byte of a slice arrive
   Signals credit;             ///< a slot of the sender's buffer is free again
   Signals remote;             ///< over the network: a slot of the receiver's buffer is free again
-  std::deque<double> posted;  ///< bytes of messages that wait for such a slot
+  struct Posted {
+    double bytes;
+    bool first;  ///< of a part
+  };
+  std::deque<Posted> posted;  ///< messages that wait for such a slot
   sg::SemaphorePtr post = sg::Semaphore::create(0);
   bool network = false;
   sg::Host* from = nullptr;  ///< whose route it takes; null: no link at all
   double latency = 0;        ///< s
+  double hop = 1;            ///< part of a network hop's latency
   std::size_t proxy = 0;     ///< which proxy thread
   SenderKey nic;
 };
@@ -138,6 +143,7 @@ struct Wire {
 struct Server {
   struct Message {
     double bytes;
+    bool first;
     Wire* wire;
   };
   std::deque<Message> queue;
@@ -177,7 +183,9 @@ class Simulation {
       for (std::int32_t w = 0; w < programs_[c]->workers(); ++w)
         sg::Actor::create("worker", platform_.host(), [this, c, w] { work(c, w); });
     sg::Engine::get_instance()->run();
-    for (const double end : ends_) FABRICAST_CHECK(end > 0, "a channel did not end");
+    for (std::size_t c = 0; c < programs_.size(); ++c)
+      for (std::int32_t w = 0; w < programs_[c]->workers(); ++w)
+        FABRICAST_CHECK(ends_[c] > 0 || programs_[c]->steps(w) == 0, "a channel did not end");
     return ends_;
   }
 
@@ -204,16 +212,59 @@ class Simulation {
   void build_channel(int channel) {
     programs_.push_back(algorithm_.program(comm_, plan_, channel));
     const ChannelProgram& program = *programs_.back();
-    std::vector<NetworkEdge> edges;
-    algorithm_.network_edges(comm_, plan_, channel, edges);
-    for (std::int32_t w = 0; w < program.workers(); ++w) {
-      if (program.steps(w) == 0) continue;
-      // Neighbours do not change from step to step; the first steps show them all.
-      const std::int64_t shown = std::min<std::int64_t>(program.steps(w), 4);
-      for (std::int64_t i = 0; i < shown; ++i)
-        for (const std::int32_t to : program.step(w, i).to)
-          if (to >= 0) connect(channel, program, edges, w, to);
+    const std::vector<NetworkEdge> edges = list_edges(algorithm_, comm_, plan_, channel);
+    for (std::int32_t w = 0; w < program.workers(); ++w)
+      for (std::int64_t i = 0; i < program.steps(w); ++i) {
+        const Step step = program.step(w, i);
+        for (const std::int32_t to : step.to) connect(channel, program, edges, w, to);
+        if (step.in_nvswitch) add_operations(channel, program, w);
+        if (step.in_switches) add_tree(channel, w, *step.in_switches);
+      }
+  }
+
+  /// The ways of what the NVSwitch does for a worker.
+  void add_operations(int channel, const ChannelProgram& program, std::int32_t worker) {
+    const auto [it, fresh] = operations_.try_emplace({channel, worker});
+    if (!fresh) return;
+    const std::uint32_t rank = program.rank_of(worker).value, g = static_cast<std::uint32_t>(comm_.gpus());
+    const int gpu = static_cast<int>(rank % g);
+    const auto route = [&](const NodeTransfer& transfer) {
+      std::vector<std::size_t> way;
+      for (const std::uint16_t l : inside_path(comm_, transfer)) way.push_back(node_link(rank / g, l, transfer.kind));
+      return platform_.add_route(way);
+    };
+    it->second.reduce = route({NodeTransfer::Kind::reduce, -1, gpu});
+    it->second.multicast = route({NodeTransfer::Kind::multicast, gpu, -1});
+  }
+
+  /// The links of a tree of switches that reduce.
+  void add_tree(int channel, std::int32_t worker, const AggregationTree& tree) {
+    const auto [it, fresh] = operations_.try_emplace({channel, worker});
+    if (!fresh) return;
+    std::vector<std::size_t> way;
+    for (const LinkId link : tree.links) way.push_back(network_link(link.value));
+    it->second.tree = platform_.add_route(way);
+  }
+
+  /// Half of a hop: from a GPU's buffer up into a tree of switches, or down from it.
+  void connect_tree(Wire& wire, const ChannelProgram& program, std::int32_t from, std::int32_t to) {
+    const AggregationTree* above = program.step(to, 0).in_switches;
+    const AggregationTree& tree = above ? *above : *program.step(from, 0).in_switches;
+    const std::uint32_t rank = program.rank_of(above ? from : to).value, g = static_cast<std::uint32_t>(comm_.gpus());
+    const int gpu = static_cast<int>(rank % g), nic = comm_.nic_of_gpu[static_cast<std::size_t>(gpu)];
+    const NodeTransfer transfer = above ? NodeTransfer{NodeTransfer::Kind::gpu_to_nic, gpu, nic}
+                                        : NodeTransfer{NodeTransfer::Kind::nic_to_gpu, nic, gpu};
+    std::vector<std::size_t> way;
+    for (const std::uint16_t l : inside_path(comm_, transfer)) way.push_back(node_link(rank / g, l, transfer.kind));
+    wire.latency = tree.latency.value / 2 + (above ? 0 : costs_.network_latency(0) / 2);
+    wire.hop = 0.5;
+    if (above) {
+      wire.network = true, wire.proxy = rank, wire.nic = {rank, {}};
+      proxies_.try_emplace(wire.proxy, std::make_unique<Server>());
+      nics_.try_emplace(wire.nic, std::make_unique<Server>());
     }
+    if (!way.empty()) wire.from = platform_.add_route(way);
+    for (int s = 0; s < plan_.slots; ++s) wire.credit.send(0), wire.remote.send(0);
   }
 
   /// Channels with the same connections run in step.
@@ -228,18 +279,24 @@ class Simulation {
     auto [it, fresh] = wires_.try_emplace(WireKey{channel, from, to});
     if (!fresh) return;
     Wire& wire = it->second;
+    if (program.step(to, 0).in_switches || program.step(from, 0).in_switches)
+      return connect_tree(wire, program, from, to);
     std::vector<std::size_t> way;
     const std::uint32_t a = program.rank_of(from).value, b = program.rank_of(to).value,
                         g = static_cast<std::uint32_t>(comm_.gpus());
     const int gpu_a = static_cast<int>(a % g), gpu_b = static_cast<int>(b % g);
-    if (a / g == b / g) {
+    if (program.is_flag(from, to)) {
+      wire.latency = a == b && algorithm_.algorithm == Algorithm::pat ? 0 : costs_.hop_inside;
+    } else if (a / g == b / g) {
       for (const std::uint16_t l : inside_path(comm_, {NodeTransfer::Kind::gpu_to_gpu, gpu_a, gpu_b}))
         way.push_back(node_link(a / g, l, NodeTransfer::Kind::gpu_to_gpu));
       wire.latency = costs_.hop_inside;
     } else {
       wire.network = true;
-      const auto edge = std::find_if(edges.begin(), edges.end(),
-                                     [&](const NetworkEdge& e) { return e.from == a / g && e.to == b / g; });
+      const auto [from_nic, to_nic] = program.nics(from, to);
+      const auto edge = std::find_if(edges.begin(), edges.end(), [&](const NetworkEdge& e) {
+        return e.from == a / g && e.to == b / g && (from_nic < 0 || (e.from_nic == from_nic && e.to_nic == to_nic));
+      });
       FABRICAST_CHECK(edge != edges.end(), "a network hop that is no edge of the schedule");
       for (const std::uint16_t l : inside_path(comm_, {NodeTransfer::Kind::gpu_to_nic, gpu_a, edge->from_nic}))
         way.push_back(node_link(a / g, l, NodeTransfer::Kind::gpu_to_nic));
@@ -265,7 +322,7 @@ class Simulation {
       while (true) {
         wire.post->acquire();
         wire.remote.take();
-        proxies_[wire.proxy]->push({wire.posted.front(), &wire});
+        proxies_[wire.proxy]->push({wire.posted.front().bytes, wire.posted.front().first, &wire});
         wire.posted.pop_front();
       }
     })->daemonize();
@@ -276,7 +333,7 @@ class Simulation {
     sg::Actor::create("proxy", platform_.host(), [this, &server] {
       while (true) {
         Server::Message m = server.pop();
-        sg::this_actor::sleep_for(costs_.proxy(m.bytes));
+        sg::this_actor::sleep_for(costs_.proxy(m.bytes) + (m.first ? costs_.peer : 0));
         nics_[m.wire->nic]->push(std::move(m));
       }
     })->daemonize();
@@ -285,9 +342,9 @@ class Simulation {
     sg::Actor::create("nic", platform_.host(), [this, &server] {
       while (true) {
         Server::Message m = server.pop();
-        if (m.bytes > 0) platform_.start(m.bytes * costs_.wire, m.wire->from, 0)->wait();
+        if (m.bytes > 0 && m.wire->from) platform_.start(m.bytes * costs_.wire, m.wire->from, 0)->wait();
         m.wire->credit.send(sg::Engine::get_clock());
-        m.wire->last.send(sg::Engine::get_clock() + costs_.network_latency(m.bytes) + m.wire->latency);
+        m.wire->last.send(sg::Engine::get_clock() + m.wire->hop * costs_.network_latency(m.bytes) + m.wire->latency);
       }
     })->daemonize();
   }
@@ -297,12 +354,10 @@ class Simulation {
     const int channel = static_cast<int>(c);
     for (std::int64_t i = 0; i < program.steps(w); ++i) {
       const Step step = program.step(w, i);
-      const double bytes = static_cast<double>(std::max<std::int64_t>(0, step.range.size));
+      const auto bytes = static_cast<double>(step.bytes());
       std::vector<Wire*> in, out;
-      for (const std::int32_t f : step.from)
-        if (f >= 0) in.push_back(&wires_.at({channel, f, w}));
-      for (const std::int32_t t : step.to)
-        if (t >= 0) out.push_back(&wires_.at({channel, w, t}));
+      for (const std::int32_t f : step.from) in.push_back(&wires_.at({channel, f, w}));
+      for (const std::int32_t t : step.to) out.push_back(&wires_.at({channel, w, t}));
       // With cut-through a slice may be handed on while it is still coming in.
       for (Wire* wire : in)
         if (costs_.cut_through && !wire->network)
@@ -311,14 +366,32 @@ class Simulation {
           wire->last.take();
       for (Wire* wire : out) wire->credit.take();
       const double start = sg::Engine::get_clock();
-      const double overhead = costs_.gpu_overhead(bytes);
+      const auto by_network = [](const Wire* wire) { return wire->network; };
+      const bool at_nic = std::any_of(in.begin(), in.end(), by_network) || std::any_of(out.begin(), out.end(), by_network);
+      const bool free = step.waits || step.in_switches;  // no GPU works
+      const double overhead = free ? 0 : costs_.gpu_overhead(bytes) + (at_nic ? costs_.network_slice : 0);
+      const auto connections = static_cast<int>(std::count_if(in.begin(), in.end(), by_network) +
+                                                std::count_if(out.begin(), out.end(), by_network));
+      const double slower = step.in_nvswitch ? costs_.fan_out(connections) : 1;
+      const double copy_rate = costs_.copy_rate / (program.sharers(w) * slower);
       for (Wire* wire : out)
         if (costs_.cut_through && !wire->network) wire->first.send(start + overhead + wire->latency);
       std::vector<sg::CommPtr> copies;
-      for (Wire* wire : out)
-        if (!wire->network && bytes > 0 && wire->from)
-          copies.push_back(platform_.start(bytes * costs_.wire, wire->from, costs_.copy_rate * costs_.wire));
-      const double copying = out.empty() ? costs_.last_receive * bytes / costs_.copy_rate : bytes / costs_.copy_rate;
+      if (step.in_switches && bytes > 0)
+        copies.push_back(platform_.start(bytes * costs_.tree_weight, operations_.at({channel, w}).tree, 0));
+      if (step.in_nvswitch && bytes > 0) {
+        const Operations& operations = operations_.at({channel, w});
+        const auto inside = [](const Wire* wire) { return !wire->network; };
+        if (std::any_of(in.begin(), in.end(), inside)) copies.push_back(platform_.start(bytes, operations.reduce, 0));
+        if (std::any_of(out.begin(), out.end(), inside))
+          copies.push_back(platform_.start(bytes, operations.multicast, 0));
+      }
+      for (std::size_t k = 0; k < out.size(); ++k) {
+        const double part = step.split ? static_cast<double>(step.ranges[k].size) : bytes;
+        if (!out[k]->network && part > 0 && out[k]->from)
+          copies.push_back(platform_.start(part * costs_.wire, out[k]->from, free ? 0 : copy_rate * costs_.wire));
+      }
+      const double copying = free ? 0 : bytes / copy_rate * (out.empty() && !in.empty() ? costs_.last_receive : 1);
       for (const sg::CommPtr& copy : copies) copy->wait();
       if (sg::Engine::get_clock() < start + overhead + copying) sg::this_actor::sleep_until(start + overhead + copying);
       for (Wire* wire : in)
@@ -326,13 +399,13 @@ class Simulation {
       const double end = sg::Engine::get_clock();
       for (Wire* wire : in) {
         if (wire->network)
-          wire->remote.send(end + costs_.network_latency(bytes) + wire->latency);
+          wire->remote.send(end + wire->hop * costs_.network_latency(bytes) + wire->latency);
         else
           wire->credit.send(end + wire->latency);
       }
       for (Wire* wire : out) {
         if (wire->network)
-          wire->posted.push_back(bytes), wire->post->release();
+          wire->posted.push_back({bytes, step.slice == 0}), wire->post->release();
         else
           wire->last.send(end + wire->latency);
       }
@@ -350,6 +423,10 @@ class Simulation {
   std::vector<std::unique_ptr<ChannelProgram>> programs_;
   std::map<std::uint64_t, std::size_t> links_;
   std::map<WireKey, Wire> wires_;
+  struct Operations {
+    sg::Host *reduce = nullptr, *multicast = nullptr, *tree = nullptr;
+  };
+  std::map<std::pair<int, std::int32_t>, Operations> operations_;  ///< by channel and worker
   std::map<std::uint64_t, std::unique_ptr<Server>> proxies_;
   std::map<SenderKey, std::unique_ptr<Server>> nics_;
   std::vector<std::vector<NetworkEdge>> patterns_;  ///< of channels

@@ -42,9 +42,12 @@ class FlowEngine final : public NetworkEngine {
   FlowEngine(const NetworkSetup& setup, std::uint64_t seed)
       : setup_(setup), seed_(seed), routers_(setup.segments.size() + 1) {}
 
-  CollectiveResult run(const Plan& plan) override {
+  CollectiveResult run(const Plan& asked) override {
     const Communicator& comm = *setup_.comm;
-    const ProtocolCosts costs = protocol_costs(comm, plan);
+    const ProtocolCosts costs = protocol_costs(comm, asked);
+    // Pairs of ranks share all channels: they are one stream.
+    Plan plan = asked;
+    if (plan.algorithm == Algorithm::p2p) plan.channels = 1;
     const auto channels = static_cast<std::size_t>(plan.channels);
     const std::vector<Stream> streams = streams_of(plan);
     std::vector<double> caps(channels);
@@ -61,7 +64,7 @@ class FlowEngine final : public NetworkEngine {
     for (std::size_t left = channels; left > 0;) {
       const Loads& loads = loads_of(plan, segment);
       if (timed != segment) {
-        for (std::size_t c = 0; c < channels; ++c) caps[c] = loads.blocked[c] ? 0 : costs.copy_rate;
+        for (std::size_t c = 0; c < channels; ++c) caps[c] = loads.blocked[c] ? 0 : costs.copy_rate * plan.parts / costs.copies;
         sharing.emplace(loads.groups, caps, costs.wire);
       }
       const ChannelShares shares = sharing->share(open);
@@ -132,7 +135,7 @@ class FlowEngine final : public NetworkEngine {
 
   /// Loads depend on the algorithm and the channels, not on the bytes: plans of other sizes find them here.
   const Loads& loads_of(const Plan& plan, std::size_t segment) {
-    const auto key = std::tuple(plan.algorithm, plan.channels, segment);
+    const auto key = std::tuple(plan.op, plan.algorithm, plan.channels, segment);
     const auto it = loads_.find(key);
     if (it != loads_.end()) return it->second;
     return loads_.emplace(key, count_loads(*setup_.comm, plan, setup_.fabric, router(segment), segment_at(segment)))
@@ -258,7 +261,7 @@ class FlowEngine final : public NetworkEngine {
   const NetworkSetup& setup_;
   std::uint64_t seed_;
   std::vector<std::unique_ptr<Router>> routers_;
-  std::map<std::tuple<Algorithm, int, std::size_t>, Loads> loads_;
+  std::map<std::tuple<CollectiveOp, Algorithm, int, std::size_t>, Loads> loads_;
   const NetworkSegment no_faults_;
 };
 

@@ -8,18 +8,37 @@
 
 namespace fabricast {
 
-/// From a GPU to a NIC: where the NIC is far and a peer over NVLink is near it, by that peer (PXN) [NCCL-paths].
+/// From a GPU to a NIC: where the NIC is far and a peer over NVLink is near it, by that peer (PXN) [NCCL-paths]. To the
+/// NIC of another host of an NVLink domain there is no other way.
 static std::vector<std::uint16_t> way_out(const Communicator& comm, int gpu, int nic) {
   const NodeGraph& graph = comm.node.graph;
-  if (comm.gdr && comm.node.nvlink && graph.gpu_nic_distance(gpu, nic) > PathType::PXB)
+  const bool gdr = comm.gdr && comm.gdr_read;
+  const PathType distance = graph.gpu_nic_distance(gpu, nic);
+  const bool elsewhere = distance == PathType::DIS;
+  if (comm.node.nvlink && (elsewhere || (comm.pxn && gdr && distance > PathType::P2C)))
     for (int peer = 0; peer < comm.gpus(); ++peer) {
-      if (graph.gpu_nic_distance(peer, nic) > PathType::PXB) continue;
+      if (graph.gpu_nic_distance(peer, nic) > (elsewhere ? PathType::SYS : PathType::P2C)) continue;
       std::vector<std::uint16_t> way = graph.gpu_to_gpu(gpu, peer);
-      const std::vector<std::uint16_t> rest = graph.gpu_to_nic(peer, nic, true);
+      const std::vector<std::uint16_t> rest = graph.gpu_to_nic(peer, nic, gdr);
       way.insert(way.end(), rest.begin(), rest.end());
       return way;
     }
-  return graph.gpu_to_nic(gpu, nic, comm.gdr);
+  return graph.gpu_to_nic(gpu, nic, gdr);
+}
+
+/// All links of one operation of the NVSwitch: from every GPU to it and from it to one, or the other way round.
+static std::vector<std::uint16_t> through_nvswitch(const Communicator& comm, const NodeTransfer& t) {
+  const NodeGraph& graph = comm.node.graph;
+  const std::uint16_t nvswitch = graph.find(NodeVertexKind::nvswitch, 0);
+  std::vector<std::uint16_t> way;
+  const auto append = [&](std::uint16_t from, std::uint16_t to) {
+    const std::vector<std::uint16_t> links = graph.path(from, to, true);
+    way.insert(way.end(), links.begin(), links.end());
+  };
+  for (int g = 0; g < comm.gpus(); ++g)
+    t.kind == NodeTransfer::Kind::reduce ? append(graph.gpu(g), nvswitch) : append(nvswitch, graph.gpu(g));
+  t.kind == NodeTransfer::Kind::reduce ? append(nvswitch, graph.gpu(t.to)) : append(graph.gpu(t.from), nvswitch);
+  return way;
 }
 
 std::vector<std::uint16_t> inside_path(const Communicator& comm, const NodeTransfer& t) {
@@ -27,6 +46,8 @@ std::vector<std::uint16_t> inside_path(const Communicator& comm, const NodeTrans
   switch (t.kind) {
     case NodeTransfer::Kind::gpu_to_nic: return way_out(comm, t.from, t.to);
     case NodeTransfer::Kind::nic_to_gpu: return graph.nic_to_gpu(t.from, t.to, comm.gdr);
+    case NodeTransfer::Kind::reduce:
+    case NodeTransfer::Kind::multicast: return through_nvswitch(comm, t);
     case NodeTransfer::Kind::gpu_to_gpu: break;
   }
   if (comm.node.nvlink || comm.node.peer_to_peer) return graph.gpu_to_gpu(t.from, t.to);
@@ -87,8 +108,8 @@ void count_inside(const Communicator& comm, const Plan& plan, const NetworkSegme
             loads.groups.push_back(std::move(g));
           }
           LinkGroup& g = loads.groups[group_of[l]];
-          g.connections[ch] += 1;
-          if (t.kind == NodeTransfer::Kind::gpu_to_gpu) continue;
+          g.connections[ch] += t.weight;
+          if (t.kind != NodeTransfer::Kind::gpu_to_nic && t.kind != NodeTransfer::Kind::nic_to_gpu) continue;
           std::set<int>& at_once = nics[{l, i}];
           at_once.insert(t.kind == NodeTransfer::Kind::gpu_to_nic ? t.to : t.from);
           g.nics = std::max(g.nics, static_cast<std::uint32_t>(at_once.size()));

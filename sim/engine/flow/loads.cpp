@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "fabricast/protocol/costs.hpp"
 #include "network_counter.hpp"
 
 namespace fabricast {
@@ -25,7 +26,8 @@ Loads count_loads(const Communicator& comm, const Plan& plan, const Fabric* fabr
   loads.blocked.assign(loads.inside.size(), false);
   count_inside(comm, plan, segment, loads);
   if (comm.nodes() > 1) {
-    loads.network = std::make_shared<NetworkCounter>(comm, plan, *fabric, *router, segment);
+    loads.network = std::make_shared<NetworkCounter>(comm, plan, *fabric, *router, segment,
+                                                      protocol_costs(comm, plan).tree_weight);
     loads.network->count(loads);
   }
   return loads;
@@ -34,6 +36,10 @@ Loads count_loads(const Communicator& comm, const Plan& plan, const Fabric* fabr
 const EdgeGroups& Loads::edges(int channel) const {
   static const EdgeGroups none;
   return network ? network->edges(static_cast<std::uint32_t>(channel)) : none;
+}
+
+double Loads::mean_latency(int channel) const {
+  return network ? network->mean_latency(static_cast<std::uint32_t>(channel)) : 0;
 }
 
 bool Loads::uses(LinkId link) const { return network && network->uses(link); }

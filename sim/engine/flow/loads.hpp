@@ -60,6 +60,7 @@ struct Loads {
   std::vector<InsideGroups> inside;  ///< by channel
   /// What one channel's connections see: they are hashed once more, and kept for the next call.
   const EdgeGroups& edges(int channel) const;
+  double mean_latency(int channel) const;
   /// Whether some connection crosses a link of the fabric, by itself or as one of a bundle.
   bool uses(LinkId link) const;
 

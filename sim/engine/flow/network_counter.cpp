@@ -10,14 +10,15 @@
 namespace fabricast {
 
 NetworkCounter::NetworkCounter(const Communicator& comm, const Plan& plan, const Fabric& fabric, const Router& router,
-                               const NetworkSegment& segment)
+                               const NetworkSegment& segment, double tree_weight)
     : comm_(comm),
       plan_(plan),
       algorithm_(*find_by_algorithm(plan.algorithm)),
       fabric_(fabric),
       router_(router),
       segment_(segment),
-      queue_pairs_(static_cast<std::uint32_t>(comm.qps_per_connection)) {
+      queue_pairs_(static_cast<std::uint32_t>(comm.qps_per_connection)),
+      tree_weight_(tree_weight) {
   const std::uint32_t resources = fabric.links() + router.bundles();
   signature_.resize(resources);
   count_.assign(resources, 0);
@@ -77,21 +78,50 @@ void NetworkCounter::cut(const Flow& flow) const {
 }
 
 void NetworkCounter::count_channel(std::uint32_t channel) {
-  algorithm_.network_edges(comm_, plan_, static_cast<int>(channel), edges_);
   touched_.clear();
-  for (std::size_t e = 0; e < edges_.size(); ++e)
-    for_each_path(channel, e, edges_[e], [&](const Path& path) {
+  double latency = 0;
+  std::uint64_t paths = 0;
+  std::size_t e = 0;
+  algorithm_.network_edges(comm_, plan_, static_cast<int>(channel), [&](const NetworkEdge& edge) {
+    for_each_path(channel, e++, edge, [&](const Path& path) {
       for (std::size_t i = 0; i < path.resources.size(); ++i) {
         const std::uint32_t r = path.resources[i];
         if (count_[r] == 0) touched_.push_back(r);
-        count_[r] += path.weights.empty() ? 1 : static_cast<std::uint64_t>(path.weights[i] / weight_unit + 0.5);
+        const std::uint64_t one =
+            path.weights.empty() ? 1 : static_cast<std::uint64_t>(path.weights[i] / weight_unit + 0.5);
+        count_[r] += one * edge.weight;
         weighted_ |= !path.weights.empty();
       }
+      latency += path.latency.value;
+      ++paths;
     });
+  });
+  if (algorithm_.network_trees) count_trees(channel, latency, paths);
+  mean_latency_.push_back(paths ? latency / static_cast<double>(paths) : 0);
   for (const std::uint32_t r : touched_) {
     signature_[r] = signatures_.child(signature_[r], channel, count_[r]);
     count_[r] = 0;
   }
+}
+
+void NetworkCounter::count_trees(std::uint32_t channel, double& latency, std::uint64_t& paths) {
+  // Weights of parts count in their own unit; one tree is one connection of every queue pair.
+  weighted_ = true;
+  const auto weight = static_cast<std::uint64_t>(tree_weight_ * queue_pairs_ / weight_unit + 0.5);
+  algorithm_.network_trees(comm_, plan_, static_cast<int>(channel), [&](const AggregationTree& tree) {
+    for (const LinkId link : tree.links) {
+      if (segment_.links.down(link.value)) {
+        if (segment_.end == std::numeric_limits<double>::infinity())
+          throw UserError::at("faults", fmt::format("the SHARP tree is cut: {} is down", fabric_.name(link)),
+                              "without NCCL_COLLNET_ENABLE the job goes round it");
+        blocked_[channel] = true;
+      }
+      if (count_[link.value] == 0) touched_.push_back(link.value);
+      count_[link.value] += weight;
+    }
+    latency += tree.latency.value;
+    ++paths;
+  });
 }
 
 void NetworkCounter::collect_groups(Loads& loads) {
@@ -113,15 +143,11 @@ void NetworkCounter::collect_groups(Loads& loads) {
 }
 
 void NetworkCounter::see(std::uint32_t channel, EdgeGroups& out) {
-  algorithm_.network_edges(comm_, plan_, static_cast<int>(channel), edges_);
-  out.group.resize(edges_.size());
-  out.port.resize(edges_.size());
-  out.middle.resize(edges_.size());
-  out.latency.resize(edges_.size());
-  for (std::size_t e = 0; e < edges_.size(); ++e) {
-    std::uint32_t worst = no_group, middle = no_group;
+  std::size_t e = 0;
+  algorithm_.network_edges(comm_, plan_, static_cast<int>(channel), [&](const NetworkEdge& edge) {
+    std::uint32_t worst = no_group, middle = no_group, port = no_group;
     double latency = 0;
-    for_each_path(channel, e, edges_[e], [&](const Path& path) {
+    for_each_path(channel, e++, edge, [&](const Path& path) {
       for (std::size_t i = 0; i < path.resources.size(); ++i) {
         const std::uint32_t g = group_of_[signature_[path.resources[i]]];
         if (worst == no_group || crowd_[g] > crowd_[worst]) worst = g;
@@ -129,10 +155,10 @@ void NetworkCounter::see(std::uint32_t channel, EdgeGroups& out) {
         if (middle == no_group || crowd_[g] > crowd_[middle]) middle = g;
       }
       latency = std::max(latency, path.latency.value);
-      out.port[e] = group_of_[signature_[path.resources.front()]];
+      port = group_of_[signature_[path.resources.front()]];
     });
-    out.group[e] = worst, out.middle[e] = middle, out.latency[e] = latency;
-  }
+    out.group.push_back(worst), out.port.push_back(port), out.middle.push_back(middle), out.latency.push_back(latency);
+  });
 }
 
 }  // namespace fabricast

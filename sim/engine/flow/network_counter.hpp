@@ -12,17 +12,20 @@ namespace fabricast {
 class NetworkCounter {
  public:
   NetworkCounter(const Communicator& comm, const Plan& plan, const Fabric& fabric, const Router& router,
-                 const NetworkSegment& segment);
+                 const NetworkSegment& segment, double tree_weight);
   /// Adds the groups of the fabric's links, and the channels that are blocked.
   void count(Loads& loads);
   bool uses(LinkId link) const;
   const EdgeGroups& edges(std::uint32_t channel);
+  /// s; mean over the connections of a channel.
+  double mean_latency(std::uint32_t channel) const { return mean_latency_[channel]; }
 
  private:
   /// All flows of an edge: one per queue pair.
   template <class Use>
   void for_each_path(std::uint32_t channel, std::size_t edge_index, const NetworkEdge& edge, Use use);
   [[noreturn]] void cut(const Flow& flow) const;
+  void count_trees(std::uint32_t channel, double& latency, std::uint64_t& paths);
   void count_channel(std::uint32_t channel);
   void collect_groups(Loads& loads);
   void see(std::uint32_t channel, EdgeGroups& out);
@@ -35,13 +38,13 @@ class NetworkCounter {
   const Router& router_;
   const NetworkSegment& segment_;
   std::uint32_t queue_pairs_;
+  double tree_weight_;  ///< connections that a reducing tree counts for on its links
   bool weighted_ = false;
   std::vector<bool> blocked_;
   Signatures signatures_;
   std::vector<std::uint32_t> signature_, touched_, group_of_;
   std::vector<std::uint64_t> count_;
-  std::vector<double> crowd_;
-  std::vector<NetworkEdge> edges_;
+  std::vector<double> crowd_, mean_latency_;
   std::vector<EdgeGroups> seen_;  ///< by channel; empty: not asked for yet
   Path path_;
 };

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "fabricast/collective/algorithm.hpp"
+
 namespace fabricast {
 
 Services::Services(const ChannelView& view) : v_(view), edges_(view.loads.edges(view.channel)) {
@@ -10,8 +12,13 @@ Services::Services(const ChannelView& view) : v_(view), edges_(view.loads.edges(
   for (std::size_t i = 0; i < inside.transfers.size(); ++i) {
     const std::uint32_t g = inside.group[i];
     const double t = g == no_group ? 0 : crowded(g);
-    if (inside.transfers[i].kind == NodeTransfer::Kind::gpu_to_gpu) {
+    const NodeTransfer::Kind kind = inside.transfers[i].kind;
+    if (kind == NodeTransfer::Kind::gpu_to_gpu) {
       hop_seconds_.push_back(t);
+    } else if (kind == NodeTransfer::Kind::reduce) {
+      reduce_.push_back(t);
+    } else if (kind == NodeTransfer::Kind::multicast) {
+      multicast_.push_back(t);
     } else if (g != no_group) {
       crowded_at_nic_ = std::max(crowded_at_nic_, t);
       // The NICs of a GPU run in step.
@@ -20,6 +27,16 @@ Services::Services(const ChannelView& view) : v_(view), edges_(view.loads.edges(
     }
   }
   worst_seconds_ = crowded_at_nic_;
+  if (find_by_algorithm(v_.plan.algorithm)->network_trees)
+    for (const LinkGroup& g : v_.loads.groups) {
+      const double own = g.connections[static_cast<std::size_t>(v_.channel)];
+      if (g.inside || own == 0) continue;
+      const double seconds = crowded_seconds(g, v_.use, v_.costs.wire);
+      if (seconds <= tree_seconds_) continue;
+      tree_seconds_ = seconds;
+      tree_sharers_ = seconds * g.capacity / (v_.costs.wire * own);
+    }
+  worst_seconds_ = std::max(worst_seconds_, tree_seconds_);
   for (std::size_t e = 0; e < edges_.group.size(); ++e) {
     mean_alone_ += alone(e), mean_latency_ += edges_.latency[e];
     worst_latency_ = std::max(worst_latency_, edges_.latency[e]);
@@ -31,15 +48,27 @@ Services::Services(const ChannelView& view) : v_(view), edges_(view.loads.edges(
   }
 }
 
-double Services::threads(double bytes) const { return v_.costs.gpu_overhead(bytes) + bytes / v_.costs.copy_rate; }
+double Services::threads(double bytes) const {
+  return v_.costs.gpu_overhead(bytes) + v_.costs.copies * bytes / v_.costs.copy_rate;
+}
 
 double Services::link(std::size_t hop, double bytes) const {
   return hop < hop_seconds_.size() ? hop_seconds_[hop] * bytes : 0;
 }
 
-double Services::slowest_gpu(double bytes) const {
-  double slowest = threads(bytes);
+double Services::slowest_link(double bytes) const {
+  double slowest = 0;
   for (std::size_t h = 0; h < hop_seconds_.size(); ++h) slowest = std::max(slowest, link(h, bytes));
+  return slowest;
+}
+
+double Services::slowest_gpu(double bytes) const {
+  // Heads inside a tree have a parent and two children.
+  const double fan = v_.costs.fan_out(static_cast<int>(std::min<std::int64_t>(3, v_.comm.nodes())));
+  double slowest = threads(0) + (threads(bytes) - threads(0)) * fan;
+  for (std::size_t h = 0; h < hop_seconds_.size(); ++h) slowest = std::max(slowest, link(h, bytes));
+  for (std::size_t h = 0; h < std::max(reduce_.size(), multicast_.size()); ++h)
+    slowest = std::max({slowest, reduce(h, bytes), multicast(h, bytes)});
   return slowest;
 }
 

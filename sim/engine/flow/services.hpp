@@ -40,6 +40,17 @@ class Services {
   double threads(double bytes) const;
   double link(std::size_t hop, double bytes) const;
   double slowest_gpu(double bytes) const;
+  /// The most crowded hop between two GPUs of a node.
+  double slowest_link(double bytes) const;
+  /// Switches that reduce: s per byte of the most crowded link of the channel's trees, while all channels use it, and how
+  /// many channels do.
+  double tree_seconds() const { return tree_seconds_; }
+  double tree_sharers() const { return tree_sharers_; }
+  /// NVLS: the links of a head's reduction and multicast of a chunk.
+  double reduce(std::size_t head, double bytes) const { return head < reduce_.size() ? reduce_[head] * bytes : 0; }
+  double multicast(std::size_t head, double bytes) const {
+    return head < multicast_.size() ? multicast_[head] * bytes : 0;
+  }
   /// The same on a ring: channels of one NIC leave it one after the other and stay apart, so they meet on links inside the
   /// node only as far as a slice takes longer than that.
   double staggered_link(std::size_t hop, double bytes) const;
@@ -59,6 +70,9 @@ class Services {
   /// The hops of a ring.
   NetworkHop ring_hop(double bytes) const;
 
+  /// Means over the channel's connections: s per byte alone, s of the fabric.
+  double mean_alone() const { return mean_alone_; }
+  double mean_latency() const { return mean_latency_; }
   const EdgeGroups& edges() const { return edges_; }
   const ChannelView& view() const { return v_; }
 
@@ -73,7 +87,9 @@ class Services {
   const ChannelView& v_;
   const EdgeGroups& edges_;
   std::vector<double> hop_seconds_;               ///< s/B by hop inside the node, in the algorithm's order
+  std::vector<double> reduce_, multicast_;        ///< s/B by head
   double alone_at_nic_ = 0, crowded_at_nic_ = 0;  ///< s/B between GPU and NIC
+  double tree_seconds_ = 0, tree_sharers_ = 1;
   double mean_alone_ = 0, mean_latency_ = 0, worst_latency_ = 0, worst_seconds_ = 0;
 };
 

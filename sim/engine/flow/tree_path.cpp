@@ -6,6 +6,7 @@
 #include "fabricast/collective/algorithm.hpp"
 #include "fabricast/collective/double_tree.hpp"
 #include "paths.hpp"
+#include "tree_layout.hpp"
 
 namespace fabricast {
 
@@ -20,20 +21,25 @@ struct TreeEdge {
 
 class TreePath {
  public:
-  TreePath(const Services& services, SliceBytes bytes)
+  TreePath(const Services& services, SliceBytes bytes, TreeLayout layout)
       : s_(services),
         v_(services.view()),
         bytes_(bytes),
-        gpus_(v_.comm.gpus()),
-        index_(v_.comm.tree_index(v_.channel)),
-        shape_(v_.comm.tree_shape(v_.channel)) {
+        layout_(std::move(layout)),
+        gpus_(layout_.gpus),
+        index_(index_of(v_.channel)),
+        shape_(shape_of(v_.channel)) {
     if (v_.comm.nodes() > 1) find_longest();
   }
+  /// s; of the first slice, roughly: what tells the longest of several paths.
+  double length() const { return length_; }
 
   Pipeline operator()() {
+    if (layout_.by_nvswitch) add_copy(v_.costs.hop_inside);
     climb();
     add_root();
     descend();
+    if (layout_.by_nvswitch) add_copy(0);
     share_places();
     keep_pace();
     return std::move(path_);
@@ -42,18 +48,25 @@ class TreePath {
  private:
   // ---- which way ----
 
+  int index_of(int channel) const { return layout_.index[static_cast<std::size_t>(channel)]; }
+  const ChannelShape& shape_of(int channel) const { return layout_.shapes[static_cast<std::size_t>(channel)]; }
+
   TreePlace place(std::int64_t node) const { return double_tree(v_.comm.nodes(), node, index_); }
   TreeEdge edge_above(std::int64_t node) const {
     const TreePlace here = place(node), parent = place(here.parent);
     return {node, here.parent, here.child_type, (parent.children[0] >= 0) + (parent.children[1] >= 0)};
   }
   /// Edges are numbered by child node, the root left out, upward ones first.
-  std::size_t up_edge(std::int64_t child) const { return static_cast<std::size_t>(child - (child > root_ ? 1 : 0)); }
-  std::size_t down_edge(std::int64_t child) const { return s_.edges().group.size() / 2 + up_edge(child); }
+  std::size_t up_edge(std::int64_t child) const {
+    return layout_.first_edge + static_cast<std::size_t>(child - (child > root_ ? 1 : 0));
+  }
+  std::size_t down_edge(std::int64_t child) const {
+    return static_cast<std::size_t>(v_.comm.nodes() - 1) + up_edge(child);
+  }
   /// Position in the node's chain where a child attaches.
   int position(int type) const {
     if (gpus_ == 1) return 0;
-    switch (v_.comm.tree_pattern) {
+    switch (layout_.pattern) {
       case TreePattern::balanced: return type == 0 ? 1 : 0;
       case TreePattern::split: return 1;
       case TreePattern::tree: return 0;
@@ -82,6 +95,7 @@ class TreePath {
       if (above[static_cast<std::size_t>(node)] > above[static_cast<std::size_t>(deepest_up)]) deepest_up = node;
       if (below[static_cast<std::size_t>(node)] > below[static_cast<std::size_t>(deepest_down)]) deepest_down = node;
     }
+    length_ = above[static_cast<std::size_t>(deepest_up)] + below[static_cast<std::size_t>(deepest_down)];
     for (std::int64_t n = deepest_up; n != root_; n = ups_.back().parent) ups_.push_back(edge_above(n));
     for (std::int64_t n = deepest_down; n != root_; n = downs_.back().parent) downs_.push_back(edge_above(n));
     std::reverse(downs_.begin(), downs_.end());
@@ -128,6 +142,10 @@ class TreePath {
       add_network({e.parent, at, false, down_edge(e.child)}, e.siblings);
     }
     const std::int64_t leaf = downs_.empty() ? root_ : downs_.back().child;
+    if (layout_.by_nvswitch) {
+      if (!downs_.empty()) add_worker({leaf, 0, false}, nic_buffer, inside);
+      return;
+    }
     if (!downs_.empty() && gpus_ > 1) add_worker({leaf, 0, false}, down_hop(0), inside);
     for (int p = 1; p + 1 < gpus_; ++p) add_worker({leaf, p, false}, down_hop(p), inside);
     if (!downs_.empty() || gpus_ > 1) add_last(leaf);
@@ -138,8 +156,37 @@ class TreePath {
 
   enum Next { inside, by_network, last };
 
+  /// Network connections of a node's GPU at the root of its chain, in the direction of a spot.
+  int connections(const Spot& spot) const {
+    const TreePlace here = place(spot.node);
+    return (here.parent >= 0) + (here.children[0] >= 0) + (here.children[1] >= 0) +
+           (here.parent < 0 && (here.children[0] >= 0 || here.children[1] >= 0) ? 1 : 0);
+  }
+  /// NVLS: a GPU copies in or out.
+  void add_copy(double latency) {
+    Station w;
+    w.whole.pass = s_.threads(bytes_.whole), w.tail.pass = s_.threads(bytes_.tail);
+    w.latency = latency;
+    stations_.push_back(w), spots_.push_back({spots_.empty() ? root_ : spots_.back().node, 0, latency > 0});
+  }
+  /// NVLS: a head reduces and multicasts, on the way up or down or, at the root, both.
+  Service at_head(const Spot& spot, double bytes) const {
+    const bool root = place(spot.node).parent < 0;
+    const double factor = v_.comm.nodes() > 1 ? v_.costs.fan_out(connections(spot)) : 1;
+    double link = 0;
+    if (spot.up || root) link = s_.reduce(layout_.head, bytes);
+    if (!spot.up || root) link = std::max(link, s_.multicast(layout_.head, bytes));
+    return {s_.threads(0) + (s_.threads(bytes) - s_.threads(0)) * factor, 0, link};
+  }
+
   void add_worker(Spot spot, std::size_t hop, Next next) {
     Station w;
+    if (layout_.by_nvswitch) {
+      w.whole = at_head(spot, bytes_.whole), w.tail = at_head(spot, bytes_.tail);
+      if (next != by_network) w.latency = v_.costs.hop_inside;
+      stations_.push_back(w), spots_.push_back(spot);
+      return;
+    }
     const auto service = [&](double bytes) { return Service{s_.threads(bytes), 0, s_.link(hop, bytes)}; };
     w.whole = service(bytes_.whole), w.tail = service(bytes_.tail);
     if (next == inside) {
@@ -175,9 +222,9 @@ class TreePath {
   void for_each_message(const Spot& spot, bool by_proxy, Use use) const {
     const int gpu = shape_.gpus[static_cast<std::size_t>(spot.position)];
     for (int c = 0; c < v_.plan.channels; ++c) {
-      const ChannelShape& shape = v_.comm.tree_shape(c);
+      const ChannelShape& shape = shape_of(c);
       if (v_.use[static_cast<std::size_t>(c)] == 0 || (!by_proxy && shape.nic_in != shape_.nic_in)) continue;
-      const TreePlace here = double_tree(v_.comm.nodes(), spot.node, v_.comm.tree_index(c));
+      const TreePlace here = double_tree(v_.comm.nodes(), spot.node, index_of(c));
       const auto sends = [&](int p) { return !by_proxy || shape.gpus[static_cast<std::size_t>(p)] == gpu; };
       if (here.parent >= 0 && sends(0)) use(c, true, 0);
       for (int type = 0; type < 2; ++type)
@@ -188,7 +235,7 @@ class TreePath {
     Messages m{0, 0, 0};
     for_each_message(spot, by_proxy, [&](int c, bool up, int) {
       m.all += 1;
-      if (up != spot.up || v_.comm.tree_index(c) != index_) return;
+      if (up != spot.up || index_of(c) != index_) return;
       m.step += 1;
       if (c == v_.channel) m.own += 1;
     });
@@ -233,8 +280,8 @@ class TreePath {
     std::vector<PlaceUser> by_sender, by_receiver;
     for (int c = 0; c < v_.plan.channels; ++c) {
       if (v_.use[static_cast<std::size_t>(c)] == 0) continue;
-      const std::vector<int>& gpus = v_.comm.tree_shape(c).gpus;
-      const std::int64_t here = level[static_cast<std::size_t>(v_.comm.tree_index(c))];
+      const std::vector<int>& gpus = shape_of(c).gpus;
+      const std::int64_t here = level[static_cast<std::size_t>(index_of(c))];
       const auto add = [&](std::vector<PlaceUser>& users, int p, bool up) {
         if (up ? p > 0 && p < gpus_ : p >= 0 && p + 1 < gpus_) users.push_back({like(here, p, up, false), 1});
       };
@@ -261,10 +308,10 @@ class TreePath {
       if (stations_[i].server) {
         const bool by_proxy = stations_[i + 1].server;
         for_each_message(spot, by_proxy, [&](int c, bool up, int p) {
-          const std::int64_t its = here[static_cast<std::size_t>(v_.comm.tree_index(c))];
+          const std::int64_t its = here[static_cast<std::size_t>(index_of(c))];
           users.push_back({like(its, p, up, true) + (by_proxy ? 0 : 1), 1});
         });
-      } else if (stations_[i].whole.round > 0) {
+      } else if (stations_[i].whole.round > 0 && !layout_.by_nvswitch) {
         users = users_of_hop(spot, here);
       }
       merge(users);
@@ -296,7 +343,9 @@ class TreePath {
   const Services& s_;
   const ChannelView& v_;
   SliceBytes bytes_;
+  TreeLayout layout_;
   int gpus_, index_;
+  double length_ = 0;
   const ChannelShape& shape_;
   std::int64_t root_ = 0;
   std::vector<TreeEdge> ups_, downs_;
@@ -311,6 +360,40 @@ class TreePath {
 
 }  // namespace
 
-Pipeline tree_path(const Services& services, SliceBytes bytes) { return TreePath(services, bytes)(); }
+TreeLayout chain_layout(const Communicator& comm, int channels) {
+  TreeLayout layout;
+  layout.gpus = comm.gpus(), layout.pattern = comm.tree_pattern;
+  for (int c = 0; c < channels; ++c)
+    layout.shapes.push_back(comm.tree_shape(c)), layout.index.push_back(comm.tree_index(c));
+  return layout;
+}
+
+TreeLayout head_layout(const Communicator& comm, int channels, std::size_t head) {
+  TreeLayout layout;
+  layout.by_nvswitch = true, layout.head = head;
+  const int gpu = comm.heads[head], nic = comm.nodes() > 1 ? comm.nic_of_gpu[static_cast<std::size_t>(gpu)] : -1;
+  layout.shapes.assign(static_cast<std::size_t>(channels), {{gpu}, nic, nic});
+  for (int c = 0; c < channels; ++c) layout.index.push_back(c % 2);
+  layout.first_edge = head * 2 * static_cast<std::size_t>(comm.nodes() - 1);
+  return layout;
+}
+
+Pipeline tree_path(const Services& services, SliceBytes bytes) {
+  const ChannelView& v = services.view();
+  return TreePath(services, bytes, chain_layout(v.comm, v.plan.channels))();
+}
+
+Pipeline nvls_path(const Services& services, SliceBytes bytes) {
+  const ChannelView& v = services.view();
+  const auto layout = [&](std::size_t head) { return head_layout(v.comm, v.plan.channels, head); };
+  // On one node heads are alike.
+  const std::size_t heads = v.comm.nodes() == 1 ? 1 : v.comm.heads.size();
+  std::size_t longest = 0;
+  double most = 0;
+  for (std::size_t head = 0; head < heads && heads > 1; ++head)
+    if (const double length = TreePath(services, bytes, layout(head)).length(); length > most)
+      longest = head, most = length;
+  return TreePath(services, bytes, layout(longest))();
+}
 
 }  // namespace fabricast

@@ -1,6 +1,7 @@
 // What holds of the binary whatever it forecasts: the same bytes on every run, files whole or not at all, a prompt end.
 #include <catch2/catch.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -116,6 +117,29 @@ TEST_CASE("JSON, CSV and the table tell the same", "[behaviour]") {
     CHECK(table.find(std::to_string(row.at("bytes").get<std::int64_t>()) + " ") != std::string::npos);
   }
   CHECK_FALSE(std::getline(csv, line));
+}
+
+TEST_CASE("a version that is not known is a range, in JSON and in the table", "[behaviour]") {
+  const Scratch scratch;
+  std::ofstream(scratch / "s.yaml") << "fabricast: 1\nnode: {profile: hgx-h100}\ncluster: {nodes: 2}\n"
+                                       "nccl: {version: unknown}\nworkload: {sizes: [64KiB, 1GiB]}\n";
+  const std::string run = "run " + scratch / "s.yaml";
+  const json forecast = json::parse(output(run + " --json -"));
+  CHECK(forecast.at("scenario").at("nccl").at("version") == "unknown");
+  for (const json& row : forecast.at("rows")) {
+    double low = 1e9, high = 0;
+    for (const json& v : row.at("by_nccl_version")) {
+      low = std::min(low, v.at("time_us").get<double>()), high = std::max(high, v.at("time_us").get<double>());
+      const json alone =
+          json::parse(output(run + " --set nccl.version=" + v.at("nccl_from").get<std::string>() + " --json -"));
+      const json& same = alone.at("rows").at(row.at("bytes") == 65536 ? 0 : 1);
+      CHECK(same.at("time_us") == v.at("time_us"));
+      CHECK_FALSE(same.contains("by_nccl_version"));
+    }
+    CHECK(row.at("time_us_low") == low);
+    CHECK(row.at("time_us_high") == high);
+  }
+  CHECK_THAT(output(run), Catch::Contains("NCCL's version may be unknown") && Catch::Contains("low      high"));
 }
 
 TEST_CASE("a file that can not be written whole is left as it was", "[behaviour]") {

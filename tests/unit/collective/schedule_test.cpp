@@ -56,8 +56,7 @@ std::map<std::uint32_t, std::int64_t> bytes_sent(const Planner& planner, const P
     for (std::int32_t w = 0; w < program->workers(); ++w)
       for (std::int64_t i = 0; i < program->steps(w); ++i) {
         const Step step = program->step(w, i);
-        sent[program->rank_of(w).value] +=
-            step.range.size * std::count_if(step.to.begin(), step.to.end(), [](std::int32_t t) { return t >= 0; });
+        sent[program->rank_of(w).value] += step.bytes() * static_cast<std::int64_t>(step.to.size());
       }
   }
   return sent;
@@ -109,7 +108,7 @@ TEST_CASE("rings visit the nodes in order and stay on their rail", "[collective]
     std::vector<NetworkEdge> edges;
     std::map<std::pair<std::uint32_t, int>, int> sends, receives;
     for (int c = 0; c < plan.channels; ++c) {
-      find_by_algorithm(ring)->network_edges(planner.comm, plan, c, edges);
+      edges = list_edges(*find_by_algorithm(ring), planner.comm, plan, c);
       REQUIRE(edges.size() == nodes);
       for (std::uint32_t i = 0; i < nodes; ++i) {
         CHECK(edges[i].from == i);
@@ -132,7 +131,7 @@ TEST_CASE("a chain leaves the edge before its start out", "[collective]") {
   for (const auto op : {CollectiveOp::broadcast, CollectiveOp::reduce}) {
     const Plan plan = plan_collective(planner, op, 1 << 30, ring, simple);
     for (int c = 0; c < plan.channels; ++c) {
-      find_by_algorithm(ring)->network_edges(planner.comm, plan, c, edges);
+      edges = list_edges(*find_by_algorithm(ring), planner.comm, plan, c);
       // A broadcast leaves node 0 for good if the root is its first GPU; a reduce ends there if the root is its last.
       const std::vector<int>& gpus = planner.comm.ring_shape(c).gpus;
       const bool open = op == CollectiveOp::broadcast ? gpus.front() == 0 : gpus.back() == 0;
@@ -148,7 +147,7 @@ TEST_CASE("trees follow the double tree on both sets of channels", "[collective]
     const Plan plan = plan_collective(planner, all_reduce, 1 << 30, tree, simple);
     std::vector<NetworkEdge> edges;
     for (int c = 0; c < plan.channels; ++c) {
-      find_by_algorithm(tree)->network_edges(planner.comm, plan, c, edges);
+      edges = list_edges(*find_by_algorithm(tree), planner.comm, plan, c);
       CHECK(edges.size() == 2 * (nodes - 1));
       std::set<std::pair<std::uint32_t, std::uint32_t>> found, expected;
       for (const NetworkEdge& e : edges) {

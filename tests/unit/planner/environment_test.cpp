@@ -103,7 +103,7 @@ TEST_CASE("values that NCCL would refuse", "[planner]") {
       {{{"NCCL_IB_QPS_PER_CONNECTION", "0"}}, "nccl.env.NCCL_IB_QPS_PER_CONNECTION: must be between 1 and 128 | "},
       {{{"NCCL_CROSS_NIC", "3"}}, "nccl.env.NCCL_CROSS_NIC: must be between 0 and 2 | "},
       {{{"NCCL_NET_GDR_LEVEL", "FAR"}},
-       "nccl.env.NCCL_NET_GDR_LEVEL: 'FAR' is no distance | LOC, PIX, PXB, P2C, PXN, PHB or SYS"},
+       "nccl.env.NCCL_NET_GDR_LEVEL: 'FAR' is no distance | LOC, NVL, PIX, PXB, P2C, PXN, PHB or SYS"},
       {{{"NCCL_BUFFSIZE", "4MiB"}}, "nccl.env.NCCL_BUFFSIZE: '4MiB' is not a whole number | "},
       {{{"OMP_NUM_THREADS", "1"}}, "nccl.env.OMP_NUM_THREADS: is not a NCCL variable | names start with NCCL_"},
   };

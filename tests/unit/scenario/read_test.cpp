@@ -204,8 +204,8 @@ TEST_CASE("warnings have a place", "[scenario]") {
     CHECK(d.severity == Diagnostic::Severity::warning);
     list.push_back(shown(d));
   }
-  CHECK(list == List{"s.yaml:6:12: nccl.version: 'latest' is no NCCL version; taken for 2.28 | write e.g. \"2.28\" or "
-                     "\"2.21.5\"",
+  CHECK(list == List{"s.yaml:6:12: nccl.version: 'latest' is no NCCL version; taken for 2.28 | write e.g. \"2.28\", "
+                     "\"2.21.5\", \"2.18-2.21\" or unknown",
                      "s.yaml:9:17: nccl.env.NCCL_ALGOO: unknown variable | did you mean 'NCCL_ALGO'?",
                      "s.yaml:8:17: nccl.env.NCCL_DEBUG: accepted, but this model gives it no effect on time"});
   CHECK(parse_scenario(minimal, "s.yaml").warnings.empty());

@@ -4,6 +4,8 @@
 #include <catch2/catch.hpp>
 #include <numeric>
 
+#include "fabricast/protocol/costs.hpp"
+
 namespace fabricast {
 namespace {
 
@@ -90,6 +92,89 @@ TEST_CASE("what does not fit together", "[scenario]") {
   const auto world = world_of("node: {}\ncluster: {nodes: 2}\nnccl: {env: {NCCL_ALGO: pat}}\n");
   REQUIRE(world->warnings.size() == 1);
   CHECK_THAT(world->warnings[0].message, Catch::Contains("leave no algorithm"));
+}
+
+TEST_CASE("from NCCL 2.24 on a choice of nothing is an error, where the version is given", "[scenario]") {
+  const auto choosing = [](const std::string& nccl) { return "node: {}\ncluster: {nodes: 2}\nnccl: {" + nccl + "}\n"; };
+  CHECK_THROWS_WITH(world_of(choosing("version: \"2.24\", env: {NCCL_ALGO: pat}")),
+                    Catch::Contains("no algorithm and protocol available for all_reduce"));
+  CHECK_THROWS_WITH(world_of(choosing("version: \"2.28\", env: {NCCL_ALGO: nvlstree, NCCL_PROTO: LL}")),
+                    Catch::Contains("NCCL 2.28 stops here"));
+  CHECK(world_of(choosing("version: \"2.23\", env: {NCCL_ALGO: pat}"))->warnings.size() == 1);
+  CHECK(world_of(choosing("env: {NCCL_ALGO: pat}"))->warnings.size() == 1);  // 2.27, but only by the GPU
+  CHECK(world_of(choosing("version: \"2.28\", env: {NCCL_ALGO: ring}"))->warnings.empty());
+}
+
+TEST_CASE("the version that is forecast", "[scenario]") {
+  const auto version = [](const std::string& text) {
+    return world_of("node: {gpu: h100-sxm}\ncluster: {nodes: 2}\nnccl: {version: \"" + text + "\"}\n")
+        ->planner.settings.version;
+  };
+  CHECK(version("2.18") == NcclVersion{2, 18, 0});
+  CHECK(version("unknown") == NcclVersion{2, 27, 0});    // usual with H100
+  CHECK(version("2.20-2.28") == NcclVersion{2, 27, 0});  // which is among them
+  CHECK(version("2.18-2.21.5") == NcclVersion{2, 21, 5});
+}
+
+TEST_CASE("variables that join hosts, or keep them apart", "[scenario]") {
+  const auto nodes = [](const std::string& env) {
+    return world_of("node: {profile: gb200-tray}\nnvlink_domain: {nodes: 4}\ncluster: {nodes: 8}\nnccl: {env: {" + env +
+                    "}}\n")
+        ->planner.comm.nodes();
+  };
+  CHECK(nodes("") == 2);
+  CHECK(nodes("NCCL_MNNVL_ENABLE: 1") == 2);
+  CHECK(nodes("NCCL_MNNVL_ENABLE: 0") == 8);
+  CHECK(nodes("NCCL_P2P_DISABLE: 1") == 8);
+  CHECK_THROWS_WITH(world_of("node: {}\ncluster: {nodes: 2}\nnccl: {env: {NCCL_MNNVL_ENABLE: 1}}\n"),
+                    Catch::Contains("each host is alone"));
+}
+
+TEST_CASE("NICs by name in each host of a domain", "[scenario]") {
+  const auto world = world_of(
+      "node: {profile: gb200-tray}\nnvlink_domain: {nodes: 2}\ncluster: {nodes: 4}\n"
+      "nccl: {env: {NCCL_IB_HCA: \"mlx5_1,mlx5_3\"}}\n");
+  const Communicator& comm = world->planner.comm;
+  CHECK(comm.node.port_of_nic == std::vector<int>{1, 3, 5, 7});
+  CHECK(world->fabric->ports_per_node() == 4);
+  CHECK(comm.endpoint(1, 2, 4) == 3 * 4 + 1);  // second domain, its second host, that host's first of two
+}
+
+TEST_CASE("CollNet has its channels only where switches reduce", "[scenario]") {
+  const auto channels = [](const std::string& enable, const std::string& generation) {
+    return world_of("node: {profile: dgx-a100}\ncluster: {nodes: 4}\nsharp: {generation: " + generation +
+                    "}\nnccl: {env: {NCCL_COLLNET_ENABLE: " + enable + "}}\n")
+        ->planner.comm.channels;
+  };
+  CHECK(channels("0", "v2") == 16);
+  CHECK(channels("1", "none") == 16);
+  CHECK(channels("1", "v2") == 24);  // half as many again [NCCL-connect]
+}
+
+TEST_CASE("messages that keep their order keep to static ways", "[scenario]") {
+  const auto policy = [](const std::string& link, const std::string& env) {
+    return world_of("node: {nics: {link: " + link +
+                    "}}\ncluster: {nodes: 2}\nrouting: {kind: adaptive}\nnccl: {env: {" + env + "}}\n")
+        ->setup.policy->name;
+  };
+  CHECK(policy("infiniband", "") == "adaptive");
+  CHECK(policy("infiniband", "NCCL_IB_ADAPTIVE_ROUTING: 0") == "static");
+  CHECK(policy("infiniband", "NCCL_IB_AR_THRESHOLD: 8192") == "adaptive");
+  CHECK(policy("infiniband", "NCCL_IB_AR_THRESHOLD: 1048576") == "static");
+  CHECK(policy("infiniband", "NCCL_IB_AR_THRESHOLD: 1048576, NCCL_BUFFSIZE: 8388608") == "adaptive");
+  CHECK(policy("roce", "NCCL_IB_ADAPTIVE_ROUTING: 0") == "adaptive");  // switches do it without the host
+}
+
+TEST_CASE("staging on the sender's side alone is half of the way", "[scenario]") {
+  const auto hop = [](const std::string& rest) {
+    const auto world = world_of("node: {gpu: a100-sxm" + rest);
+    const Plan plan = plan_collective(world->planner, CollectiveOp::all_reduce, 1 << 20, Algorithm::ring, Protocol::ll);
+    return protocol_costs(world->planner.comm, plan).hop_network;
+  };
+  const double staged = shipped_hardware().networks.find("infiniband")->second.staged_hop.us().value;
+  const double direct = hop("}\ncluster: {nodes: 2}\n");
+  CHECK(hop(", gdr: false}\ncluster: {nodes: 2}\n") == Approx(direct + staged));
+  CHECK(hop("}\ncluster: {nodes: 2}\nnccl: {env: {NCCL_NET_GDR_READ: 0}}\n") == Approx(direct + staged / 2));
 }
 
 }  // namespace

@@ -1,0 +1,148 @@
+#include "problem.hpp"
+
+#include <atomic>
+#include <cmath>
+#include <exception>
+#include <mutex>
+#include <thread>
+
+#include "fabricast/core/stop.hpp"
+
+namespace fabricast {
+
+namespace {
+
+/// Calls f(0) to f(count - 1), in any order, on all cores. Of several faults the one of the first task is thrown.
+template <class F>
+void in_parallel(std::size_t count, F f) {
+  std::atomic<std::size_t> next{0};
+  std::mutex mutex;
+  std::exception_ptr failure;
+  std::size_t failed = count;
+  const auto work = [&] {
+    for (std::size_t task = next++; task < count; task = next++) {
+      try {
+        stop_if_requested();
+        f(task);
+      } catch (...) {
+        const std::scoped_lock lock(mutex);
+        if (task < failed) failed = task, failure = std::current_exception();
+        next = count;
+      }
+    }
+  };
+  std::vector<std::thread> pool;
+  for (unsigned t = 1; t < std::thread::hardware_concurrency(); ++t) pool.emplace_back(work);
+  work();
+  for (std::thread& t : pool) t.join();
+  if (failure) std::rethrow_exception(failure);
+}
+
+/// Whether a row of this protocol can depend on the parameter: `hop_ll`, `rate_simple` and the like serve one only.
+bool serves(const std::string& parameter, Protocol protocol) {
+  for (const std::string_view name : EnumNames<Protocol>::names)
+    if (parameter.ends_with("_" + std::string(name))) return name == name_of(protocol);
+  return true;
+}
+
+}  // namespace
+
+FitProblem::FitProblem(const std::vector<MeasuredCase>& cases, const Hardware& prior) : prior_(prior) {
+  for (const MeasuredCase& c : cases)
+    if (has_schedule(c)) runners_.emplace_back(c);
+  std::vector<ForecastOfCase> forecasts(runners_.size());
+  in_parallel(runners_.size(), [&](std::size_t i) { forecasts[i] = runners_[i].run(prior_); });
+  for (std::size_t i = 0; i < runners_.size(); ++i) {
+    Dependents job{i, {}};
+    for (std::size_t k = 0; k < forecasts[i].rows.size(); ++k) {
+      const auto& r = forecasts[i].rows[k];
+      if (!r.served) continue;
+      job.rows.push_back(rows_.size());
+      rows_.push_back({i, k, runners_[i].measured().system, band_of(r.bytes), r.measured, r.protocol});
+    }
+    if (!job.rows.empty()) all_.push_back(std::move(job));
+  }
+  for (const auto& [path, ref] : prior_.all_parameters()) {
+    if (!(ref.parameter->value > 0)) continue;
+    std::vector<Dependents> dependents;
+    for (const Dependents& job : all_) {
+      if (!runners_[job.runner].uses(path)) continue;
+      Dependents some{job.runner, {}};
+      for (const std::size_t i : job.rows)
+        if (serves(path, rows_[i].protocol)) some.rows.push_back(i);
+      if (!some.rows.empty()) dependents.push_back(std::move(some));
+    }
+    if (dependents.empty()) continue;
+    paths_.push_back(path), priors_.push_back(*ref.parameter), dependents_.push_back(std::move(dependents));
+  }
+}
+
+bool FitProblem::matters(std::size_t parameter, const Eigen::VectorXd& weights) const {
+  for (const Dependents& job : dependents_[parameter])
+    for (const std::size_t i : job.rows)
+      if (weights[static_cast<Eigen::Index>(i)] > 0) return true;
+  return false;
+}
+
+Eigen::VectorXd FitProblem::prior_point() const {
+  Eigen::VectorXd theta(static_cast<Eigen::Index>(priors_.size()));
+  for (std::size_t j = 0; j < priors_.size(); ++j) theta[static_cast<Eigen::Index>(j)] = std::log(priors_[j].value);
+  return theta;
+}
+
+Hardware FitProblem::hardware(const Eigen::VectorXd& theta) const {
+  Hardware result = prior_;
+  std::size_t j = 0;
+  for (const auto& [path, ref] : result.all_parameters())
+    if (j < paths_.size() && path == paths_[j]) ref.parameter->value = std::exp(theta[static_cast<Eigen::Index>(j++)]);
+  return result;
+}
+
+void FitProblem::run(const Hardware& hardware, const Dependents& job, Eigen::Ref<Eigen::VectorXd> out) const {
+  std::vector<std::size_t> which;
+  for (const std::size_t i : job.rows) which.push_back(rows_[i].row);
+  const std::vector<double> times = runners_[job.runner].times(hardware, which);
+  for (std::size_t k = 0; k < times.size(); ++k)
+    out[static_cast<Eigen::Index>(job.rows[k])] = std::log(times[k] / rows_[job.rows[k]].measured);
+}
+
+Eigen::VectorXd FitProblem::residuals(const Eigen::VectorXd& theta, const Eigen::VectorXd& weights) const {
+  const Hardware at = hardware(theta);
+  Eigen::VectorXd out = Eigen::VectorXd::Zero(static_cast<Eigen::Index>(rows_.size()));
+  in_parallel(all_.size(), [&](std::size_t task) {
+    if (weights[static_cast<Eigen::Index>(all_[task].rows.front())] > 0) run(at, all_[task], out);
+  });
+  return out;
+}
+
+void FitProblem::differentiate(const Eigen::VectorXd& theta, const Eigen::VectorXd& residuals,
+                               const Eigen::VectorXd& weights, const std::vector<std::size_t>& parameters,
+                               Eigen::MatrixXd& jacobian) const {
+  constexpr double h = 0.02;
+  struct Task {
+    std::size_t column;
+    const Hardware* moved;
+    const Dependents* job;
+  };
+  std::vector<Hardware> moved;
+  moved.reserve(parameters.size());
+  std::vector<Task> tasks;
+  for (const std::size_t j : parameters) {
+    Eigen::VectorXd there = theta;
+    there[static_cast<Eigen::Index>(j)] += h;
+    moved.push_back(hardware(there));
+    jacobian.col(static_cast<Eigen::Index>(j)).setZero();
+    for (const Dependents& job : dependents_[j])
+      if (weights[static_cast<Eigen::Index>(job.rows.front())] > 0) tasks.push_back({j, &moved.back(), &job});
+  }
+  in_parallel(tasks.size(), [&](std::size_t t) {
+    const auto column = static_cast<Eigen::Index>(tasks[t].column);
+    run(*tasks[t].moved, *tasks[t].job, jacobian.col(column));
+    for (const std::size_t i : tasks[t].job->rows) {
+      const auto k = static_cast<Eigen::Index>(i);
+      jacobian(k, column) = (jacobian(k, column) - residuals[k]) / h;
+    }
+  });
+}
+
+}  // namespace fabricast

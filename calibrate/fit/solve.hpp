@@ -1,0 +1,46 @@
+// The least-squares solver of the fit, see fit.hpp for what it minimizes.
+//
+// Derivatives are what costs time: every one runs all cases that depend on a parameter. They are kept from step to
+// step, and taken anew for the parameters that have moved by more than 2 % since.
+#pragma once
+
+#include <functional>
+
+#include "problem.hpp"
+
+namespace fabricast {
+
+/// Derivatives, each column taken where its parameter was then.
+struct Linearization {
+  Eigen::MatrixXd jacobian;  ///< [row][parameter]
+  Eigen::VectorXd at;        ///< the parameter then; NaN: never
+};
+Linearization no_derivatives(const FitProblem& problem);
+
+struct FitTask {
+  std::vector<std::size_t> free;  ///< parameters to move
+  Eigen::VectorXd weights;        ///< of rows, on average 1 over those that count; 0: left out
+  double prior_weight = 0, scale = 0;
+  int iterations = 0;
+  std::function<void(int iteration, double loss)> progress;
+};
+
+/// Weights that count every system about once in each band, however many rows it has.
+Eigen::VectorXd row_weights(const FitProblem& problem, const std::vector<std::string>& left_out);
+
+struct FitPoint {
+  Eigen::VectorXd theta, residuals;
+  double loss = 0;
+};
+
+FitPoint evaluate(const FitProblem& problem, const FitTask& task, Eigen::VectorXd theta);
+FitPoint solve(const FitProblem& problem, const FitTask& task, FitPoint point, Linearization& derivatives);
+
+/// Standard errors of the logarithms of the free parameters.
+struct FitErrors {
+  std::vector<double> both, by_data;  ///< by data and prior; by the data alone, infinite if they say nothing
+};
+FitErrors errors_at(const FitProblem& problem, const FitTask& task, const FitPoint& point,
+                    const Linearization& derivatives);
+
+}  // namespace fabricast

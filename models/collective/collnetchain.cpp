@@ -1,0 +1,110 @@
+// CollNetChain: on every channel a chain of GPUs adds up the node's part to the GPU at the NIC, the fabric's switches add
+// up the nodes (SHARP), and the result goes back down the chain [NCCL-device].
+#include "fabricast/collective/algorithm.hpp"
+
+namespace fabricast {
+
+namespace {
+
+bool supports(CollectiveOp op) { return op == CollectiveOp::all_reduce; }
+
+bool fits(const Communicator& comm, CollectiveOp, Protocol protocol) {
+  return protocol == Protocol::simple && comm.nodes() > 1 && comm.sharp.available();
+}
+
+Stream stream(const Communicator&, const Plan& plan, int channel) {
+  Stream s;
+  s.pattern = StreamPattern::sharp;
+  s.slots = plan.slots;
+  const Loops loops = cut_loops(plan, plan.shares[static_cast<std::size_t>(channel)], 1);
+  s.loops = loops.whole, s.slices = 1, s.slice = plan.chunk;
+  if (loops.tail_chunk > 0) s.tail_slices = 1, s.tail_slice = loops.tail_chunk;
+  return s;
+}
+
+void network_edges(const Communicator&, const Plan&, int, const EdgeSink&) {}
+const AggregationTree& tree_of(const Communicator& comm, int channel) {
+  return comm.sharp.trees[static_cast<std::size_t>(comm.tree_shape(channel).nic_in)];
+}
+void network_trees(const Communicator& comm, const Plan&, int channel, const TreeSink& sink) {
+  sink(tree_of(comm, channel));
+}
+std::uint64_t node_role(const Communicator&, std::uint32_t) { return 0; }
+
+void node_transfers(const Communicator& comm, const Plan&, int channel, std::uint32_t,
+                    std::vector<NodeTransfer>& out) {
+  out.clear();
+  const ChannelShape& shape = comm.tree_shape(channel);
+  for (std::size_t i = 0; i + 1 < shape.gpus.size(); ++i) {
+    out.push_back({NodeTransfer::Kind::gpu_to_gpu, shape.gpus[i + 1], shape.gpus[i]});
+    out.push_back({NodeTransfer::Kind::gpu_to_gpu, shape.gpus[i], shape.gpus[i + 1]});
+  }
+  out.push_back({NodeTransfer::Kind::gpu_to_nic, shape.gpus.front(), shape.nic_in});
+  out.push_back({NodeTransfer::Kind::nic_to_gpu, shape.nic_in, shape.gpus.front()});
+}
+
+/// Worker 2r adds up on rank r, 2r + 1 hands down; after them comes the tree in the switches.
+class ChainProgram final : public ChannelProgram {
+ public:
+  ChainProgram(const Communicator& comm, const Plan& plan, int channel)
+      : comm_(comm),
+        plan_(plan),
+        shape_(comm.tree_shape(channel)),
+        tree_(tree_of(comm, channel)),
+        share_(plan.shares[static_cast<std::size_t>(channel)]),
+        offset_(plan.offsets[static_cast<std::size_t>(channel)]),
+        loops_(cut_loops(plan, share_, 1)) {}
+
+  std::int32_t workers() const override { return network() + 1; }
+  Rank rank_of(std::int32_t worker) const override {
+    return Rank(static_cast<std::uint32_t>(worker < network() ? worker / 2 : 0));
+  }
+  std::int64_t steps(std::int32_t) const override { return loops_.whole + (loops_.tail_chunk > 0 ? 1 : 0); }
+
+  Step step(std::int32_t worker, std::int64_t index) const override {
+    Step step;
+    const std::int64_t begin = std::min(index * plan_.chunk, share_);
+    step.ranges = {{offset_ + begin, std::min(plan_.chunk, share_ - begin)}};
+    if (worker == network()) {
+      step.in_switches = &tree_;
+      for (std::int64_t node = 0; node < comm_.nodes(); ++node)
+        step.from.push_back(worker_at(node, 0, false)), step.to.push_back(worker_at(node, 0, true));
+      return step;
+    }
+    const std::int64_t node = worker / 2 / comm_.gpus();
+    const auto chain = shape_.gpus;
+    const auto position = static_cast<int>(std::find(chain.begin(), chain.end(), worker / 2 % comm_.gpus()) - chain.begin());
+    const bool down = worker % 2 == 1, last = position + 1 == comm_.gpus();
+    std::vector<std::int32_t>&above = down ? step.from : step.to, &below = down ? step.to : step.from;
+    above.push_back(position == 0 ? network() : worker_at(node, position - 1, down));
+    if (!last) below.push_back(worker_at(node, position + 1, down));
+    step.own = !down, step.result = down;
+    return step;
+  }
+
+ private:
+  std::int32_t network() const { return static_cast<std::int32_t>(2 * comm_.ranks()); }
+  std::int32_t worker_at(std::int64_t node, int position, bool down) const {
+    return static_cast<std::int32_t>(2 * (node * comm_.gpus() + shape_.gpus[static_cast<std::size_t>(position)]) + down);
+  }
+
+  const Communicator& comm_;
+  const Plan& plan_;
+  const ChannelShape& shape_;
+  const AggregationTree& tree_;
+  std::int64_t share_, offset_;
+  Loops loops_;
+};
+
+std::unique_ptr<ChannelProgram> program(const Communicator& comm, const Plan& plan, int channel) {
+  return std::make_unique<ChainProgram>(comm, plan, channel);
+}
+
+}  // namespace
+
+CollectiveAlgorithm collnetchain_algorithm() {
+  return {Algorithm::collnetchain, "collnetchain", "a chain of GPUs to the NIC, switches that reduce between nodes", "[SHARP]",
+          supports, fits, stream, network_edges, network_trees, node_role, node_transfers, program};
+}
+
+}  // namespace fabricast

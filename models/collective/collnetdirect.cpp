@@ -1,0 +1,51 @@
+// CollNetDirect: GPUs hand the chunk of each head to it directly, heads add up their node's part, and the fabric's
+// switches add up the nodes (SHARP). Each NIC sends and receives the bytes of its heads once, whatever the number of
+// nodes [NCCL-device].
+#include "heads_program.hpp"
+
+namespace fabricast {
+
+namespace {
+
+bool supports(CollectiveOp op) { return op == CollectiveOp::all_reduce; }
+
+bool fits(const Communicator& comm, CollectiveOp, Protocol protocol) {
+  return protocol == Protocol::simple && comm.nodes() > 1 && comm.sharp.available() && comm.node.nvlink;
+}
+
+Stream stream(const Communicator& comm, const Plan& plan, int channel) {
+  return heads_stream(plan, channel, comm.rail_gpus().size(), StreamPattern::sharp);
+}
+
+void network_edges(const Communicator&, const Plan&, int, const EdgeSink&) {}
+void network_trees(const Communicator& comm, const Plan&, int, const TreeSink& sink) {
+  for (const AggregationTree& tree : comm.sharp.trees) sink(tree);
+}
+std::uint64_t node_role(const Communicator&, std::uint32_t) { return 0; }
+
+void node_transfers(const Communicator& comm, const Plan&, int, std::uint32_t, std::vector<NodeTransfer>& out) {
+  out.clear();
+  for (const int head : comm.rail_gpus()) {
+    for (int g = 0; g < comm.gpus(); ++g) {
+      if (g == head) continue;
+      out.push_back({NodeTransfer::Kind::gpu_to_gpu, g, head});
+      out.push_back({NodeTransfer::Kind::gpu_to_gpu, head, g});
+    }
+    const int nic = comm.nic_of_gpu[static_cast<std::size_t>(head)];
+    out.push_back({NodeTransfer::Kind::gpu_to_nic, head, nic});
+    out.push_back({NodeTransfer::Kind::nic_to_gpu, nic, head});
+  }
+}
+
+std::unique_ptr<ChannelProgram> program(const Communicator& comm, const Plan& plan, int channel) {
+  return heads_program(comm, plan, channel, {comm.rail_gpus(), false, true});
+}
+
+}  // namespace
+
+CollectiveAlgorithm collnetdirect_algorithm() {
+  return {Algorithm::collnetdirect, "collnetdirect", "GPUs to a head per NIC, switches that reduce between nodes", "[SHARP]",
+          supports, fits, stream, network_edges, network_trees, node_role, node_transfers, program};
+}
+
+}  // namespace fabricast

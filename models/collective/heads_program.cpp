@@ -1,0 +1,206 @@
+#include "heads_program.hpp"
+
+#include "fabricast/collective/double_tree.hpp"
+
+namespace fabricast {
+
+namespace {
+
+/// Chunks that one loop takes off a channel's share.
+std::int64_t chunks_per_loop(const Plan& plan, std::size_t heads) {
+  return plan.op == CollectiveOp::all_reduce ? static_cast<std::int64_t>(heads) : 1;
+}
+
+class HeadsProgram final : public ChannelProgram {
+ public:
+  HeadsProgram(const Communicator& comm, const Plan& plan, int channel, const Heads& heads)
+      : comm_(comm),
+        plan_(plan),
+        tree_(channel % 2),
+        share_(plan.shares[static_cast<std::size_t>(channel)]),
+        offset_(plan.offsets[static_cast<std::size_t>(channel)]),
+        heads_(heads),
+        loops_(cut_loops(plan, share_, chunks_per_loop(plan, heads.gpus.size()))) {}
+
+  std::int32_t workers() const override {
+    return first_tree() + static_cast<std::int32_t>(heads_.sharp ? heads_.gpus.size() : 0);
+  }
+  Rank rank_of(std::int32_t worker) const override {
+    return Rank(static_cast<std::uint32_t>(worker < first_tree() ? worker / 4 : 0));
+  }
+
+  std::int64_t steps(std::int32_t worker) const override {
+    const std::int64_t loops = loops_.whole + (loops_.tail_chunk > 0 ? 1 : 0);
+    if (worker >= first_tree()) return loops;
+    const bool is_head = head_of(worker) >= 0, root = place_of(worker).parent < 0;
+    switch (static_cast<Part>(worker % 4)) {
+      case copy_in: return plan_.op == CollectiveOp::all_gather ? 0 : loops;
+      case up: return is_head ? loops : 0;
+      case down: return is_head && !root ? loops : 0;
+      case copy_out: return plan_.op == CollectiveOp::reduce_scatter ? 0 : loops;
+    }
+    return 0;
+  }
+
+  Step step(std::int32_t worker, std::int64_t loop) const override {
+    if (worker >= first_tree()) return tree_step(worker - first_tree(), loop);
+    switch (static_cast<Part>(worker % 4)) {
+      case copy_in: {
+        Step step = copy_step(worker, loop, step_to_heads);
+        step.own = true;
+        return step;
+      }
+      case copy_out: {
+        Step step = copy_step(worker, loop, step_from_heads);
+        step.result = true;
+        return step;
+      }
+      case up: return up_step(worker, loop);
+      case down: return down_step(worker, loop);
+    }
+    return {};
+  }
+
+  bool is_flag(std::int32_t from, std::int32_t to) const override {
+    if (from >= first_tree() || to >= first_tree()) return false;
+    return heads_.nvswitch && node_of(from) == node_of(to);
+  }
+  /// A head moves one chunk while the others copy those of all heads.
+  int sharers(std::int32_t worker) const override {
+    const bool head = worker < first_tree() && (worker % 4 == up || worker % 4 == down);
+    return head ? static_cast<int>(heads_.gpus.size()) : 1;
+  }
+  std::array<int, 2> nics(std::int32_t from, std::int32_t) const override {
+    const int nic = comm_.nic_of_gpu[static_cast<std::size_t>(from / 4 % comm_.gpus())];
+    return {nic, nic};
+  }
+
+ private:
+  enum Part { copy_in, up, down, copy_out };
+
+  /// Workers of the trees in the switches come after those of the ranks, one for each head.
+  std::int32_t first_tree() const { return static_cast<std::int32_t>(4 * comm_.ranks()); }
+  std::int64_t node_of(std::int32_t worker) const { return worker / 4 / comm_.gpus(); }
+  /// Number of the head on this worker's GPU; -1: it is none.
+  std::int64_t head_of(std::int32_t worker) const {
+    const auto it = std::find(heads_.gpus.begin(), heads_.gpus.end(), worker / 4 % comm_.gpus());
+    return it == heads_.gpus.end() ? -1 : it - heads_.gpus.begin();
+  }
+  /// In the tree over nodes; what the switches reduce has all nodes below it.
+  TreePlace place_of(std::int32_t worker) const {
+    if (heads_.sharp) return {in_the_network, 0, {-1, -1}};
+    return comm_.nodes() == 1 ? TreePlace{} : double_tree(comm_.nodes(), node_of(worker), tree_);
+  }
+  static constexpr std::int64_t in_the_network = std::int64_t{1} << 40;
+  std::int32_t worker_at(std::int64_t node, int gpu, Part part) const {
+    return static_cast<std::int32_t>((node * comm_.gpus() + gpu) * 4 + part);
+  }
+
+  ByteRange range(std::int64_t head, std::int64_t loop) const {
+    const std::int64_t chunk = loop < loops_.whole ? plan_.chunk : loops_.tail_chunk;
+    const auto cut = [&](std::int64_t begin, std::int64_t from) {
+      const std::int64_t clipped = std::min(begin, share_);
+      return ByteRange{from + clipped, std::min(chunk, share_ - clipped)};
+    };
+    if (plan_.op != CollectiveOp::all_reduce)  // the part of the head's rank
+      return cut(loop * plan_.chunk, heads_.gpus[static_cast<std::size_t>(head)] * (plan_.bytes / comm_.ranks()) + offset_);
+    const auto heads = static_cast<std::int64_t>(heads_.gpus.size());
+    return cut(loop * plan_.chunk * heads + head * chunk, offset_);
+  }
+
+  using Ends = std::vector<std::int32_t> Step::*;
+  static constexpr Ends step_to_heads = &Step::to, step_from_heads = &Step::from;
+  Step copy_step(std::int32_t worker, std::int64_t loop, Ends ends) const {
+    Step step;
+    step.split = true;
+    const bool root = place_of(worker).parent < 0;
+    const Part part = ends == step_to_heads || root ? up : down;
+    for (std::size_t h = 0; h < heads_.gpus.size(); ++h) {
+      step.ranges.push_back(range(static_cast<std::int64_t>(h), loop));
+      (step.*ends).push_back(worker_at(node_of(worker), heads_.gpus[h], part));
+    }
+    return step;
+  }
+
+  void add_node(std::vector<std::int32_t>& workers, std::int32_t worker, Part part) const {
+    for (int g = 0; g < comm_.gpus(); ++g) workers.push_back(worker_at(node_of(worker), g, part));
+  }
+  void add_heads(std::vector<std::int32_t>& workers, std::int32_t worker, std::span<const std::int64_t> nodes,
+                 Part part) const {
+    for (const std::int64_t node : nodes)
+      if (node >= 0) workers.push_back(worker_at(node, worker / 4 % comm_.gpus(), part));
+  }
+
+  Step up_step(std::int32_t worker, std::int64_t loop) const {
+    const TreePlace place = place_of(worker);
+    Step step;
+    step.in_nvswitch = heads_.nvswitch;
+    step.ranges = {range(head_of(worker), loop)};
+    if (plan_.op == CollectiveOp::all_gather)
+      step.own = true;
+    else
+      add_node(step.from, worker, copy_in);
+    add_heads(step.from, worker, place.children, up);
+    if (place.parent >= 0) {
+      step.to = {heads_.sharp ? first_tree() + static_cast<std::int32_t>(head_of(worker))
+                              : worker_at(place.parent, worker / 4 % comm_.gpus(), up)};
+      return step;
+    }
+    if (plan_.op == CollectiveOp::reduce_scatter) {
+      step.result = true;
+      return step;
+    }
+    add_node(step.to, worker, copy_out);
+    add_heads(step.to, worker, place.children, down);
+    return step;
+  }
+
+  Step down_step(std::int32_t worker, std::int64_t loop) const {
+    const TreePlace place = place_of(worker);
+    const bool from_root = !heads_.sharp && double_tree(comm_.nodes(), place.parent, tree_).parent < 0;
+    Step step;
+    step.in_nvswitch = heads_.nvswitch;
+    step.ranges = {range(head_of(worker), loop)};
+    step.from = {heads_.sharp ? first_tree() + static_cast<std::int32_t>(head_of(worker))
+                              : worker_at(place.parent, worker / 4 % comm_.gpus(), from_root ? up : down)};
+    add_node(step.to, worker, copy_out);
+    add_heads(step.to, worker, place.children, down);
+    return step;
+  }
+
+  Step tree_step(std::int32_t head, std::int64_t loop) const {
+    const int gpu = heads_.gpus[static_cast<std::size_t>(head)];
+    Step step;
+    step.in_switches = &comm_.sharp.trees[static_cast<std::size_t>(comm_.nic_of_gpu[static_cast<std::size_t>(gpu)])];
+    step.ranges = {range(head, loop)};
+    for (std::int64_t node = 0; node < comm_.nodes(); ++node)
+      step.from.push_back(worker_at(node, gpu, up)), step.to.push_back(worker_at(node, gpu, down));
+    return step;
+  }
+
+  const Communicator& comm_;
+  const Plan& plan_;
+  int tree_;
+  std::int64_t share_, offset_;
+  Heads heads_;
+  Loops loops_;
+};
+
+}  // namespace
+
+Stream heads_stream(const Plan& plan, int channel, std::size_t heads, StreamPattern pattern) {
+  Stream s;
+  s.pattern = pattern;
+  s.slots = plan.slots;
+  const Loops loops = cut_loops(plan, plan.shares[static_cast<std::size_t>(channel)], chunks_per_loop(plan, heads));
+  s.loops = loops.whole, s.slices = 1, s.slice = plan.chunk;
+  if (loops.tail_chunk > 0) s.tail_slices = 1, s.tail_slice = loops.tail_chunk;
+  return s;
+}
+
+std::unique_ptr<ChannelProgram> heads_program(const Communicator& comm, const Plan& plan, int channel,
+                                              const Heads& heads) {
+  return std::make_unique<HeadsProgram>(comm, plan, channel, heads);
+}
+
+}  // namespace fabricast

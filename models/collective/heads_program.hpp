@@ -1,0 +1,23 @@
+// Collectives by heads: a share is cut into a chunk for each head of a node; GPUs hand their data to the heads, heads add
+// it up, over nodes as well, and hand the results back. NVLS, NVLSTree and CollNetDirect differ in what joins GPUs and
+// heads, and in what joins the heads of different nodes.
+#pragma once
+
+#include "fabricast/collective/algorithm.hpp"
+
+namespace fabricast {
+
+struct Heads {
+  std::vector<int> gpus;
+  bool nvswitch = true;  ///< it reduces and multicasts; else heads do, and data goes to and from them one by one
+  bool sharp = false;    ///< the fabric's switches join the nodes; else a double tree
+};
+
+Stream heads_stream(const Plan& plan, int channel, std::size_t heads, StreamPattern pattern);
+
+/// Workers of rank r: 4r copies in, 4r + 1 is the head on the way up (and down, at the root), 4r + 2 the head on the way
+/// down, 4r + 3 copies out.
+std::unique_ptr<ChannelProgram> heads_program(const Communicator& comm, const Plan& plan, int channel,
+                                              const Heads& heads);
+
+}  // namespace fabricast

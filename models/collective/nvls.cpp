@@ -1,0 +1,59 @@
+// NVLS: the NVSwitch reduces and multicasts.
+//
+// A channel cuts its share into loops of one chunk per *head*. Every GPU copies its data into buffers that the NVSwitch
+// can address as one; the head of a chunk loads the sum of all GPUs' copies through the switch and stores it back to all
+// of them; then every GPU copies the results out [NCCL-device]. So a GPU's link carries each byte once each way, and not
+// twice as around a ring. Over several nodes the heads need switches that reduce (SHARP).
+#include "heads_program.hpp"
+
+namespace fabricast {
+
+namespace {
+
+bool supports(CollectiveOp op) {
+  return op == CollectiveOp::all_reduce || op == CollectiveOp::all_gather || op == CollectiveOp::reduce_scatter;
+}
+
+/// In an all_gather or reduce_scatter every rank is the head of its own part.
+bool fits(const Communicator& comm, CollectiveOp op, Protocol protocol) {
+  const auto heads = static_cast<std::int64_t>(comm.heads.size());
+  if (protocol != Protocol::simple || heads < 2) return false;
+  if (op == CollectiveOp::all_reduce) return comm.nodes() == 1 || comm.sharp.available();
+  return comm.nodes() == 1 && heads == comm.ranks();
+}
+
+Stream stream(const Communicator& comm, const Plan& plan, int channel) {
+  return heads_stream(plan, channel, comm.heads.size(),
+                      comm.nodes() == 1 ? StreamPattern::nvls : StreamPattern::sharp);
+}
+
+void network_edges(const Communicator&, const Plan&, int, const EdgeSink&) {}
+void network_trees(const Communicator& comm, const Plan&, int, const TreeSink& sink) {
+  for (const AggregationTree& tree : comm.sharp.trees) sink(tree);
+}
+std::uint64_t node_role(const Communicator&, std::uint32_t) { return 0; }
+
+void node_transfers(const Communicator& comm, const Plan& plan, int, std::uint32_t, std::vector<NodeTransfer>& out) {
+  out.clear();
+  for (const int head : comm.heads) {
+    if (plan.op != CollectiveOp::all_gather) out.push_back({NodeTransfer::Kind::reduce, -1, head});
+    if (plan.op != CollectiveOp::reduce_scatter) out.push_back({NodeTransfer::Kind::multicast, head, -1});
+    if (comm.nodes() == 1) continue;
+    const int nic = comm.nic_of_gpu[static_cast<std::size_t>(head)];
+    out.push_back({NodeTransfer::Kind::gpu_to_nic, head, nic});
+    out.push_back({NodeTransfer::Kind::nic_to_gpu, nic, head});
+  }
+}
+
+std::unique_ptr<ChannelProgram> program(const Communicator& comm, const Plan& plan, int channel) {
+  return heads_program(comm, plan, channel, {comm.heads, true, comm.nodes() > 1});
+}
+
+}  // namespace
+
+CollectiveAlgorithm nvls_algorithm() {
+  return {Algorithm::nvls, "nvls", "reduced and multicast in the NVSwitch", "[NCCL-device]", supports, fits, stream,
+          network_edges, network_trees, node_role, node_transfers, program};
+}
+
+}  // namespace fabricast

@@ -1,0 +1,65 @@
+// NVLSTree: NVLS inside the nodes, the double binary tree between them.
+//
+// Each head adds what its children's nodes have reduced of its chunk, and sends on to its parent's; on the way down it
+// multicasts and sends to the children. Trees join equal heads, so traffic stays on its rail. Channel c uses tree
+// c mod 2 [NCCL-trees].
+#include "fabricast/collective/double_tree.hpp"
+#include "heads_program.hpp"
+
+namespace fabricast {
+
+namespace {
+
+bool supports(CollectiveOp op) { return op == CollectiveOp::all_reduce; }
+
+bool fits(const Communicator& comm, CollectiveOp, Protocol protocol) {
+  return protocol == Protocol::simple && comm.nodes() > 1 && comm.heads.size() > 0;
+}
+
+void network_edges(const Communicator& comm, const Plan&, int channel, const EdgeSink& sink) {
+  const std::int64_t nodes = comm.nodes();
+  for (const int head : comm.heads)
+    for (const bool up : {true, false})
+      for (std::int64_t node = 0; node < nodes; ++node)
+        if (const std::int64_t parent = double_tree(nodes, node, channel % 2).parent; parent >= 0) {
+          const auto nic = static_cast<std::uint16_t>(comm.nic_of_gpu[static_cast<std::size_t>(head)]);
+          const auto child = static_cast<std::uint32_t>(node), above = static_cast<std::uint32_t>(parent);
+          sink(up ? NetworkEdge{child, above, nic, nic} : NetworkEdge{above, child, nic, nic});
+        }
+}
+
+std::uint64_t node_role(const Communicator& comm, std::uint32_t node) { return double_tree_role(comm.nodes(), node); }
+
+void node_transfers(const Communicator& comm, const Plan&, int channel, std::uint32_t node,
+                    std::vector<NodeTransfer>& out) {
+  out.clear();
+  const TreePlace place = double_tree(comm.nodes(), node, channel % 2);
+  for (const int head : comm.heads) {
+    out.push_back({NodeTransfer::Kind::reduce, -1, head});
+    out.push_back({NodeTransfer::Kind::multicast, head, -1});
+    const int nic = comm.nic_of_gpu[static_cast<std::size_t>(head)];
+    for (const std::int64_t other : {place.parent, place.children[0], place.children[1]}) {
+      if (other < 0) continue;
+      out.push_back({NodeTransfer::Kind::gpu_to_nic, head, nic});
+      out.push_back({NodeTransfer::Kind::nic_to_gpu, nic, head});
+    }
+  }
+}
+
+Stream stream(const Communicator& comm, const Plan& plan, int channel) {
+  return heads_stream(plan, channel, comm.heads.size(), StreamPattern::nvls);
+}
+std::unique_ptr<ChannelProgram> program(const Communicator& comm, const Plan& plan, int channel) {
+  return heads_program(comm, plan, channel, {comm.heads, true, false});
+}
+
+}  // namespace
+
+CollectiveAlgorithm nvlstree_algorithm() {
+  return {Algorithm::nvlstree, "nvlstree", "NVLS inside the nodes, a double binary tree per rail between them",
+          "[Sanders2009]",     supports,   fits, stream,
+          network_edges,       nullptr, node_role,  node_transfers,
+          program};
+}
+
+}  // namespace fabricast

@@ -1,0 +1,181 @@
+// Sends and receives: alltoall, sendrecv, scatter and gather, as NCCL schedules point-to-point calls (peers.hpp).
+//
+// All pairs of ranks exchange data at once, so what counts is the work of each GPU, proxy thread, NIC and link, not a
+// chain of steps. A channel works on eight parts side by side, each with its own slots.
+#include <map>
+
+#include "fabricast/collective/algorithm.hpp"
+#include "fabricast/collective/peers.hpp"
+
+namespace fabricast {
+
+namespace {
+
+bool supports(CollectiveOp op) { return is_point_to_point(op); }
+
+/// One stream stands for all channels: every pair's message, in parts side by side.
+Stream stream(const Communicator&, const Plan& plan, int) {
+  Stream s;
+  s.pattern = StreamPattern::peers;
+  s.slots = plan.slots;
+  s.loops = plan.part / plan.chunk, s.slice = plan.chunk;
+  if (const std::int64_t rest = plan.part - s.loops * plan.chunk; rest > 0 || s.loops == 0)
+    s.tail_slices = 1, s.tail_slice = rest;
+  return s;
+}
+
+void network_edges(const Communicator& comm, const Plan& plan, int, const EdgeSink& sink) {
+  const int g = comm.gpus();
+  const auto nodes = static_cast<std::uint32_t>(comm.nodes());
+  const auto nic = [&](int from_gpu, int to_gpu) { return static_cast<std::uint16_t>(sending_nic(comm, from_gpu, to_gpu)); };
+  const auto edge = [&](std::int64_t from, std::int64_t to, std::uint32_t weight) {
+    const int a = static_cast<int>(from % g), b = static_cast<int>(to % g);
+    sink({static_cast<std::uint32_t>(from / g), static_cast<std::uint32_t>(to / g), nic(a, b), nic(b, b), weight});
+  };
+  const std::int64_t n = comm.ranks();
+  switch (plan.op) {
+    case CollectiveOp::sendrecv:
+      for (std::int64_t r = 0; r < n && nodes > 1; ++r)
+        if (const std::int64_t to = (r + 1) % n; r / g != to / g) edge(r, to, 1);
+      return;
+    case CollectiveOp::scatter:
+      for (std::int64_t r = g; r < n; ++r) edge(0, r, 1);
+      return;
+    case CollectiveOp::gather:
+      for (std::int64_t r = g; r < n; ++r) edge(r, 0, 1);
+      return;
+    default: break;
+  }
+  // GPUs that send by the same NIC to the same NIC are one connection.
+  std::map<std::pair<std::uint16_t, int>, std::uint32_t> weights;
+  std::vector<std::pair<std::pair<int, int>, std::uint32_t>> kinds;  // representative GPUs, and how many pairs
+  for (int b = 0; b < g; ++b)
+    for (int a = 0; a < g; ++a)
+      if (weights[{nic(a, b), b}]++ == 0) kinds.push_back({{a, b}, 0});
+  for (auto& [gpus, count] : kinds) count = weights[{nic(gpus.first, gpus.second), gpus.second}];
+  for (std::int64_t from = 0; from < nodes; ++from)
+    for (std::int64_t to = 0; to < nodes; ++to)
+      for (const auto& [gpus, count] : kinds)
+        if (from != to) edge(from * g + gpus.first, to * g + gpus.second, count);
+}
+
+/// The node of the root differs from the others.
+std::uint64_t node_role(const Communicator&, std::uint32_t node) { return node == 0 ? 0 : 1; }
+
+void node_transfers(const Communicator& comm, const Plan& plan, int, std::uint32_t node, std::vector<NodeTransfer>& out) {
+  out.clear();
+  const int g = comm.gpus();
+  const std::int64_t n = comm.ranks(), first = std::int64_t{node} * g;
+  for (int a = 0; a < g; ++a)
+    for (int b = 0; b < g; ++b)
+      if (a != b && sends(plan.op, n, first + a, first + b)) out.push_back({NodeTransfer::Kind::gpu_to_gpu, a, b});
+  if (comm.nodes() == 1) return;
+  const double others = static_cast<double>(comm.nodes() - 1);
+  // By GPU inside and GPU of another node: how many of those there are.
+  for (int a = 0; a < g; ++a)
+    for (int b = 0; b < g; ++b) {
+      double out_of = 0, into = 0;
+      switch (plan.op) {
+        case CollectiveOp::alltoall: out_of = into = others; break;
+        case CollectiveOp::sendrecv: out_of = a == g - 1 && b == 0, into = a == 0 && b == g - 1; break;
+        case CollectiveOp::scatter: out_of = first + a == 0 ? others : 0, into = node > 0 && b == 0; break;
+        default: out_of = node > 0 && b == 0, into = first + a == 0 ? others : 0; break;
+      }
+      if (out_of > 0) out.push_back({NodeTransfer::Kind::gpu_to_nic, a, sending_nic(comm, a, b), out_of});
+      if (into > 0) out.push_back({NodeTransfer::Kind::nic_to_gpu, sending_nic(comm, a, a), a, into});
+    }
+}
+
+/// Worker ((rank * 8) + place) * 2 sends, the next one receives; place: which of the parts side by side.
+class PeerProgram final : public ChannelProgram {
+ public:
+  PeerProgram(const Communicator& comm, const Plan& plan, int channel)
+      : comm_(comm), plan_(plan), schedule_(comm, plan.channels), places_(concurrent_parts) {
+    // Eight parts at a time, in the order of the rounds.
+    std::size_t place = 0;
+    for (const PeerRound& round : schedule_.rounds())
+      for (int part = 0; part < plan.parts; ++part)
+        if (schedule_.channel(round, part) == channel) places_[place++ % places_.size()].push_back({&round, part});
+  }
+
+  std::int32_t workers() const override { return static_cast<std::int32_t>(comm_.ranks() * 2 * concurrent_parts); }
+  Rank rank_of(std::int32_t worker) const override {
+    return Rank(static_cast<std::uint32_t>(worker / (2 * concurrent_parts)));
+  }
+  std::int64_t steps(std::int32_t worker) const override {
+    std::int64_t steps = 0;
+    for (const Part& part : places_[place_of(worker)]) steps += takes_part(worker, part) ? chunks(part.index) : 0;
+    return steps;
+  }
+  Step step(std::int32_t worker, std::int64_t index) const override {
+    const std::vector<Part>& parts = places_[place_of(worker)];
+    std::size_t i = 0;
+    for (;; ++i) {
+      const std::int64_t own = takes_part(worker, parts[i]) ? chunks(parts[i].index) : 0;
+      if (index < own) break;
+      index -= own;
+    }
+    const std::int64_t rank = rank_of(worker).value, n = comm_.ranks();
+    const std::int64_t peer = peer_of(worker, *parts[i].round), from = is_sender(worker) ? rank : peer,
+                       to = is_sender(worker) ? peer : rank;
+    const std::int64_t begin = parts[i].index * plan_.part + index * plan_.chunk;
+    const std::int64_t end = std::min(plan_.pair, (parts[i].index + 1) * plan_.part);
+    Step step;
+    step.ranges = {{(from * n + to) * plan_.pair + begin, std::max<std::int64_t>(0, std::min(plan_.chunk, end - begin))}};
+    step.slice = static_cast<int>(index);
+    step.own = is_sender(worker);
+    step.result = !is_sender(worker) || peer == rank;
+    const auto other = static_cast<std::int32_t>((peer * concurrent_parts + static_cast<std::int64_t>(place_of(worker))) * 2);
+    if (peer != rank) is_sender(worker) ? step.to.push_back(other + 1) : step.from.push_back(other);
+    return step;
+  }
+  int sharers(std::int32_t worker) const override {
+    const std::int32_t first = worker - worker % (2 * concurrent_parts) + worker % 2;
+    int busy = 0;
+    for (int place = 0; place < concurrent_parts; ++place) busy += steps(first + 2 * place) > 0;
+    return busy;
+  }
+  std::array<int, 2> nics(std::int32_t from, std::int32_t to) const override {
+    const int a = static_cast<int>(rank_of(from).value) % comm_.gpus(), b = static_cast<int>(rank_of(to).value) % comm_.gpus();
+    return {sending_nic(comm_, a, b), sending_nic(comm_, b, b)};
+  }
+
+ private:
+  struct Part {
+    const PeerRound* round;
+    int index;
+  };
+  static bool is_sender(std::int32_t worker) { return worker % 2 == 0; }
+  static std::size_t place_of(std::int32_t worker) { return static_cast<std::size_t>(worker / 2 % concurrent_parts); }
+  std::int64_t peer_of(std::int32_t worker, const PeerRound& round) const {
+    const std::int64_t rank = rank_of(worker).value;
+    return is_sender(worker) ? schedule_.sends_to(round, rank) : schedule_.receives_from(round, rank);
+  }
+  bool takes_part(std::int32_t worker, const Part& part) const {
+    const std::int64_t rank = rank_of(worker).value, peer = peer_of(worker, *part.round);
+    if (peer == rank && !is_sender(worker)) return false;  // a copy inside a GPU is one step
+    return is_sender(worker) ? sends(plan_.op, comm_.ranks(), rank, peer) : sends(plan_.op, comm_.ranks(), peer, rank);
+  }
+  std::int64_t chunks(int part) const {
+    const std::int64_t bytes = std::min(plan_.part, plan_.pair - part * plan_.part);
+    return std::max<std::int64_t>(part == 0 ? 1 : 0, ceil_div(bytes, plan_.chunk));
+  }
+
+  const Communicator& comm_;
+  const Plan& plan_;
+  PeerSchedule schedule_;
+  std::vector<std::vector<Part>> places_;
+};
+
+std::unique_ptr<ChannelProgram> program(const Communicator& comm, const Plan& plan, int channel) {
+  return std::make_unique<PeerProgram>(comm, plan, channel);
+}
+
+}  // namespace
+
+CollectiveAlgorithm p2p_algorithm() {
+  return {Algorithm::p2p, "p2p",     "sends and receives between pairs of ranks, in rounds", "[NCCL-p2p]", supports, nullptr, stream,
+          network_edges,  nullptr, node_role, node_transfers, program};
+}
+
+}  // namespace fabricast

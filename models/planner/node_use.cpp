@@ -1,0 +1,133 @@
+// What NCCL's variables leave of a host: its NICs, its network, its ways between GPUs.
+#include "fabricast/planner/node_use.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "fabricast/core/quantity.hpp"
+
+namespace fabricast {
+
+namespace {
+
+[[noreturn]] void refuse(std::string_view variable, std::string message, std::string hint) {
+  throw UserError::at("nccl.env." + std::string(variable), std::move(message), std::move(hint));
+}
+
+bool has_devices(LinkKind link) { return link == LinkKind::infiniband || link == LinkKind::roce; }
+
+/// One name of NCCL_IB_HCA: a device, all of its ports or one.
+struct DeviceName {
+  std::string device;
+  std::int64_t port = -1;
+  bool matches(std::string_view name, bool exact) const {
+    if (port > 1) return false;  // every port of a card is a device of its own, with one port
+    return exact ? name == device : name.starts_with(device);
+  }
+};
+
+DeviceName device_name(std::string_view word) {
+  const auto colon = word.find(':');
+  DeviceName name{std::string(word.substr(0, colon)), -1};
+  if (colon == std::string_view::npos) return name;
+  const auto port = parse_integer(word.substr(colon + 1));
+  if (!port || port.value < 1) refuse("NCCL_IB_HCA", fmt::format("'{}' names no port", word), "write e.g. mlx5_0:1");
+  name.port = port.value;
+  return name;
+}
+
+/// Numbers of the NIC ports that a NCCL_IB_HCA leaves: port i is the device mlx5_i.
+std::vector<int> selected_ports(std::string_view text, int count) {
+  const std::string_view whole = text;
+  const bool excluded = text.starts_with('^');
+  if (excluded) text.remove_prefix(1);
+  const bool exact = text.starts_with('=');
+  if (exact) text.remove_prefix(1);
+  std::vector<DeviceName> names;
+  while (!text.empty()) {
+    const auto comma = text.find(',');
+    if (comma != 0) names.push_back(device_name(text.substr(0, comma)));
+    text.remove_prefix(comma == std::string_view::npos ? text.size() : comma + 1);
+  }
+  std::vector<int> left;
+  bool each_found = true;
+  for (int i = 0; i < count; ++i) {
+    const std::string device = fmt::format("mlx5_{}", i);
+    const bool named =
+        std::any_of(names.begin(), names.end(), [&](const DeviceName& n) { return n.matches(device, exact); });
+    if (named != excluded) left.push_back(i);
+  }
+  if (excluded && left.empty())
+    refuse("NCCL_IB_HCA", fmt::format("'{}' leaves no NIC of mlx5_0 to mlx5_{}", whole, count - 1),
+           "NCCL_IB_DISABLE=1 is for sockets");
+  if (excluded) return left;
+  for (const DeviceName& n : names) {
+    bool found = false;
+    for (int i = 0; i < count; ++i) found = found || n.matches(fmt::format("mlx5_{}", i), exact);
+    each_found = each_found && found;
+  }
+  if (!left.empty() && each_found) return left;
+  // Hosts number their devices in ways of their own: as many names as there are NICs are all of them.
+  if (static_cast<int>(names.size()) >= count) return {};
+  refuse("NCCL_IB_HCA",
+         fmt::format("'{}' names a device that is not there: NICs are called mlx5_0 to mlx5_{}", whole, count - 1),
+         "number the NICs of the job from 0, in the order of the PCIe bus");
+}
+
+/// Whether data go by TCP although the NICs could do better.
+bool by_sockets(LinkKind link, const NcclSettings& s) {
+  std::string net = s.net.value_or("");
+  std::transform(net.begin(), net.end(), net.begin(), [](unsigned char c) { return std::tolower(c); });
+  if (net == "ib" && link == LinkKind::socket)
+    refuse("NCCL_NET", "asks for InfiniBand or RoCE, and node.nics.link is socket", "leave it out, or name the link");
+  if (net == "ib" && s.ib_disable.value_or(false))
+    refuse("NCCL_NET", "asks for IB, which NCCL_IB_DISABLE=1 forbids", "leave one of them out");
+  return net == "socket" || (has_devices(link) && s.ib_disable.value_or(false));
+}
+
+}  // namespace
+
+PathType peer_level(const NcclSettings& s, PathType otherwise) {
+  return s.p2p_disable.value_or(false) ? PathType::LOC : s.p2p_level.value_or(otherwise);
+}
+
+NodeUse use_of_node(NodeSpec& spec, const NcclSettings& s, std::vector<Diagnostic>& warnings) {
+  NodeUse use;
+  const auto idle = [&](std::string_view variable, std::string message) {
+    warnings.push_back(
+        {Diagnostic::Severity::warning, {}, "nccl.env." + std::string(variable), std::move(message), {}});
+  };
+  if (spec.nics.count > 0 && by_sockets(spec.nics.link, s)) {
+    spec.nics.link = LinkKind::socket;
+    spec.gdr = Gdr::automatic;
+  }
+  if (s.ib_hca) {
+    if (has_devices(spec.nics.link) && spec.nics.count > 0)
+      use.ports = selected_ports(*s.ib_hca, spec.nics.count);
+    else
+      idle("NCCL_IB_HCA", "has no effect: the network is neither InfiniBand nor RoCE");
+  }
+  if ((s.socket_threads || s.sockets_per_thread) && spec.nics.link != LinkKind::socket)
+    idle(s.socket_threads ? "NCCL_SOCKET_NTHREADS" : "NCCL_NSOCKS_PERTHREAD",
+         "has no effect: the network is not by sockets");
+  use.merge_ports = s.merge_nics.value_or(true);
+  use.sockets = std::max(1, s.socket_threads.value_or(0) * s.sockets_per_thread.value_or(1));
+  if (s.p2p_disable.value_or(false) || s.p2p_level) use.peer_level = peer_level(s, PathType::SYS);
+  // Without peer to peer NVLink is as good as not there.
+  if (peer_level(s, PathType::SYS) < PathType::NVL && spec.gpus > 1) {
+    spec.intranode = Intranode::pcie;
+    if (spec.layout)
+      for (NodeLayout::Gpu& gpu : spec.layout->gpus) gpu.nvlinks.clear();
+  }
+  return use;
+}
+
+void check_ways_inside(const Node& node, const NcclSettings& s) {
+  if (s.shm_disable.value_or(false) && node.spec.gpus > 1 && !node.nvlink && !node.peer_to_peer)
+    refuse("NCCL_SHM_DISABLE", "leaves the GPUs of a host no way to each other but the network, which is not simulated",
+           "allow host memory, or peer to peer by NCCL_P2P_LEVEL");
+}
+
+}  // namespace fabricast

@@ -1,0 +1,104 @@
+// Sends and receives: how many channels, parts and chunks [NCCL-p2p].
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "fabricast/collective/peers.hpp"
+#include "plan_parts.hpp"
+
+namespace fabricast {
+
+namespace {
+
+constexpr std::int64_t kib = 1024;
+/// What NCCL takes one channel to carry over the network, GB/s.
+constexpr double channel_network_rate = 14;
+
+int power_of_two_up(int n) { return static_cast<int>(std::bit_ceil(static_cast<unsigned>(std::max(1, n)))); }
+
+/// Channels of one pair: what its link can take.
+int channels_per_peer(const Communicator& comm, const NcclSettings& settings, int total) {
+  const Node& node = comm.node;
+  int channels = 64;
+  if (comm.gpus() > 1) {
+    // Two per NVLink of the pair.
+    const int ways = node.spec.intranode == Intranode::nvlink_mesh ? comm.gpus() - 1 : 1;
+    channels = node.nvlink ? 2 * node.gpu.nvlinks / ways : 2;
+  }
+  if (comm.nodes() > 1) {
+    const int rails = std::max(1, node.spec.nics.count / std::max(1, node.fabric_ports));
+    const double rate = node.spec.nics.rate.value / 1e9;
+    const int usual = std::max(rails, static_cast<int>(std::ceil(rate / channel_network_rate)));
+    channels = std::min(channels, settings.channels_per_net_peer.value_or(usual));
+  }
+  channels = std::min(total, power_of_two_up(channels));
+  if (comm.nodes() > 1)
+    while (channels > 1 && channels * ceil_div(comm.ranks(), concurrent_parts) > total) channels /= 2;
+  return channels;
+}
+
+/// Chunk of a long message; at most a slot of the buffer.
+std::int64_t largest_chunk(const Communicator& comm, const NcclSettings& settings) {
+  const auto given = [](const std::optional<Bytes>& bytes) { return bytes.value_or(Bytes{128 * kib}).value; };
+  std::int64_t chunk = given(settings.p2p_net_chunk);
+  if (comm.nodes() == 1) {
+    // A chunk of its own for NVLink came with 2.14.
+    const bool own = comm.node.nvlink && comm.version >= NcclVersion{2, 14, 0};
+    chunk = own ? settings.p2p_nvl_chunk.value_or(Bytes{512 * kib}).value : given(settings.p2p_pci_chunk);
+  }
+  return std::min(chunk, settings.buffer_size.value_or(Bytes{4096 * kib}).value / 8);
+}
+
+std::int64_t chunk_of(const Communicator& comm, std::int64_t largest, std::int64_t bytes) {
+  if (comm.nodes() == 1) return largest;
+  return bytes < largest ? largest / 4 : bytes < 8 * largest ? largest / 2 : largest;
+}
+
+}  // namespace
+
+Plan plan_peers(const Planner& planner, CollectiveOp op, std::int64_t bytes) {
+  const Communicator& comm = planner.comm;
+  const std::int64_t n = comm.ranks();
+  Plan plan;
+  plan.op = op, plan.bytes = bytes, plan.algorithm = Algorithm::p2p;
+  plan.pair = op == CollectiveOp::sendrecv ? bytes : bytes / n;
+  const NcclSettings& settings = planner.settings;
+  const int bounded = std::max(std::min(comm.channels, settings.max_p2p_channels.value_or(most_channels)),
+                               settings.min_p2p_channels.value_or(1));
+  const int total = std::min(most_channels, power_of_two_up(bounded));
+  const int most = channels_per_peer(comm, settings, total);
+  int least = most;
+  while (least > 1 && least * n > total) least /= 2;
+  const std::int64_t full = largest_chunk(comm, settings);
+  plan.chunk = chunk_of(comm, full, plan.pair);
+
+  // As many parts as keep each between its limits; of whole pages.
+  const std::int64_t largest = comm.nodes() == 1 ? 32 * full : full, smallest = comm.nodes() == 1 ? full / 8 : full / 2;
+  const auto part = [&](int parts) { return std::max(smallest, round_up(ceil_div(plan.pair, parts), 4 * kib)); };
+  int parts = least;
+  while (parts < most && part(parts) > largest) parts *= 2;
+  plan.part = part(parts);
+  plan.parts = static_cast<int>(std::max<std::int64_t>(1, ceil_div(plan.pair, plan.part)));
+  plan.channels = total;
+
+  // Pairs inside a node take LL while they are short; connections over the network have no LL buffers.
+  const std::int64_t threshold = settings.p2p_ll_threshold.value_or(Bytes{16 * kib}).value;
+  if (comm.nodes() == 1 && plan.pair <= plan.parts * threshold) plan.protocol = Protocol::ll;
+  if (plan.protocol == Protocol::ll) plan.chunk = settings.ll_buffer_size.value_or(Bytes{512 * kib}).value / 16;
+  plan.threads = 640;
+  // A pool of sixteen chunks per channel is divided over the peers that a channel serves at once.
+  const std::int64_t peers = op == CollectiveOp::sendrecv ? 1 : n;
+  const std::int64_t at_once = std::clamp<std::int64_t>(peers * plan.parts / total, 1, concurrent_parts);
+  plan.slots = comm.nodes() == 1 ? 8 : static_cast<int>(std::min<std::int64_t>(8, 16 / at_once));
+
+  plan.shares.assign(static_cast<std::size_t>(total), 0);
+  plan.offsets.assign(plan.shares.size(), 0);
+  const PeerSchedule schedule(comm, total);
+  for (const PeerRound& round : schedule.rounds())
+    for (int p = 0; p < plan.parts; ++p)
+      plan.shares[static_cast<std::size_t>(schedule.channel(round, p))] +=
+          std::clamp<std::int64_t>(plan.pair - p * plan.part, 0, plan.part);
+  return plan;
+}
+
+}  // namespace fabricast

@@ -1,0 +1,74 @@
+#include "fabricast/planner/sharp.hpp"
+
+#include <fmt/format.h>
+
+#include <map>
+
+#include "fabricast/core/error.hpp"
+
+namespace fabricast {
+
+namespace {
+
+struct Limits {
+  int trees;           ///< that stream, of all jobs
+  bool one_at_a_time;  ///< in each switch
+};
+
+Limits limits_of(SharpGeneration generation) {
+  return generation == SharpGeneration::v2 ? Limits{63, true} : Limits{511, false};
+}
+
+SharpGeneration generation_of(const Node& node) {
+  const double gbps = node.spec.nics.rate.value * 8 / 1e9;
+  if (gbps >= 799) return SharpGeneration::v4;
+  if (gbps >= 399) return SharpGeneration::v3;
+  return gbps >= 99 ? SharpGeneration::v2 : SharpGeneration::none;
+}
+
+SharpService without(std::string why) {
+  SharpService service;
+  service.without = std::move(why);
+  return service;
+}
+
+}  // namespace
+
+void visit_fields(FieldVisitor& visit, SharpSpec& spec) {
+  visit("generation", spec.generation, "of the switches' SHARP: auto (by the link rate), none, v2 (HDR), v3 (NDR), v4 (XDR)");
+  visit("other_trees", spec.other_trees, "trees of other jobs on the same switches", between(0, 1024));
+}
+
+SharpService sharp_service(const SharpSpec& spec, const Communicator& comm, const Fabric* fabric) {
+  const LinkKind link = comm.node.spec.nics.link;
+  if (link != LinkKind::infiniband) {
+    if (spec.generation > SharpGeneration::none)
+      throw UserError::at("sharp.generation", fmt::format("{} has no SHARP", name_of(link)),
+                          "only InfiniBand switches reduce; leave it at auto or none");
+    return without(fmt::format("{} has no SHARP", name_of(link)));
+  }
+  const SharpGeneration generation =
+      spec.generation == SharpGeneration::automatic ? generation_of(comm.node) : spec.generation;
+  if (generation == SharpGeneration::none) return without("its switches do not stream reductions");
+  if (comm.nodes() < 2 || !fabric) return without("there is one node only");
+  const Limits limits = limits_of(generation);
+  const auto nics = static_cast<std::uint32_t>(comm.node.nics);
+  if (static_cast<int>(nics) + spec.other_trees > limits.trees)
+    return without(fmt::format("SHARP {} has {} trees: {} are taken, the job needs {}", name_of(generation), limits.trees,
+                               spec.other_trees, nics));
+  SharpService service;
+  std::map<VertexId, int> in_switch;
+  int most = 0;
+  for (std::uint32_t nic = 0; nic < nics; ++nic) {
+    std::vector<std::uint32_t> endpoints;
+    for (std::uint32_t node = 0; node < static_cast<std::uint32_t>(comm.nodes()); ++node)
+      endpoints.push_back(comm.endpoint(node, nic, fabric->ports_per_node()));
+    service.trees.push_back(aggregation_tree(*fabric, endpoints, nic));
+    if (service.trees.back().links.empty()) return without("no tree of switches joins the nodes");
+    for (const VertexId v : service.trees.back().switches) most = std::max(most, ++in_switch[v]);
+  }
+  if (limits.one_at_a_time) service.share = 1.0 / (most + spec.other_trees);
+  return service;
+}
+
+}  // namespace fabricast

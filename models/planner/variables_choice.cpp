@@ -1,0 +1,228 @@
+// Variables that decide how a call is run: algorithm, protocol, channels, threads, buffers, chunks.
+#include <algorithm>
+#include <cctype>
+
+#include "fabricast/core/names.hpp"
+#include "variable_value.hpp"
+
+namespace fabricast {
+
+namespace {
+
+std::string lower(std::string_view text) {
+  std::string out(text);
+  std::transform(out.begin(), out.end(), out.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return out;
+}
+
+std::vector<std::string> split(std::string_view text, char separator) {
+  std::vector<std::string> parts;
+  while (true) {
+    const auto at = text.find(separator);
+    parts.emplace_back(text.substr(0, at));
+    if (at == std::string_view::npos) return parts;
+    text.remove_prefix(at + 1);
+  }
+}
+
+/// NCCL's names of the first five operations, lower case.
+constexpr std::array<std::string_view, 5> function_names = {"broadcast", "reduce", "allgather", "reducescatter",
+                                                            "allreduce"};
+
+struct ListEntry {
+  std::array<bool, 5> functions{};
+  bool inverted = false;
+  std::vector<std::string> words;
+};
+
+/// The grammar of NCCL_ALGO and NCCL_PROTO: `[list][;func:list]...`; a leading ^ inverts a list [NCCL-tuning-1.6].
+std::vector<ListEntry> parse_list(std::string_view text, const NcclVersion& version) {
+  std::vector<ListEntry> entries;
+  for (const std::string& part : split(text, ';')) {
+    if (part.empty()) continue;
+    ListEntry entry;
+    std::string list = part;
+    if (const auto colon = part.find(':'); colon != std::string::npos) {
+      const std::string function = lower(part.substr(0, colon));
+      const auto it = std::find(function_names.begin(), function_names.end(), function);
+      if (it == function_names.end())
+        throw UserError(fmt::format("'{}' is no NCCL function", part.substr(0, colon)),
+                        suggestion(function, function_names));
+      if (version < strict_lists)
+        throw UserError(fmt::format("NCCL {} knows no lists by function", to_text(version)),
+                        "from 2.24 on it does; before, one list serves all functions");
+      entry.functions[static_cast<std::size_t>(it - function_names.begin())] = true;
+      list = part.substr(colon + 1);
+    } else {
+      if (!entries.empty())
+        throw UserError("only the first list may leave out its function", "write e.g. ring;allreduce:tree");
+      entry.functions.fill(true);
+    }
+    if (!list.empty() && list.front() == '^') entry.inverted = true, list.erase(0, 1);
+    for (const std::string& word : split(list, ',')) entry.words.push_back(lower(word));
+    entries.push_back(std::move(entry));
+  }
+  return entries;
+}
+
+/// Calls `take(entry)` for each list of the value.
+template <class Take>
+void read_lists(VariableValue& v, const NcclVersion& version, Take take) {
+  try {
+    for (const ListEntry& entry : parse_list(v.text(), version)) take(entry);
+  } catch (const UserError& e) { v.refuse(e.diagnostics().front().message, e.diagnostics().front().hint); }
+}
+
+void read_algorithms(VariableValue& v, NcclSettings& s) {
+  s.algorithms_given = true;
+  read_lists(v, s.version, [&](const ListEntry& entry) {
+    std::array<bool, algorithm_count> listed{};
+    for (const std::string& word : entry.words) {
+      if (const auto a = enum_from<Algorithm>(word); a && static_cast<std::size_t>(*a) < algorithm_count)
+        listed[static_cast<std::size_t>(*a)] = true;
+      else if (word == "collnet")
+        listed[2] = listed[3] = true;  // NCCL's old name of both
+      else
+        v.refuse(fmt::format("'{}' is no algorithm", word), suggestion(word, std::span(EnumNames<Algorithm>::names).first(algorithm_count)));
+    }
+    for (std::size_t f = 0; f < 5; ++f)
+      for (std::size_t a = 0; a < algorithm_count && entry.functions[f]; ++a)
+        s.algorithms.of[f][a] = listed[a] != entry.inverted;
+  });
+}
+
+void read_protocols(VariableValue& v, NcclSettings& s) {
+  s.protocols_given = true;
+  read_lists(v, s.version, [&](const ListEntry& entry) {
+    std::array<bool, 3> listed{};
+    for (const std::string& word : entry.words) {
+      if (const auto p = enum_from<Protocol>(word))
+        listed[static_cast<std::size_t>(*p)] = true;
+      else
+        v.refuse(fmt::format("'{}' is no protocol", word), suggestion(word, EnumNames<Protocol>::names));
+    }
+    // An explicit list turns LL128 from "where it is safe" to a hard yes or no.
+    for (std::size_t f = 0; f < 5; ++f)
+      for (std::size_t p = 0; p < 3 && entry.functions[f]; ++p)
+        s.protocols.of[f][p] = listed[p] != entry.inverted ? ProtocolSwitch::on : ProtocolSwitch::off;
+  });
+}
+
+/// Several variables bound the channels; the tightest counts.
+void read_least(VariableValue& v, NcclSettings& s) {
+  if (const auto n = v.integer(1, most_channels))
+    s.min_channels = std::max(s.min_channels.value_or(1), static_cast<int>(*n));
+}
+void read_most(VariableValue& v, NcclSettings& s) {
+  if (const auto n = v.integer(1, most_channels))
+    s.max_channels = std::min(s.max_channels.value_or(most_channels), static_cast<int>(*n));
+}
+
+void read_thread_thresholds(VariableValue& v, NcclSettings& s) {
+  std::vector<std::int64_t> numbers;
+  for (const std::string& word : split(v.text(), ' ')) {
+    if (word.empty()) continue;
+    const auto n = parse_integer(word);
+    if (!n) return v.refuse(n.error);
+    if (n.value < -2 || n.value > (std::int64_t{1} << 30))
+      return v.refuse(fmt::format("must be between -2 and {}", std::int64_t{1} << 30));
+    numbers.push_back(n.value);
+  }
+  if (numbers.size() != 6)
+    return v.refuse(fmt::format("has {} numbers instead of six", numbers.size()),
+                    "tree LL, LL128, Simple, then ring LL, LL128, Simple; -2 leaves NCCL's");
+  for (std::size_t i = 0; i < 6; ++i) s.thread_thresholds[i / 3][i % 3] = numbers[i];
+}
+
+constexpr std::int64_t largest_buffer = std::int64_t{1} << 30;
+constexpr std::string_view buffer_values = "4096 to 1073741824, bytes";
+constexpr std::string_view channel_values = "1 to 64";
+constexpr std::string_view fewest = "least channels of ring, tree and NVLS; where it adds channels they repeat others";
+constexpr std::string_view most = "most channels of ring, tree and NVLS";
+
+constexpr std::array table = {
+    NcclVariable{"NCCL_ALGO", "all", "[list][;function:list]..., ^ inverts a list", "algorithms that may run",
+                 "the choice; nothing left is an error from NCCL 2.24 on, before NCCL's own choice", read_algorithms},
+    NcclVariable{"NCCL_PROTO", "LL, Simple; LL128 where stores of 128 B stay whole",
+                 "[list][;function:list]..., ^ inverts a list", "protocols that may run",
+                 "the choice; a list makes LL128 a hard yes or no", read_protocols},
+    NcclVariable{"NCCL_NVLS_ENABLE", "2", "0 off, 1 on, 2 where it works", "NVLink SHARP",
+                 "0 takes NVLS and NVLSTree from the choice",
+                 [](VariableValue& v, NcclSettings& s) { v.read(s.nvls_enable, 0, 2); }},
+    NcclVariable{"NCCL_COLLNET_ENABLE", "0", "0 or 1", "aggregation in the switches (SHARP)",
+                 "1 adds CollNet and NVLS over several nodes to the choice",
+                 [](VariableValue& v, NcclSettings& s) {
+                   if (const auto n = v.integer(0, 1)) s.collnet_enable = *n == 1;
+                 }},
+    NcclVariable{"NCCL_COLLNET_NODE_THRESHOLD", "2", "1 to 4000000", "nodes from which on CollNet may run",
+                 "the choice", [](VariableValue& v, NcclSettings& s) { v.read(s.collnet_node_threshold, 1, 4000000); }},
+    NcclVariable{"NCCL_PAT_ENABLE", "2", "0 off, 1 on, 2 with one rank per node", "PAT",
+                 "the choice for all_gather and reduce_scatter",
+                 [](VariableValue& v, NcclSettings& s) { v.read(s.pat_enable, 0, 2); }},
+    NcclVariable{"NCCL_NET_OVERHEAD", "by CPU: 1000, AMD 2000", "0 to 1000000, ns",
+                 "what NCCL's cost model takes a message to cost", "the choice between rings and others",
+                 [](VariableValue& v, NcclSettings& s) {
+                   if (const auto n = v.integer(0, 1000000)) s.net_overhead_us = static_cast<double>(*n) * 1e-3;
+                 }},
+    NcclVariable{"NCCL_MIN_NCHANNELS", "none", channel_values, "least channels", fewest, read_least},
+    NcclVariable{"NCCL_MAX_NCHANNELS", "64", channel_values, "most channels", most, read_most},
+    NcclVariable{"NCCL_MIN_NRINGS", "none", channel_values, "old name of NCCL_MIN_NCHANNELS", fewest, read_least},
+    NcclVariable{"NCCL_MAX_NRINGS", "64", channel_values, "old name of NCCL_MAX_NCHANNELS", most, read_most},
+    NcclVariable{"NCCL_MIN_CTAS", "none", channel_values, "least thread blocks: one per channel", fewest, read_least},
+    NcclVariable{"NCCL_MAX_CTAS", "64", channel_values, "most thread blocks: one per channel", most, read_most},
+    NcclVariable{"NCCL_NVLS_NCHANNELS", "16; Blackwell 24, on several nodes 32", channel_values, "channels of NVLS",
+                 "channels of NVLS and NVLSTree",
+                 [](VariableValue& v, NcclSettings& s) { v.read(s.nvls_channels, 1, most_channels); }},
+    NcclVariable{"NCCL_NVLS_CHUNKSIZE", "131072", buffer_values, "largest chunk of NVLS", "chunks of NVLS and NVLSTree",
+                 [](VariableValue& v, NcclSettings& s) { v.read(s.nvls_chunk, 4096, largest_buffer); }},
+    NcclVariable{"NCCL_NVLSTREE_MAX_CHUNKSIZE", "65536 from four nodes on, else NCCL_NVLS_CHUNKSIZE", buffer_values,
+                 "largest chunk of NVLSTree", "chunks of NVLSTree",
+                 [](VariableValue& v, NcclSettings& s) { v.read(s.nvlstree_chunk, 4096, largest_buffer); }},
+    NcclVariable{"NCCL_BUFFSIZE", "4194304", buffer_values, "buffer of a connection with Simple",
+                 "a slot is an eighth of it: chunks and slices of Simple",
+                 [](VariableValue& v, NcclSettings& s) { v.read(s.buffer_size, 4096, largest_buffer); }},
+    NcclVariable{"NCCL_LL_BUFFSIZE", "524288", buffer_values, "buffer of a connection with LL",
+                 "a chunk of LL is a sixteenth of it",
+                 [](VariableValue& v, NcclSettings& s) { v.read(s.ll_buffer_size, 4096, largest_buffer); }},
+    NcclVariable{"NCCL_LL128_BUFFSIZE", "4915200", buffer_values, "buffer of a connection with LL128",
+                 "a chunk of LL128 is 15/128 of it",
+                 [](VariableValue& v, NcclSettings& s) { v.read(s.ll128_buffer_size, 4096, largest_buffer); }},
+    NcclVariable{"NCCL_NTHREADS", "512", "64 to 512, a multiple of 32", "threads of a channel with LL or Simple",
+                 "channels that small calls use: each thread gets its threshold of bytes",
+                 [](VariableValue& v, NcclSettings& s) { v.threads(s.threads, 64, 512); }},
+    NcclVariable{"NCCL_LL128_NTHREADS", "640", "160 to 640, a multiple of 32", "threads of a channel with LL128",
+                 "channels that small calls use with LL128",
+                 [](VariableValue& v, NcclSettings& s) { v.threads(s.ll128_threads, 160, 640); }},
+    NcclVariable{"NCCL_THREAD_THRESHOLDS", "8 8 64 8n 8 64, n ranks",
+                 "six numbers: tree LL, LL128, Simple, ring LL, LL128, Simple; -2 leaves one as it is",
+                 "bytes per thread below which a call uses fewer channels", "channels that small calls use",
+                 read_thread_thresholds},
+    NcclVariable{"NCCL_MIN_P2P_NCHANNELS", "1", channel_values, "least channels of send and receive",
+                 "channels of alltoall and sendrecv",
+                 [](VariableValue& v, NcclSettings& s) { v.read(s.min_p2p_channels, 1, most_channels); }},
+    NcclVariable{"NCCL_MAX_P2P_NCHANNELS", "64", channel_values, "most channels of send and receive",
+                 "channels of alltoall and sendrecv",
+                 [](VariableValue& v, NcclSettings& s) { v.read(s.max_p2p_channels, 1, most_channels); }},
+    NcclVariable{"NCCL_NCHANNELS_PER_NET_PEER", "by the NICs", channel_values, "channels to a peer of another node",
+                 "channels of alltoall and sendrecv",
+                 [](VariableValue& v, NcclSettings& s) { v.read(s.channels_per_net_peer, 1, most_channels); }},
+    NcclVariable{"NCCL_P2P_NET_CHUNKSIZE", "131072", buffer_values, "chunk of send and receive over the network",
+                 "chunks of alltoall and sendrecv",
+                 [](VariableValue& v, NcclSettings& s) { v.read(s.p2p_net_chunk, 4096, largest_buffer); }},
+    NcclVariable{"NCCL_P2P_PCI_CHUNKSIZE", "131072", buffer_values, "chunk of send and receive over PCIe",
+                 "chunks of alltoall and sendrecv",
+                 [](VariableValue& v, NcclSettings& s) { v.read(s.p2p_pci_chunk, 4096, largest_buffer); }},
+    NcclVariable{"NCCL_P2P_NVL_CHUNKSIZE", "524288", buffer_values, "chunk of send and receive over NVLink",
+                 "chunks of alltoall and sendrecv",
+                 [](VariableValue& v, NcclSettings& s) { v.read(s.p2p_nvl_chunk, 4096, largest_buffer); }},
+    NcclVariable{"NCCL_P2P_LL_THRESHOLD", "16384", "0 to 1073741824, bytes",
+                 "largest message per channel that is sent by LL", "protocol of alltoall and sendrecv",
+                 [](VariableValue& v, NcclSettings& s) { v.read(s.p2p_ll_threshold, 0, largest_buffer); }},
+};
+
+}  // namespace
+
+std::span<const NcclVariable> variables_of_choice() { return table; }
+
+}  // namespace fabricast

@@ -1,0 +1,64 @@
+#include <fmt/format.h>
+
+#include <array>
+#include <charconv>
+
+#include "fabricast/planner/nccl.hpp"
+
+namespace fabricast {
+
+std::optional<NcclVersion> parse_nccl_version(std::string_view text) {
+  std::array<int, 3> parts{0, 0, 0};
+  std::size_t count = 0;
+  while (count < 3) {
+    const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), parts[count]);
+    if (code != std::errc() || parts[count] < 0) return std::nullopt;
+    ++count;
+    text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+    if (text.empty() || text.front() != '.') break;
+    text.remove_prefix(1);
+  }
+  if (count < 2 || !text.empty() || parts[0] != 2) return std::nullopt;
+  return NcclVersion{parts[0], parts[1], parts[2]};
+}
+
+std::string to_text(const NcclVersion& v) {
+  return v.patch ? fmt::format("{}.{}.{}", v.major, v.minor, v.patch) : fmt::format("{}.{}", v.major, v.minor);
+}
+
+namespace {
+
+/// Versions from which on NCCL does something else that the model knows of: cheaper launch of channels (2.9), constants
+/// (2.17, 2.20, 2.28), bytes by cell (2.22), PAT (2.23), strict NCCL_ALGO (2.24).
+constexpr std::array changes = {NcclVersion{2, 9, 0},  NcclVersion{2, 17, 0}, NcclVersion{2, 20, 0},
+                                NcclVersion{2, 22, 0}, NcclVersion{2, 23, 0}, NcclVersion{2, 24, 0},
+                                NcclVersion{2, 28, 0}};
+constexpr NcclVersion newest = {2, 30, 0};
+
+/// The first version that has kernels for a GPU [NCCL-releases].
+NcclVersion first_for(int compute_capability) {
+  if (compute_capability >= 100) return {2, 25, 0};
+  if (compute_capability >= 90) return {2, 15, 0};
+  return {2, 7, 0};
+}
+
+}  // namespace
+
+std::optional<NcclVersions> parse_nccl_versions(std::string_view text, int compute_capability) {
+  if (text == "unknown") return NcclVersions{first_for(compute_capability), newest};
+  const auto dash = text.find('-');
+  const auto first = parse_nccl_version(text.substr(0, dash));
+  if (dash == std::string_view::npos) return first ? std::optional(NcclVersions{*first, *first}) : std::nullopt;
+  const auto last = parse_nccl_version(text.substr(dash + 1));
+  if (!first || !last || *last < *first) return std::nullopt;
+  return NcclVersions{*first, *last};
+}
+
+std::vector<NcclVersion> distinct_versions(const NcclVersions& versions) {
+  std::vector<NcclVersion> list{versions.first};
+  for (const NcclVersion& change : changes)
+    if (versions.first < change && change <= versions.last) list.push_back(change);
+  return list;
+}
+
+}  // namespace fabricast

@@ -1,0 +1,145 @@
+#include "peer_exchange.hpp"
+
+#include <algorithm>
+#include <queue>
+#include <tuple>
+
+#include "fabricast/collective/peers.hpp"
+
+namespace fabricast {
+
+namespace {
+
+class Simulation {
+ public:
+  /// \param most  chunks of a part that are followed
+  Simulation(const PeerExchange& x, std::int64_t most) : x_(x), most_(most) {}
+
+  double run() {
+    for (const std::vector<PeerPart>& parts : x_.channels) {
+      const std::size_t places = std::min<std::size_t>(parts.size(), concurrent_parts);
+      for (std::size_t place = 0; place < places; ++place) {
+        places_.push_back({&parts, place, static_cast<double>(places)});
+        begin(places_.size() - 1, 0);
+      }
+    }
+    while (!events_.empty()) {
+      const auto [time, order, what, place] = events_.top();
+      events_.pop();
+      now_ = time;
+      switch (what) {
+        case What::copied: copied(place); break;
+        case What::arrived: arrived(place); break;
+        case What::consumed: consumed(place); break;
+        case What::credit: ++places_[place].free_slots, copy_next(place); break;
+      }
+    }
+    return now_;
+  }
+
+ private:
+  enum class What : std::uint8_t { copied, arrived, consumed, credit };
+  using Event = std::tuple<double, std::uint64_t, What, std::size_t>;  // order breaks ties
+
+  /// One of the parts that a channel works on side by side.
+  struct Place {
+    const std::vector<PeerPart>* parts;
+    std::size_t part;
+    double sharers;
+    std::int64_t started = 0, sent = 0, received = 0, done = 0;
+    int free_slots = 0;
+    bool copying = false;
+    double receiver_free = 0;
+  };
+
+  const PeerPart& part(const Place& p) const { return (*p.parts)[p.part]; }
+  std::int64_t chunks(const Place& p) const { return std::min(most_, part(p).chunks); }
+  double bytes(const Place& p, std::int64_t index) const { return index + 1 == chunks(p) ? part(p).last : x_.chunk; }
+  /// A GPU's time for a chunk. \param part_of_copy  1 to send, less to receive
+  double threads(const Place& p, double size, double part_of_copy) const {
+    return x_.overhead + (part(p).way == PeerPart::Way::network ? x_.network_overhead : 0) + size * x_.copy * p.sharers * part_of_copy;
+  }
+  void at(double time, What what, std::size_t place) { events_.push({time, next_++, what, place}); }
+
+  void begin(std::size_t place, double time) {
+    Place& p = places_[place];
+    p.started = p.sent = p.received = p.done = 0;
+    p.free_slots = x_.slots;
+    now_ = time;
+    copy_next(place);
+  }
+
+  void copy_next(std::size_t place) {
+    Place& p = places_[place];
+    if (p.part >= p.parts->size() || p.copying || p.free_slots == 0 || p.started == chunks(p)) return;
+    const double size = bytes(p, p.started++);
+    double end = now_ + threads(p, size, 1);
+    if (part(p).way == PeerPart::Way::inside) end = std::max(end, serve(link_free_, size * x_.link));
+    p.copying = true, --p.free_slots;
+    at(end, What::copied, place);
+  }
+
+  void copied(std::size_t place) {
+    Place& p = places_[place];
+    const double size = bytes(p, p.sent);
+    p.copying = false;
+    switch (part(p).way) {
+      case PeerPart::Way::self:  // a copy inside the GPU: nothing is received
+        ++p.sent, ++p.free_slots;
+        finish_one(place);
+        break;
+      case PeerPart::Way::inside: at(now_ + x_.hop_inside, What::arrived, place), ++p.sent; break;
+      case PeerPart::Way::network: {
+        const double posted = serve(proxy_free_, x_.message + (p.sent == 0 ? x_.first_message : 0));
+        nic_free_ = std::max(nic_free_, posted) + size * x_.nic;
+        at(nic_free_ + x_.hop_network, What::arrived, place), ++p.sent;
+        break;
+      }
+    }
+    copy_next(place);
+  }
+
+  void arrived(std::size_t place) {
+    Place& p = places_[place];
+    p.receiver_free = std::max(p.receiver_free, now_) + threads(p, bytes(p, p.received++), x_.receive);
+    at(p.receiver_free, What::consumed, place);
+  }
+
+  void consumed(std::size_t place) {
+    const bool network = part(places_[place]).way == PeerPart::Way::network;
+    if (places_[place].started < chunks(places_[place]))
+      at(now_ + (network ? x_.hop_network : x_.hop_inside), What::credit, place);
+    finish_one(place);
+  }
+
+  void finish_one(std::size_t place) {
+    Place& p = places_[place];
+    if (++p.done < chunks(p)) return;
+    p.part += concurrent_parts;
+    if (p.part < p.parts->size()) begin(place, now_);
+  }
+
+  double serve(double& free, double seconds) const { return free = std::max(free, now_) + seconds; }
+
+  const PeerExchange& x_;
+  std::int64_t most_;
+  double now_ = 0, link_free_ = 0, proxy_free_ = 0, nic_free_ = 0;
+  std::uint64_t next_ = 0;
+  std::vector<Place> places_;
+  std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
+};
+
+}  // namespace
+
+double peer_makespan(const PeerExchange& x) {
+  std::int64_t longest = 0;
+  for (const auto& parts : x.channels)
+    for (const PeerPart& p : parts) longest = std::max(longest, p.chunks);
+  const std::int64_t round = 2 * x.slots, filled = 3 * x.slots;
+  if (longest <= filled + 2 * round) return Simulation(x, longest).run();
+  const std::int64_t a = filled + (longest - filled) % round, b = a + round;
+  const double at_a = Simulation(x, a).run(), at_b = Simulation(x, b).run();
+  return at_b + (at_b - at_a) * static_cast<double>((longest - b) / round);
+}
+
+}  // namespace fabricast

@@ -1,0 +1,46 @@
+// Sends and receives of one rank, event by event.
+//
+// In an all-to-all every rank does the same at the same time: what it sends to the peer of a round leaves when what it
+// receives in that round leaves its sender. So one rank stands for all, and its arrivals are its own departures.
+//
+//   channel       does its parts in order, `concurrent_parts` side by side; their threads are shared out among them
+//   a chunk       waits for a slot, is copied by the GPU, then over NVLink (or PCIe) to a peer of the node
+//                 or by the proxy thread and the NIC over the network, and is copied out; then its slot is free again
+//   NVLink, proxy thread, NIC   take chunks one by one
+//
+// Chunks of one part are alike, so once the slots are full the makespan grows by the same time with every round of
+// slots: long parts are not followed to their end.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace fabricast {
+
+/// One message of this rank, and of its counterpart.
+struct PeerPart {
+  enum class Way { self, inside, network } way = Way::inside;
+  std::int64_t chunks = 1;
+  double last = 0;  ///< bytes of the last chunk
+};
+
+struct PeerExchange {
+  std::vector<std::vector<PeerPart>> channels;  ///< in order
+  double chunk = 0;                             ///< bytes of all but a part's last chunk
+  int slots = 8;
+  double overhead = 0;          ///< s; of a chunk at a GPU
+  double network_overhead = 0;  ///< s; added for chunks from or to a NIC
+  double copy = 0;              ///< s per byte; a channel's threads, while it works on one part
+  double receive = 1;           ///< the same to copy out what came, relative
+  double link = 0;              ///< s per byte; to a GPU of the node
+  double hop_inside = 0;        ///< s
+  double nic = 0;               ///< s per byte
+  double message = 0;           ///< s; proxy thread per chunk, sent and received
+  double first_message = 0;     ///< s; added once per part
+  double hop_network = 0;       ///< s
+};
+
+/// When all parts are done, s.
+double peer_makespan(const PeerExchange& exchange);
+
+}  // namespace fabricast

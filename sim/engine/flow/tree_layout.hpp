@@ -1,0 +1,23 @@
+// Where the trees of a plan run inside the nodes: what is common to trees over chains of GPUs and to NVLSTree.
+#pragma once
+
+#include "fabricast/collective/communicator.hpp"
+
+namespace fabricast {
+
+struct TreeLayout {
+  int gpus = 1;                      ///< of a node that a slice passes: its chain, or one head
+  std::vector<ChannelShape> shapes;  ///< by channel
+  std::vector<int> index;            ///< by channel: which of the two trees
+  TreePattern pattern = TreePattern::tree;
+  std::size_t first_edge = 0;  ///< of the channel's edges: upwards, then downwards
+  bool by_nvswitch = false;    ///< GPUs of a node meet in the NVSwitch: shapes hold the head
+  std::size_t head = 0;        ///< which of them
+};
+
+/// A tree over the chains of the search.
+TreeLayout chain_layout(const Communicator& comm, int channels);
+/// The trees that join head number `head` of all nodes.
+TreeLayout head_layout(const Communicator& comm, int channels, std::size_t head);
+
+}  // namespace fabricast

@@ -1,0 +1,123 @@
+// NCCL settings for people and for the shell.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <functional>
+
+#include "fabricast/core/quantity.hpp"
+#include "fabricast/report/report.hpp"
+
+namespace fabricast {
+
+namespace {
+
+constexpr std::string_view rule = "each size counts the same; a gain is the geometric mean over them";
+
+/// "4.1 to 49.4 % at 32KiB..1MiB, 3.0 % at 8GiB": the neighbouring sizes whose change, signed, is worth a word.
+std::string spans(const Forecast& forecast, const Advised& a, double sign) {
+  const auto part = [&](std::size_t i) { return sign * (1 - a.change.times[i] / a.before[i]); };
+  const auto size = [&](std::size_t i) { return to_text(Bytes{forecast.rows[i].bytes}); };
+  std::string out;
+  for (std::size_t i = 0; i < forecast.rows.size(); ++i) {
+    if (part(i) < least_gain) continue;
+    const std::size_t first = i;
+    double low = part(i), high = low;
+    for (; i + 1 < forecast.rows.size() && part(i + 1) >= least_gain; ++i)
+      low = std::min(low, part(i + 1)), high = std::max(high, part(i + 1));
+    out += out.empty() ? "" : ", ";
+    const std::string range = fmt::format("{:.1f} to {:.1f} % at {}..{}", 100 * low, 100 * high, size(first), size(i));
+    out += first == i ? fmt::format("{:.1f} % at {}", 100 * high, size(i)) : range;
+  }
+  return out;
+}
+
+/// Where a setting helps and where it hurts.
+std::string sides(const Forecast& forecast, const Advised& a) {
+  const std::string more = spans(forecast, a, 1), less = spans(forecast, a, -1);
+  return "saves " + more + (less.empty() ? "" : "; costs " + less);
+}
+
+/// "a, b": the sizes that count.
+std::string sizes_text(const Forecast& forecast) {
+  const std::size_t n = forecast.rows.size();
+  const std::string first = to_text(Bytes{forecast.rows.front().bytes});
+  return n == 1 ? first : fmt::format("{} sizes, {} to {}", n, first, to_text(Bytes{forecast.rows.back().bytes}));
+}
+
+std::string quoted(const std::string& value) {
+  std::string out = "'";
+  for (const char c : value) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
+/// Lists by operation came with 2.24 [NCCL-env].
+bool for_all_operations(const Communicator& comm, const std::string& variable) {
+  return comm.version < NcclVersion{2, 24, 0} && (variable == "NCCL_ALGO" || variable == "NCCL_PROTO");
+}
+
+std::string command(const Variable& v) {
+  return v.value ? fmt::format("export {}={}", v.name, quoted(*v.value)) : fmt::format("unset {}", v.name);
+}
+
+}  // namespace
+
+std::string comment_text(const std::string& text) {
+  constexpr std::size_t most = 100;
+  std::string out = text.substr(0, most);
+  std::replace_if(
+      out.begin(), out.end(), [](unsigned char c) { return std::iscntrl(c) != 0; }, ' ');
+  return out;
+}
+
+std::string advice_text(const Advice& advice) {
+  std::string out = fmt::format("\nwhat to set for {}, {}:\n", sizes_text(advice.before), name_of(advice.before.op));
+  if (advice.taken.empty()) out += fmt::format("  nothing tried here gains {:.0f} % or more\n", 100 * least_gain);
+  const auto list = [&](const Advised& a) {
+    out += fmt::format("  {:<44} {:>6.1f} %\n    {}\n   ", a.change.what, 100 * a.change.gain, sides(advice.before, a));
+    for (const std::string& word : a.change.set) out += fmt::format(" --set '{}'", word);
+    out += "\n";
+  };
+  for (const Advised& a : advice.taken) list(a);
+  if (!advice.taken.empty())
+    out += fmt::format("  {:<44} {:>6.1f} %\n  ({}; each is on top of those above)\n", "all of these",
+                       100 * advice.gain, rule);
+  if (!advice.mixed.empty()) out += "what helps at some sizes, but not over all:\n";
+  for (const Advised& a : advice.mixed) list(a);
+  return out;
+}
+
+std::string env_script(const World& world, const Advice& advice) {
+  const Communicator& comm = world.planner.comm;
+  std::string out =
+      fmt::format("# NCCL settings by fabricast {}: {}\n", version_text(), comment_text(world.scenario.name));
+  out += fmt::format("# {} of {} on {} ranks = {} nodes x {} {}, NCCL {}\n", name_of(advice.before.op),
+                     sizes_text(advice.before), comm.ranks(), comm.nodes(), comm.gpus(), comm.node.gpu.name,
+                     to_text(comm.version));
+  out += fmt::format("# Gains are forecast time saved: {}.\n", rule);
+  if (!world.scenario.nccl.env.empty()) {
+    out += "# On top of what the scenario sets:";
+    for (const auto& [name, value] : world.scenario.nccl.env) out += " " + comment_text(name);
+    out += "\n";
+  }
+  if (advice.taken.empty()) out += fmt::format("# Nothing tried gains {:.0f} % or more.\n", 100 * least_gain);
+  for (const Advised& a : advice.taken) {
+    out += fmt::format("\n# {}: {:.1f} %{}\n# {}\n", a.change.what, 100 * a.change.gain,
+                       &a == &advice.taken.front() ? "" : " on top of the above", sides(advice.before, a));
+    for (const Variable& v : a.variables) {
+      if (v.value && for_all_operations(comm, v.name))
+        out += fmt::format("# (of all operations: NCCL {} knows no lists by operation)\n", to_text(comm.version));
+      out += command(v) + "\n";
+    }
+  }
+  if (!advice.taken.empty()) out += fmt::format("\n# All together: {:.1f} %\n", 100 * advice.gain);
+  if (!advice.mixed.empty()) out += "\n# Not recommended: gains at some sizes, but too little over all.\n";
+  for (const Advised& a : advice.mixed) {
+    out += fmt::format("# {}: {:.1f} %; {}\n", a.change.what, 100 * a.change.gain, sides(advice.before, a));
+    for (const Variable& v : a.variables) out += "#   " + comment_text(command(v)) + "\n";
+  }
+  return out;
+}
+
+}  // namespace fabricast

@@ -1,0 +1,228 @@
+// All that `explain`, `explain --advise` and `export env` try: a line of the table at the end is a kind of change.
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+
+#include "fabricast/core/quantity.hpp"
+#include "fabricast/report/what_if.hpp"
+
+namespace fabricast {
+
+namespace {
+
+constexpr int most_channels = 64;  // of NCCL
+
+const Communicator& comm(const Situation& s) { return s.world.planner.comm; }
+const NcclSettings& nccl(const Situation& s) { return s.world.planner.settings; }
+const NodeSpec& node(const Situation& s) { return s.world.scenario.node.spec; }
+const ForecastRow& first(const Situation& s) { return s.forecast.rows.front(); }
+bool networked(const Situation& s) { return comm(s).nodes() > 1; }
+bool by_hash(const Situation& s) { return s.world.setup.policy && s.world.setup.policy->name == "ecmp"; }
+bool verbs(const Situation& s) {
+  return networked(s) && (node(s).nics.link == LinkKind::infiniband || node(s).nics.link == LinkKind::roce);
+}
+
+std::string word(std::string_view variable, const auto& value) {
+  return fmt::format("nccl.env.{}={}", variable, value);
+}
+
+/// One change without alternatives.
+Alternatives one(bool applies, std::string what, std::vector<std::string> set) {
+  return applies ? Alternatives{{std::move(what), std::move(set)}} : Alternatives{};
+}
+
+Alternatives faster_nics(const Situation& s) {
+  const std::string twice = to_text(BytesPerSecond{2 * comm(s).node.nic_line_rate.value});
+  return one(networked(s), "NICs and switches of twice the rate",
+             {"node.nics.rate=" + twice, "fabric.switch.rate=" + twice});
+}
+
+bool forced(const Situation& s) { return nccl(s).algorithms_given || nccl(s).protocols_given; }
+
+Alternatives unforced(const Situation& s) {
+  std::vector<std::string> rest;
+  for (const auto& [name, value] : s.world.scenario.nccl.env)
+    if (name != "NCCL_ALGO" && name != "NCCL_PROTO") rest.push_back(fmt::format("{}: \"{}\"", name, value));
+  return one(forced(s), "NCCL's own choice of algorithm", {fmt::format("nccl.env={{{}}}", fmt::join(rest, ", "))});
+}
+
+/// `list` for the operation alone, where NCCL knows such lists; before, the other operations fall back to rings
+/// [NCCL-env].
+std::string for_operation(const Situation& s, const std::string& list) {
+  if (comm(s).version < NcclVersion{2, 24, 0}) return list;
+  std::string function(name_of(s.forecast.op));
+  std::erase(function, '_');
+  return function + ":" + list;
+}
+
+/// The algorithm and protocol that takes least over all sizes. \returns null if NCCL weighed nothing else
+const ForecastRow* fastest(const Situation& s) {
+  const ForecastRow* best = nullptr;
+  double least = std::numeric_limits<double>::infinity();
+  for (const ForecastRow& row : s.weighed.rows) {
+    double sum = 0;
+    std::size_t sizes = 0;
+    for (const ForecastRow& same : s.weighed.rows)
+      if (same.algorithm == row.algorithm && same.protocol == row.protocol) sum += std::log(same.time), ++sizes;
+    if (sizes >= s.forecast.rows.size() && sum / static_cast<double>(sizes) < least)
+      least = sum / static_cast<double>(sizes), best = &row;
+  }
+  return best;
+}
+
+/// The fastest of what NCCL weighed; and over several sizes, all without an algorithm or a protocol.
+Alternatives other_algorithms(const Situation& s) {
+  Alternatives list;
+  if (first(s).plan.candidates.empty()) return list;
+  const bool several = s.forecast.rows.size() > 1;
+  const ForecastRow* best = fastest(s);
+  if (best && (several || best->algorithm != first(s).algorithm || best->protocol != first(s).protocol))
+    list.push_back({forced(s) ? "the fastest that may run" : "another algorithm or protocol than NCCL's",
+                    {word("NCCL_ALGO", for_operation(s, std::string(name_of(best->algorithm)))),
+                     word("NCCL_PROTO", for_operation(s, std::string(name_of(best->protocol))))}});
+  if (!several) return list;
+  std::array<bool, algorithm_count> algorithms{};
+  std::array<bool, 3> protocols{};
+  for (const Candidate& c : first(s).plan.candidates)
+    algorithms[static_cast<std::size_t>(c.algorithm)] = protocols[static_cast<std::size_t>(c.protocol)] = true;
+  for (std::size_t a = 0; a < algorithm_count; ++a)
+    if (algorithms[a]) {
+      const std::string_view name = name_of(static_cast<Algorithm>(a));
+      list.push_back(
+          {fmt::format("any algorithm but {}", name), {word("NCCL_ALGO", for_operation(s, fmt::format("^{}", name)))}});
+    }
+  for (std::size_t p = 0; p < protocols.size(); ++p) {
+    const auto protocol = static_cast<Protocol>(p);
+    // A list of protocols switches LL128 on or off for good: never on where NCCL does not trust it [NCCL-tuning-1.6].
+    if (!protocols[p] || !(protocol == Protocol::ll128 || protocols[1])) continue;
+    list.push_back({fmt::format("any protocol but {}", name_of(protocol)),
+                    {word("NCCL_PROTO", for_operation(s, fmt::format("^{}", name_of(protocol))))}});
+  }
+  return list;
+}
+
+Alternatives queue_pairs(const Situation& s) {
+  Alternatives list;
+  if (!verbs(s) || !by_hash(s)) return list;
+  for (const int n : {4, 8}) {
+    if (comm(s).qps_per_connection >= n) continue;
+    list.push_back({fmt::format("{} queue pairs per connection", n == 4 ? "four" : "eight"),
+                    {word("NCCL_IB_QPS_PER_CONNECTION", n)}});
+    list.push_back({fmt::format("{} queue pairs, each message split over them", n == 4 ? "four" : "eight"),
+                    {word("NCCL_IB_QPS_PER_CONNECTION", n), word("NCCL_IB_SPLIT_DATA_ON_QPS", 1)}});
+  }
+  if (comm(s).qps_per_connection > 1 && !comm(s).split_data_on_qps)
+    list.push_back({"each message split over the queue pairs", {word("NCCL_IB_SPLIT_DATA_ON_QPS", 1)}});
+  return list;
+}
+
+Alternatives more_channels(const Situation& s) {
+  Alternatives list;
+  const std::string_view variable = comm(s).version < NcclVersion{2, 17, 0} ? "NCCL_MIN_NCHANNELS" : "NCCL_MIN_CTAS";
+  for (const int n : {24, 32})
+    if (comm(s).channels < n) list.push_back({fmt::format("at least {} channels", n), {word(variable, n)}});
+  int used = 0;
+  for (const ForecastRow& row : s.forecast.rows) used = std::max(used, row.channels);
+  if (2 * used <= most_channels) list.push_back({"twice the channels", {word(variable, 2 * used)}});
+  return list;
+}
+
+Alternatives buffers(const Situation& s) {
+  Alternatives list;
+  for (const std::int64_t mib : {1, 2, 4, 8, 16})
+    if (const std::int64_t bytes = mib << 20; bytes != nccl(s).buffer_size.value_or(Bytes{4 << 20}).value)
+      list.push_back({fmt::format("buffers of {} MiB", mib), {word("NCCL_BUFFSIZE", bytes)}});
+  return list;
+}
+
+Alternatives cross_nic(const Situation& s) {
+  Alternatives list;
+  for (const int value : {0, 1, 2})
+    if (networked(s) && node(s).nics.count > 1 && value != nccl(s).cross_nic)
+      list.push_back({value == 0   ? "rings that keep to their NIC"
+                      : value == 1 ? "rings that may change NICs"
+                                   : "rings that change NICs where needed",
+                      {word("NCCL_CROSS_NIC", value)}});
+  return list;
+}
+
+bool has_nvls(const Situation& s) { return s.world.planner.graphs.nvls.channels > 0; }
+
+/// In-network reduction, where there is a model of it.
+bool has_collnet(const Situation& s) {
+  return verbs(s) && !nccl(s).collnet_enable && node(s).nics.link == LinkKind::infiniband &&
+         (is_simulated(comm(s), s.forecast.op, Algorithm::collnetdirect, Protocol::simple) ||
+          is_simulated(comm(s), s.forecast.op, Algorithm::collnetchain, Protocol::simple));
+}
+
+bool felt(const Situation& s) {
+  return std::any_of(s.forecast.rows.begin(), s.forecast.rows.end(),
+                     [](const auto& r) { return !r.result.felt.empty(); });
+}
+
+bool variable_is(const Situation& s, const std::string& name, std::string_view value) {
+  const auto it = s.world.scenario.nccl.env.find(name);
+  return it != s.world.scenario.nccl.env.end() && it->second == value;
+}
+
+using Kind = Alternatives (*)(const Situation&);
+using S = const Situation&;
+
+constexpr Kind kinds[] = {
+    [](S s) { return one(felt(s), "no faults", {"faults=[]"}); },
+    [](S s) { return one(networked(s) && !comm(s).gdr, "GPUDirect RDMA", {"node.gdr=true"}); },
+    [](S s) {
+      return one(networked(s) && !comm(s).gdr && node(s).nics.numa != NicNuma::local,
+                 "GPUDirect RDMA, and NICs at their GPUs' socket", {"node.gdr=true", "node.nics.numa=local"});
+    },
+    [](S s) {
+      return one(node(s).nics.numa != NicNuma::local, "NICs at their GPUs' socket", {"node.nics.numa=local"});
+    },
+    [](S s) { return one(by_hash(s), "adaptive routing", {"routing={kind: adaptive}"}); },
+    [](S s) {
+      return one(s.world.fabric != nullptr, "no oversubscription",
+                 {"fabric.oversubscription=1", "fabric.spine_oversubscription=1"});
+    },
+    [](S s) {
+      return one(s.world.fabric && s.world.scenario.cluster.placement != Placement::in_order, "nodes placed in order",
+                 {"cluster.placement=in_order"});
+    },
+    faster_nics,
+    unforced,
+    other_algorithms,
+    queue_pairs,
+    more_channels,
+    buffers,
+    cross_nic,
+    [](S s) {
+      return one(networked(s) && !comm(s).gdr && node(s).gdr == Gdr::automatic, "GPUDirect RDMA at any distance",
+                 {"nccl.env.NCCL_NET_GDR_LEVEL=SYS"});
+    },
+    [](S s) { return one(has_collnet(s), "reduction in the switches", {"nccl.env.NCCL_COLLNET_ENABLE=1"}); },
+    [](S s) { return one(has_nvls(s), "no reduction in the NVSwitch", {"nccl.env.NCCL_NVLS_ENABLE=0"}); },
+    [](S s) { return one(nccl(s).nvls_enable == 0, "reduction in the NVSwitch", {"nccl.env.NCCL_NVLS_ENABLE=2"}); },
+    [](S s) {
+      return one(is_simulated(comm(s), s.forecast.op, Algorithm::pat, Protocol::simple) && nccl(s).pat_enable == 0,
+                 "PAT as NCCL sees fit", {"nccl.env.NCCL_PAT_ENABLE=2"});
+    },
+    [](S s) {
+      return one(variable_is(s, "NCCL_PXN_DISABLE", "1"), "other GPUs' NICs through NVLink (PXN)",
+                 {"nccl.env.NCCL_PXN_DISABLE=0"});
+    },
+};
+
+}  // namespace
+
+std::vector<Alternatives> trials_for(const Situation& situation) {
+  std::vector<Alternatives> all;
+  for (const Kind kind : kinds)
+    if (Alternatives list = kind(situation); !list.empty()) all.push_back(std::move(list));
+  return all;
+}
+
+bool is_nccl_setting(const Trial& trial) {
+  return std::all_of(trial.set.begin(), trial.set.end(), [](const auto& w) { return w.starts_with("nccl.env"); });
+}
+
+}  // namespace fabricast

@@ -1,0 +1,87 @@
+// The file of NCCL's example tuner plugin [NCCL-tuner-9.2]. The plugin takes the first line that matches the call and
+// whose algorithm and protocol NCCL allows there. A call without such a line runs on one channel, as does one whose line
+// leaves the number of channels open. So every line has a number, and the last ones serve whatever is left.
+#include <fmt/format.h>
+
+#include <limits>
+
+#include "fabricast/core/quantity.hpp"
+#include "fabricast/report/report.hpp"
+#include "fabricast/report/tuner.hpp"
+
+namespace fabricast {
+
+namespace {
+
+/// The plugin's words, in the order of `Algorithm`; words that it does not know it takes for others.
+constexpr std::array<std::string_view, algorithm_count> algorithm_words = {
+    "tree", "ring", "collnet_direct", "collnet_chain", "nvls", "nvls_tree", "pat"};
+
+std::string function_word(CollectiveOp op) {
+  std::string word(name_of(op));
+  std::erase(word, '_');
+  return word;
+}
+
+std::string line(CollectiveOp op, std::int64_t first, std::int64_t last, const TunerChoice& c,
+                 const std::string& shape) {
+  return fmt::format("{},{},{},{},{},{},{}\n", function_word(op), first, last,
+                     algorithm_words[static_cast<std::size_t>(c.algorithm)], name_of(c.protocol), c.channels, shape);
+}
+
+/// What a range gains over NCCL where it gains most.
+std::string comment(const TunerTable& table, const TunerRange& range) {
+  const TunerPoint* most = nullptr;
+  double most_gain = 0;
+  for (std::size_t i = range.begin; i < range.end; ++i) {
+    const TunerPoint& p = table.points[i];
+    if (p.nccl.time == 0) return "# not simulated: NCCL's choice\n";
+    if (const double gain = 1 - p.choice.time / p.nccl.time; gain > most_gain) most_gain = gain, most = &p;
+  }
+  if (!most) return "# NCCL's choice\n";
+  return fmt::format("# {}: {:.2f} us; NCCL's {}/{} on {} channel{} takes {:.2f} us\n", to_text(Bytes{most->bytes}),
+                     most->choice.time * 1e6, name_of(most->nccl.algorithm), name_of(most->nccl.protocol),
+                     most->nccl.channels, most->nccl.channels == 1 ? "" : "s", most->nccl.time * 1e6);
+}
+
+std::string shape_of(const TunerTable& table) { return fmt::format("{},{}", table.nodes, table.ranks); }
+
+std::string ranges_with_gains(const TunerTable& table) {
+  std::string out;
+  for (const TunerRange& r : table.ranges)
+    out += comment(table, r) + line(table.op, r.first, r.last, r.choice, shape_of(table));
+  return out;
+}
+
+std::string plain_ranges(const TunerTable& table, const std::string& shape) {
+  std::string out;
+  for (const TunerRange& r : table.plain) out += line(table.op, r.first, r.last, r.choice, shape);
+  return out;
+}
+
+}  // namespace
+
+std::string tuner_csv(const World& world, const TunerTables& tables) {
+  const Communicator& comm = world.planner.comm;
+  const std::string any = "-1,-1";
+  std::string out = fmt::format("# Table for NCCL's example tuner plugin, by fabricast {}: {}\n", version_text(),
+                                comment_text(world.scenario.name));
+  out += "# NCCL_TUNER_PLUGIN names the plugin, NCCL_TUNER_CONFIG_FILE this file. The first line that fits counts.\n";
+  out += "# collective,min_bytes,max_bytes,algorithm,protocol,channels,nNodes,nRanks\n";
+  out += fmt::format("# NCCL {} on {} ranks = {} nodes x {} {}\n", to_text(comm.version), comm.ranks(), comm.nodes(),
+                     comm.gpus(), comm.node.gpu.name);
+  for (const TunerTable& table : tables.job) out += ranges_with_gains(table);
+  if (!tables.one_node.empty()) out += fmt::format("# communicators of the {} ranks of one node\n", comm.gpus());
+  for (const TunerTable& table : tables.one_node) {
+    out += ranges_with_gains(table);
+    if (!table.only_plain()) out += "# other types and operators\n" + plain_ranges(table, shape_of(table));
+  }
+  out += "# other communicators, types and operators: rings and trees as for all ranks\n";
+  for (const TunerTable& table : tables.job) out += plain_ranges(table, any);
+  out += "# all that is left\n";
+  for (const TunerTable& table : tables.job)
+    out += line(table.op, 0, std::numeric_limits<std::int64_t>::max(), table.otherwise, any);
+  return out;
+}
+
+}  // namespace fabricast

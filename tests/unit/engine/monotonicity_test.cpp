@@ -1,0 +1,247 @@
+// More work never takes less time, on random scenarios.
+//
+// A scenario is drawn from a seed: GPU, GPUs per node, NICs, network, fabric, routing, NCCL version; and a call: any
+// operation under any algorithm and protocol that NCCL has there and that has a schedule. Four changes are made, each
+// with all else held:
+//
+//   bytes             the shares of all channels grow; channels, threads, chunk and slots stay (they are those that
+//                     NCCL picks for the larger size). Where NCCL itself changes them with size, time may well dip.
+//   slower parts      any one hardware parameter gets worse; NCCL's plan does not depend on any. Rates of several nodes:
+//                     under Simple, with adaptive or spray routing.
+//   nodes             nodes join at the end of the list, on the same fabric, from 2 nodes on; channels and chunk as for
+//                     the smaller job; at least to twice as many where the algorithm is a tree, as trees of one depth
+//                     have several shapes. Long calls under Simple, with adaptive or spray routing.
+//   oversubscription  fewer uplinks, as many tiers. Long calls under Simple, with adaptive or spray routing.
+//
+// Why not the others: a draw of hashes may be luckier with fewer uplinks, or where a ring closes elsewhere, and flow
+// takes the mean of the hops of a ring that collides. Small messages of LL and LL128 queue at proxy threads and NICs in
+// the order in which they come, and a slower link can bring them into a better order. Both engines show that: with 4760
+// for a seed, NICs at 44 % of their rate make an LL ring 8 % faster under flow, 6 % under chunk.
+//
+// Times are of isolated calls by the flow engine. The only tolerance is that of rounding. To look at a failure, run with
+// its seed: it is printed with the scenario.
+#include <fmt/format.h>
+
+#include <catch2/catch.hpp>
+#include <optional>
+
+#include "fabricast/collective/algorithm.hpp"
+#include "fabricast/core/rng.hpp"
+#include "fabricast/scenario/world.hpp"
+
+using namespace fabricast;
+
+namespace {
+
+constexpr double rounding = 1 + 1e-9, long_calls = 1 + 2e-3;
+
+struct Draw {
+  std::string node, fabric, routing, version;
+  int nodes = 1, oversubscription = 1;
+  bool clos = true;  ///< the fabric has an oversubscription
+
+  std::string text(int job, int ratio) const {
+    return fmt::format(
+        "fabricast: 1\nnode: {}\ncluster: {{nodes: {}, size: {}}}\nfabric: {{{}{}}}\nrouting: {}\nnccl: {{version: "
+        "\"{}\"}}\nworkload: {{collective: all_reduce, sizes: [1MiB]}}\n",
+        node, job, nodes, fabric, clos ? fmt::format(", oversubscription: {}", ratio) : "", routing, version);
+  }
+};
+
+template <class T>
+T one_of(Rng& rng, std::initializer_list<T> list) {
+  return list.begin()[rng.below(list.size())];
+}
+
+Draw draw_scenario(Rng& rng) {
+  Draw d;
+  const auto gpu = one_of<std::string_view>(
+      rng, {"v100-sxm", "a100-sxm", "h100-sxm", "h200-sxm", "b200", "a100-pcie", "l40s", "rtx4090"});
+  const int gpus = one_of(rng, {1, 2, 4, 8});
+  const int nics = gpus == 1 ? 1 : one_of(rng, {1, gpus / 2, gpus, gpus});
+  d.node = fmt::format("{{gpu: {}, gpus: {}{}, nics: {{count: {}, rate: {}Gbps, link: {}}}, gdr: {}}}", gpu, gpus,
+                       gpus == 1 ? ", intranode: none" : "", nics, one_of(rng, {100, 200, 400}),
+                       one_of<std::string_view>(rng, {"infiniband", "roce", "slingshot", "efa", "socket"}),
+                       one_of<std::string_view>(rng, {"auto", "true", "false"}));
+  d.nodes = gpus == 1 || rng.below(4) > 0 ? 2 + static_cast<int>(rng.below(rng.below(4) ? 7 : 23)) : 1;
+  d.oversubscription = one_of(rng, {1, 1, 2, 4});
+  const auto kind = one_of<std::string_view>(rng, {"single_switch", "fat_tree", "rail_optimized"});
+  d.clos = kind != "single_switch";
+  d.fabric = fmt::format("kind: {}{}", kind,
+                         d.clos ? fmt::format(", switch: {{ports: {}}}", one_of(rng, {16, 32, 64})) : std::string());
+  d.routing =
+      one_of<std::string_view>(rng, {"{kind: adaptive}", "{kind: spray}", "{kind: static}", "{kind: ecmp, seeds: 1}"});
+  d.version = one_of<std::string_view>(rng, {"2.8", "2.18", "2.22", "2.28", "2.30"});
+  return d;
+}
+
+std::unique_ptr<World> world_of(const Draw& d, int job, int ratio, const Hardware* hardware = nullptr) {
+  Scenario scenario = parse_scenario(d.text(job, ratio), "random.yaml").scenario;
+  if (hardware) scenario.hardware = *hardware;
+  return build_world(std::move(scenario));
+}
+
+struct Call {
+  CollectiveOp op;
+  Algorithm algorithm;
+  Protocol protocol;
+};
+
+/// Any call that NCCL can make there and that has a schedule.
+Call draw_call(const Planner& planner, Rng& rng) {
+  std::vector<Call> calls;
+  for (std::size_t o = 0; o < EnumNames<CollectiveOp>::names.size(); ++o)
+    for (const CollectiveAlgorithm& a : collective_algorithms())
+      for (std::size_t p = 0; p < 3; ++p) {
+        const Call call{static_cast<CollectiveOp>(o), a.algorithm, static_cast<Protocol>(p)};
+        if (!is_simulated(call.algorithm, call.op)) continue;
+        // Point-to-point operations have no costs: they are always Simple.
+        const bool usable = o < planner.default_costs.of.size()
+                                ? planner.default_costs.time(call.op, call.algorithm, call.protocol, 1 << 20) >= 0
+                                : call.protocol == Protocol::simple;
+        if (usable) calls.push_back(call);
+      }
+  REQUIRE(!calls.empty());
+  return calls[rng.below(calls.size())];
+}
+
+Plan plan_of(const Planner& planner, const Call& call, std::int64_t bytes) {
+  return plan_collective(planner, call.op, bytes, call.algorithm, call.protocol);
+}
+
+double time_of(const World& world, const Plan& plan) {
+  const CollectiveResult r = make_flow_engine(world.setup, world.draws.first_seed)->run(plan);
+  return r.launch + r.makespan;
+}
+
+/// 2^low to 2^high, evenly on a logarithmic axis.
+std::int64_t draw_bytes(Rng& rng, double low, double high) {
+  return static_cast<std::int64_t>(std::exp2(rng.uniform(low, high)));
+}
+
+/// A call so long that only bandwidth matters: each channel goes a thousand times round. A loop more or less at
+/// either end is then below a five-hundredth, which `long_calls` allows.
+std::int64_t long_call(const Planner& planner, const Call& call) {
+  const bool around =
+      call.algorithm == Algorithm::ring && call.op != CollectiveOp::broadcast && call.op != CollectiveOp::reduce;
+  const std::int64_t chunk = plan_of(planner, call, std::int64_t{1} << 34).chunk;
+  return 1024 * chunk * planner.comm.channels * (around ? planner.comm.ranks() : 1);
+}
+
+/// Two times, of which the second must not be smaller; none if the scenario is not one for the change.
+struct Compared {
+  double less = 0, more = 0;
+  std::string what;
+};
+using Change = std::optional<Compared> (*)(const Draw&, Rng&);
+
+std::optional<Compared> more_bytes(const Draw& d, Rng& rng) {
+  const auto world = world_of(d, d.nodes, d.oversubscription);
+  const Call call = draw_call(world->planner, rng);
+  const Plan large = plan_of(world->planner, call, draw_bytes(rng, 4, 31));
+  Plan small = large;
+  const double part = rng.uniform();
+  std::int64_t offset = 0;
+  for (std::size_t c = 0; c < small.shares.size(); ++c) {
+    small.shares[c] = static_cast<std::int64_t>(part * static_cast<double>(large.shares[c])) / 16 * 16;
+    small.shares[c] = std::min(large.shares[c], std::max<std::int64_t>(16, small.shares[c]));
+    small.offsets[c] = offset, offset += small.shares[c];
+  }
+  small.bytes = large.bytes / std::max<std::int64_t>(1, large.shares[0]) * small.shares[0];
+  return Compared{time_of(*world, small), time_of(*world, large),
+                  fmt::format("{} {} {}: {} and {} B on channel 0 of {}", name_of(call.op), name_of(call.algorithm),
+                              name_of(call.protocol), small.shares[0], large.shares[0], large.channels)};
+}
+
+/// Whether routing spreads each connection over all of its paths.
+bool spreads(const Draw& d) { return d.routing == "{kind: adaptive}" || d.routing == "{kind: spray}"; }
+
+std::optional<Compared> slower_part(const Draw& d, Rng& rng) {
+  const auto world = world_of(d, d.nodes, d.oversubscription);
+  const Call call = draw_call(world->planner, rng);
+  const Plan plan = plan_of(world->planner, call, draw_bytes(rng, 4, 32));
+  Hardware worse = world->scenario.hardware;
+  const GpuKind& gpu = worse.gpus.find(world->scenario.node.spec.gpu)->second;
+  const std::string network = std::string(name_of(world->scenario.node.spec.nics.link));
+  std::vector<std::pair<std::string, ParameterRef>> parameters;
+  for (const auto& entry : worse.all_parameters())
+    for (const std::string& prefix : {"architectures." + gpu.architecture + ".", "networks." + network + ".",
+                                      std::string("links."), std::string("pcie_paths."), std::string("software.")})
+      if (entry.first.starts_with(prefix) && entry.first.find("message_threshold") == std::string::npos)
+        parameters.push_back(entry);
+  const auto& [path, ref] = parameters[rng.below(parameters.size())];
+  const bool rate = ref.unit == "GB/s" || path.ends_with("efficiency");
+  if (rate && d.nodes > 1 && !(call.protocol == Protocol::simple && spreads(d))) return std::nullopt;
+  const double factor = rng.uniform(1.05, 3);
+  ref.parameter->value *= rate ? 1 / factor : factor;
+  const auto slower = world_of(d, d.nodes, d.oversubscription, &worse);
+  return Compared{time_of(*world, plan), time_of(*slower, plan),
+                  fmt::format("{} {} {}, {} B: {} worse by {:.3f}", name_of(call.op), name_of(call.algorithm),
+                              name_of(call.protocol), plan.bytes, path, factor)};
+}
+
+std::optional<Compared> more_nodes(const Draw& d, Rng& rng) {
+  if (d.nodes < 3 || !spreads(d)) return std::nullopt;
+  const int fewer = 2 + static_cast<int>(rng.below(static_cast<std::uint64_t>(d.nodes - 2)));
+  const auto small = world_of(d, fewer, d.oversubscription), large = world_of(d, d.nodes, d.oversubscription);
+  const Call call = draw_call(small->planner, rng);
+  if (call.protocol != Protocol::simple) return std::nullopt;
+  const std::int64_t bytes = long_call(large->planner, call);
+  const Plan plan = plan_of(small->planner, call, bytes);
+  Plan grown = plan_of(large->planner, call, bytes);
+  if (grown.channels != plan.channels) return std::nullopt;
+  // Trees of one depth have several shapes, and a fuller one may be the quicker one.
+  if (call.algorithm != Algorithm::ring && d.nodes < 2 * fewer) return std::nullopt;
+  grown.chunk = plan.chunk;
+  return Compared{time_of(*small, plan), time_of(*large, grown),
+                  fmt::format("{} {} {}, {} B: {} or {} nodes", name_of(call.op), name_of(call.algorithm),
+                              name_of(call.protocol), bytes, fewer, d.nodes)};
+}
+
+std::optional<Compared> more_oversubscription(const Draw& d, Rng& rng) {
+  if (!d.clos || d.nodes < 2 || !spreads(d)) return std::nullopt;
+  Draw fixed = d;
+  fixed.fabric += fmt::format(", tiers: {}", one_of(rng, {2, 3}));
+  std::unique_ptr<World> wide, narrow;
+  try {
+    wide = world_of(fixed, d.nodes, d.oversubscription), narrow = world_of(fixed, d.nodes, 2 * d.oversubscription);
+  } catch (const UserError&) { return std::nullopt; }  // too many nodes for two tiers
+  const Call call = draw_call(wide->planner, rng);
+  if (call.protocol != Protocol::simple) return std::nullopt;
+  const Plan plan = plan_of(wide->planner, call, long_call(wide->planner, call));
+  return Compared{time_of(*wide, plan), time_of(*narrow, plan),
+                  fmt::format("{} {} {}, {} B: {} or {} : 1", name_of(call.op), name_of(call.algorithm),
+                              name_of(call.protocol), plan.bytes, d.oversubscription, 2 * d.oversubscription)};
+}
+
+/// Draws scenarios until `wanted` of them have been compared.
+void check(Change change, int wanted, double tolerance = rounding) {
+  int done = 0;
+  for (std::uint64_t seed = 1; done < wanted; ++seed) {
+    REQUIRE(seed < 100 * static_cast<std::uint64_t>(wanted));
+    Rng rng(seed);
+    const Draw d = draw_scenario(rng);
+    const auto compared = change(d, rng);
+    if (!compared) continue;
+    ++done;
+    INFO("seed " << seed << ": " << compared->what << "\n" << d.text(d.nodes, d.oversubscription));
+    CHECK(compared->less > 0);
+    CHECK(compared->more * tolerance >= compared->less);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("more never takes less, on 800 random scenarios", "[monotonicity]") {
+  SECTION("bytes") { check(more_bytes, 200); }
+  SECTION("slower parts") { check(slower_part, 200); }
+  SECTION("nodes") { check(more_nodes, 200, long_calls); }
+  SECTION("oversubscription") { check(more_oversubscription, 200, long_calls); }
+}
+
+TEST_CASE("more never takes less, on 20000 random scenarios", "[.thousands]") {
+  SECTION("bytes") { check(more_bytes, 5000); }
+  SECTION("slower parts") { check(slower_part, 5000); }
+  SECTION("nodes") { check(more_nodes, 5000, long_calls); }
+  SECTION("oversubscription") { check(more_oversubscription, 5000, long_calls); }
+}
