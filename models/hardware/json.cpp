@@ -86,6 +86,7 @@ Hardware read_prior() {
     g.gpus = j.at("gpus"), g.nvlink = j.at("nvlink"), g.nvlinks = j.at("nvlinks");
     g.pcie = j.at("pcie"), g.c2c = j.at("c2c"), g.peer_to_peer = j.at("peer_to_peer");
     g.pcie_switches = j.at("pcie_switches"), g.nic_rate = read_rate(j.at("nic_rate"));
+    g.pcie_switches_mesh = j.value("pcie_switches_mesh", g.pcie_switches);
     g.nvlink_domain = j.at("nvlink_domain"), g.nccl_version = j.at("nccl_version");
     if (!h.architectures.contains(g.architecture)) bad_data(name + ": architecture");
   }

@@ -1,7 +1,7 @@
 // From the few words of a scenario to the graph of a node.
 //
 // Layouts are the usual ones of each kind of machine, not surveys of each product: GPUs and NICs spread evenly over
-// PCIe switches, switches over sockets. What is unusual can be given as a NCCL topology file in a later version.
+// PCIe switches, switches over sockets. What is unusual is given as a NCCL topology file.
 #include "fabricast/hardware/node.hpp"
 
 #include <fmt/format.h>
@@ -14,6 +14,7 @@
 
 #include "fabricast/core/error.hpp"
 #include "fabricast/core/names.hpp"
+#include "node_parts.hpp"
 
 namespace fabricast {
 
@@ -28,12 +29,17 @@ void visit_fields(FieldVisitor& visit, NicSpec& spec) {
 void visit_kind(FieldVisitor& visit, NodeSpec& spec) {
   visit("profile", spec.profile, "a shipped kind of node (`fabricast list nodes`) or a fitted profile file (JSON)");
   visit("gpu", spec.gpu, "kind of GPU (`fabricast list gpus`)");
+  visit("topology", spec.topology,
+        "a NCCL topology file (XML) of one host; it stands for all keys below but link, gdr");
 }
 
-void visit_rest(FieldVisitor& visit, NodeSpec& spec) {
+void visit_devices(FieldVisitor& visit, NodeSpec& spec) {
   visit("gpus", spec.gpus, "GPUs in a node", between(1, 72));
   visit("intranode", spec.intranode, "what joins the GPUs of a node");
   visit("nics", spec.nics, "the NICs");
+}
+
+void visit_host(FieldVisitor& visit, NodeSpec& spec) {
   visit("gdr", spec.gdr, "GPUDirect RDMA; auto: by NCCL's rule, from the distance of GPU and NIC");
   visit("cpu", spec.cpu, "CPU vendor; NCCL's tuning looks at it");
   visit("sockets", spec.sockets, "CPU sockets", between(1, 8));
@@ -43,7 +49,8 @@ void visit_rest(FieldVisitor& visit, NodeSpec& spec) {
 
 void visit_fields(FieldVisitor& visit, NodeSpec& spec) {
   visit_kind(visit, spec);
-  visit_rest(visit, spec);
+  visit_devices(visit, spec);
+  visit_host(visit, spec);
 }
 
 namespace {
@@ -82,99 +89,14 @@ NodeSpec default_node(const Hardware& hardware, std::string_view gpu, std::strin
   return spec;
 }
 
-namespace {
-
-LinkClass class_of(const LinkType& type, double count = 1, double efficiency = 1) {
-  return {type.kind, type.rate * (type.efficiency.value * count * efficiency), type.latency.us()};
+int usual_switches(const NodeSpec& spec, const Hardware& hardware) {
+  if (spec.intranode == Intranode::nvlink_mesh) return hardware.gpus.find(spec.gpu)->second.pcie_switches_mesh;
+  // Where there is a NIC for two GPUs or less, two GPUs share a switch (guess).
+  if (spec.pcie_switches == spec.gpus && 2 * spec.nics.count <= spec.gpus) return std::max(1, spec.gpus / 2);
+  return spec.pcie_switches;
 }
 
-class NodeBuilder {
- public:
-  NodeBuilder(const Node& node, const Hardware& hardware) : node_(node), spec_(node.spec), hardware_(hardware) {}
-
-  NodeGraph build() {
-    graph_.gpus = spec_.gpus, graph_.nics = node_.nics;
-    for (int g = 0; g < spec_.gpus; ++g) graph_.add_vertex(NodeVertexKind::gpu, fmt::format("gpu{}", g));
-    for (const int port : node_.port_of_nic) graph_.add_vertex(NodeVertexKind::nic, fmt::format("nic{}", port));
-    add_sockets();
-    add_pcie();
-    if (spec_.intranode == Intranode::nvswitch) add_nvswitch();
-    if (spec_.intranode == Intranode::nvlink_mesh) add_mesh();
-    return std::move(graph_);
-  }
-
- private:
-  const LinkType& link(const std::string& name) const {
-    const auto it = hardware_.links.find(name);
-    FABRICAST_CHECK(it != hardware_.links.end(), "no link type " + name);
-    return it->second;
-  }
-
-  void add_sockets() {
-    const std::string cpu(name_of(spec_.cpu));
-    for (int s = 0; s < spec_.sockets; ++s) {
-      sockets_.push_back(graph_.add_vertex(NodeVertexKind::socket, fmt::format("cpu{}", s)));
-      graph_.add_cable(sockets_.back(), graph_.add_vertex(NodeVertexKind::memory, fmt::format("dram{}", s)),
-                       class_of(link("memory-" + cpu)));
-      for (int t = 0; t < s; ++t)
-        graph_.add_cable(sockets_[static_cast<std::size_t>(t)], sockets_.back(), class_of(link("socket-link-" + cpu)));
-    }
-  }
-
-  /// The i-th of n things, spread evenly over m owners.
-  static std::size_t spread(int i, int n, int m) { return static_cast<std::size_t>(i * m / n); }
-
-  void add_pcie() {
-    const LinkClass pcie = class_of(link(node_.gpu.pcie));
-    const int switches = spec_.pcie_switches;
-    std::vector<std::uint16_t> hub;
-    std::vector<std::size_t> socket_of_hub;
-    for (int i = 0; i < switches; ++i) {
-      const std::size_t socket = spread(i, switches, spec_.sockets);
-      hub.push_back(graph_.add_vertex(NodeVertexKind::pcie_switch, fmt::format("pcie{}", i)));
-      graph_.add_cable(sockets_[socket], hub.back(), pcie);
-    }
-    const int ports = node_.fabric_ports;
-    const auto attach = [&](int i, int n, bool nic) {
-      // A wrong binding pairs GPUs of one half of the node with NICs of the other.
-      const int place = nic && spec_.nics.numa == NicNuma::remote ? (i + (n + 1) / 2) % n : i;
-      return switches > 0 ? hub[spread(place, n, switches)] : sockets_[spread(place, n, spec_.sockets)];
-    };
-    const bool grace = !node_.gpu.c2c.empty();
-    for (int g = 0; g < spec_.gpus; ++g) {
-      if (grace)
-        graph_.add_cable(sockets_[spread(g, spec_.gpus, spec_.sockets)], graph_.gpu(g), class_of(link(node_.gpu.c2c)));
-      else
-        graph_.add_cable(attach(g, spec_.gpus, false), graph_.gpu(g), pcie);
-    }
-    for (int n = 0; n < node_.nics; ++n) {
-      // A NIC faster than the slot of its GPU's generation has the slot it needs: dual cards, or a later PCIe.
-      LinkClass slot = pcie;
-      slot.rate.value = std::max(slot.rate.value, node_.nic_line_rate.value * node_.header_efficiency);
-      graph_.add_cable(attach(node_.port_of_nic[static_cast<std::size_t>(n)], ports, true), graph_.nic(n), slot);
-    }
-  }
-
-  void add_nvswitch() {
-    const LinkClass port = class_of(link(node_.gpu.nvlink), node_.gpu.nvlinks);
-    const std::uint16_t nvswitch = graph_.add_vertex(NodeVertexKind::nvswitch, "nvswitch");
-    for (int g = 0; g < spec_.gpus; ++g) graph_.add_cable(graph_.gpu(g), nvswitch, port);
-  }
-
-  void add_mesh() {
-    if (spec_.gpus < 2) return;
-    const double per_pair = static_cast<double>(node_.gpu.nvlinks) / (spec_.gpus - 1);
-    const LinkClass pair = class_of(link(node_.gpu.nvlink), per_pair);
-    for (int a = 0; a < spec_.gpus; ++a)
-      for (int b = a + 1; b < spec_.gpus; ++b) graph_.add_cable(graph_.gpu(a), graph_.gpu(b), pair);
-  }
-
-  const Node& node_;
-  const NodeSpec& spec_;
-  const Hardware& hardware_;
-  NodeGraph graph_;
-  std::vector<std::uint16_t> sockets_;
-};
+namespace {
 
 void check(const NodeSpec& spec, const GpuKind& gpu) {
   const auto refuse = [](std::string path, std::string message, std::string hint) {
@@ -193,16 +115,23 @@ void check(const NodeSpec& spec, const GpuKind& gpu) {
 }
 
 /// Ports of one dual-port card, and the four EFA devices of a GPU, are one NIC to NCCL (NCCL_NET_MERGE_LEVEL, and the
-/// OFI plugin's groups).
-int ports_per_nic(const NodeSpec& spec, const NodeUse& use) {
-  const int count = spec.nics.count;
-  if (count <= spec.gpus || count % spec.gpus != 0) return 1;
-  if (spec.nics.link == LinkKind::efa) return count / spec.gpus;
-  return use.merge_ports && count == 2 * spec.gpus ? 2 : 1;
+/// OFI plugin's groups). A topology file holds the NICs as NCCL has merged them.
+int ports_per_nic(const NodeSpec& host, const NodeUse& use) {
+  const int count = host.nics.count;
+  if (host.layout || count <= host.gpus || count % host.gpus != 0) return 1;
+  if (host.nics.link == LinkKind::efa) return count / host.gpus;
+  return use.merge_ports && count == 2 * host.gpus ? 2 : 1;
 }
 
-void count_nics(Node& node, const NodeUse& use) {
-  const int merged = ports_per_nic(node.spec, use), count = node.spec.nics.count;
+/// NICs of a host as NCCL sees and uses them.
+struct HostNics {
+  int fabric_ports = 0;   ///< all
+  std::vector<int> used;  ///< places among them, rising
+  BytesPerSecond rate;
+};
+
+HostNics nics_of(const NodeSpec& host, const NodeUse& use) {
+  const int merged = ports_per_nic(host, use), count = host.nics.count;
   std::vector<int> ports = use.ports;
   if (ports.empty()) {
     ports.resize(static_cast<std::size_t>(count));
@@ -210,17 +139,18 @@ void count_nics(Node& node, const NodeUse& use) {
   }
   std::map<int, int> cards;  // ports in use of each
   for (const int port : ports) ++cards[port / merged];
+  HostNics nics;
   int used = 0;
   for (const auto& [card, n] : cards) {
     if (used > 0 && n != used)
       throw UserError::at("nccl.env.NCCL_IB_HCA", "leaves cards with one and with more ports",
                           "name both ports of each card, or one of each");
     used = n;
-    node.port_of_nic.push_back(card);
+    nics.used.push_back(card);
   }
-  node.nics = static_cast<int>(cards.size());
-  node.fabric_ports = count / merged;
-  node.nic_line_rate = node.spec.nics.rate * static_cast<double>(std::max(1, used));
+  nics.fabric_ports = count / merged;
+  nics.rate = host.nics.rate * static_cast<double>(std::max(1, used));
+  return nics;
 }
 
 /// More sockets share the copying, until the line is full [NCCL-sockets].
@@ -229,6 +159,21 @@ void scale_sockets(Node& node, int sockets) {
   constexpr double most = 0.9;
   Parameter& efficiency = node.network.nic_efficiency;
   efficiency.value = std::max(efficiency.value, std::min(most, efficiency.value * sockets));
+}
+
+/// The wiring of one host with the NICs in use.
+NodeLayout layout_of(const NodeSpec& host, const GpuKind& gpu, const HostNics& nics) {
+  NodeLayout layout = host.layout ? *host.layout : usual_layout(host, gpu, nics.fabric_ports, nics.rate);
+  std::vector<NodeLayout::Nic> used;
+  for (const int port : nics.used) used.push_back(layout.nics[static_cast<std::size_t>(port)]);
+  layout.nics = std::move(used);
+  return layout;
+}
+
+/// What NCCL believes it to be: it does not know of a wrong binding, and takes NIC n for the neighbour of GPU n.
+NodeLayout believed_layout(NodeSpec host, const GpuKind& gpu, const HostNics& nics) {
+  host.nics.numa = NicNuma::local;
+  return layout_of(host, gpu, nics);
 }
 
 /// NCCL uses peer-to-peer copies over PCIe up to a distance: one or more switches, or with two GPUs of an AMD host also
@@ -251,9 +196,13 @@ std::string network_name(const NodeSpec& spec) {
   return name;
 }
 
-Node build_node(const NodeSpec& spec, const Hardware& hardware, const NodeUse& use) {
+Node build_node(const NodeSpec& host, const Hardware& hardware, int hosts, const NodeUse& use) {
   Node node;
-  node.spec = spec;
+  node.hosts = hosts;
+  node.spec = host;
+  NodeSpec& spec = node.spec;
+  // Hosts of one NVLink domain are one node to NCCL: as many GPUs, NICs and sockets behind one NVSwitch.
+  spec.gpus *= hosts, spec.nics.count *= hosts, spec.sockets *= hosts, spec.pcie_switches *= hosts;
   node.gpu = lookup(hardware.gpus, spec.gpu, "node.gpu", "GPU");
   check(spec, node.gpu);
   node.architecture = hardware.architectures.find(node.gpu.architecture)->second;
@@ -263,8 +212,14 @@ Node build_node(const NodeSpec& spec, const Hardware& hardware, const NodeUse& u
   node.header_efficiency = hardware.link_type(spec.nics.link, spec.nics.rate).efficiency.value;
 
   scale_sockets(node, use.sockets);
-  count_nics(node, use);
-  node.graph = NodeBuilder(node, hardware).build();
+  const HostNics nics = nics_of(host, use);
+  node.nic_line_rate = nics.rate;
+  for (int h = 0; h < hosts; ++h)
+    for (const int port : nics.used) node.port_of_nic.push_back(h * nics.fabric_ports + port);
+  node.nics = static_cast<int>(node.port_of_nic.size());
+  node.fabric_ports = hosts * nics.fabric_ports;
+  node.graph = build_node_graph(repeat(layout_of(host, node.gpu, nics), hosts), node, hardware);
+  node.layout = repeat(believed_layout(host, node.gpu, nics), hosts);
   node.peer_to_peer = !node.nvlink && spec.gpus > 1 && peers_over_pcie(node, use);
   node.pcie_path = hardware.pcie_paths.find(node.peer_to_peer ? "peer" : "host_memory")->second;
   return node;

@@ -77,6 +77,9 @@ std::size_t capability_row(int capability) {
   return capability >= 100 ? 3 : capability >= 90 ? 2 : capability >= 80 ? 1 : 0;
 }
 
+/// GPUDirect-TCPX puts packets into a GPU's memory as they come, and a kernel of the receiving GPU puts them together.
+bool unpacks_packets(const Node& node) { return network_name(node.spec).ends_with("_shared"); }
+
 class CostModel {
  public:
   CostModel(const Node& node, std::int64_t nodes, const SearchGraphs& graphs, const NcclSettings& settings)
@@ -136,16 +139,14 @@ class CostModel {
   bool possible(CollectiveOp op, std::size_t a, std::size_t p) const {
     if (a > ring && p != 2) return false;
     if (a == nvlstree) return nodes_ > 1 && graphs_.nvls.channels > 0 && era_ != Era::before_2_17;
-    const bool collnet = settings_.collnet_enable && nodes_ >= settings_.collnet_node_threshold.value_or(2) &&
-                         node_.spec.nics.link == LinkKind::infiniband;
+    const bool collnet = uses_collnet(node_, nodes_, settings_);
     // The parts of ranks other than of all_reduce need a head, so a NIC, for each GPU [NCCL-tuning-1.3].
     const bool all_reduce = op == CollectiveOp::all_reduce;
     const bool heads = all_reduce || node_.spec.gpus <= node_.nics;
     if (a == nvls)
       return graphs_.nvls.channels > 1 && (nodes_ == 1 || (collnet && heads)) && (all_reduce || node_.spec.gpus <= 32);
     if (a == direct || a == chain)
-      return collnet && nodes_ > 1 && node_.spec.gpus <= 8 &&
-             (a == chain || (heads && node_.spec.intranode == Intranode::nvswitch));
+      return collnet && node_.spec.gpus <= 8 && (a == chain || (heads && node_.spec.intranode == Intranode::nvswitch));
     if (a == pat) {
       if (settings_.version < NcclVersion{2, 23, 0}) return false;
       return settings_.pat_enable == 1 || (settings_.pat_enable == 2 && nodes_ == ranks_);
@@ -162,6 +163,7 @@ class CostModel {
                                                      : ProtocolSwitch::on;
     if (protocol != ProtocolSwitch::automatic) return protocol == ProtocolSwitch::on;
     // LL128 only where 128 B stores stay whole: over NVLink, and a near NIC [NCCL-tuning-1.6].
+    if (nodes_ > 1 && unpacks_packets(node_)) return false;
     const int capability = node_.gpu.compute_capability;
     const SearchGraph& g = graph(a);
     const PathType farthest = capability >= 90 && era_ != Era::before_2_17 ? PathType::PXN : PathType::PXB;

@@ -116,7 +116,11 @@ NodeUse use_of_node(NodeSpec& spec, const NcclSettings& s, std::vector<Diagnosti
   use.sockets = std::max(1, s.socket_threads.value_or(0) * s.sockets_per_thread.value_or(1));
   if (s.p2p_disable.value_or(false) || s.p2p_level) use.peer_level = peer_level(s, PathType::SYS);
   // Without peer to peer NVLink is as good as not there.
-  if (peer_level(s, PathType::SYS) < PathType::NVL && spec.gpus > 1) spec.intranode = Intranode::pcie;
+  if (peer_level(s, PathType::SYS) < PathType::NVL && spec.gpus > 1) {
+    spec.intranode = Intranode::pcie;
+    if (spec.layout)
+      for (NodeLayout::Gpu& gpu : spec.layout->gpus) gpu.nvlinks.clear();
+  }
   return use;
 }
 

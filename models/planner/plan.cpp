@@ -24,6 +24,9 @@ bool gdr_of(const Node& node, const NcclSettings& settings) {
   const bool plugin = node.spec.nics.link == LinkKind::efa || node.spec.nics.link == LinkKind::gpudirect_tcpx;
   const PathType level = settings.gdr_level.value_or(plugin ? PathType::SYS : PathType::P2C);
   const PathType distance = nic_distance(node, uses_pxn(node, settings));
+  const auto able = [](const auto& device) { return device.gdr; };  // by the topology file
+  if (!std::all_of(node.layout.gpus.begin(), node.layout.gpus.end(), able)) return false;
+  if (!std::all_of(node.layout.nics.begin(), node.layout.nics.end(), able)) return false;
   // With PXN it is the near GPU whose memory the NIC reads.
   return (distance == PathType::PXN ? PathType::PXB : distance) <= level;
 }
@@ -39,14 +42,11 @@ int nic_of(const Node& node, int gpu) {
   return node.graph.nics_by_distance(gpu).front();
 }
 
-/// GPUs that reduce through the NVSwitch: over a network, one for each NIC.
-std::vector<int> heads_of(const Communicator& comm, int count) {
+/// GPUs that reduce through the NVSwitch, each once.
+std::vector<int> heads_of(const SearchGraph& nvls) {
   std::vector<int> heads;
-  for (int h = 0; h < count; ++h) {
-    const auto owner = std::find(comm.nic_of_gpu.begin(), comm.nic_of_gpu.end(), h);
-    heads.push_back(
-        comm.nodes() == 1 || owner == comm.nic_of_gpu.end() ? h : static_cast<int>(owner - comm.nic_of_gpu.begin()));
-  }
+  for (const ChannelShape& shape : nvls.shapes)
+    if (std::find(heads.begin(), heads.end(), shape.gpus.front()) == heads.end()) heads.push_back(shape.gpus.front());
   return heads;
 }
 
@@ -250,6 +250,18 @@ NcclSettings unforced(NcclSettings settings) {
   return settings;
 }
 
+/// Looks for channels, and takes over what follows from them.
+void search_and_estimate(Planner& planner, const NcclSettings& settings) {
+  Communicator& comm = planner.comm;
+  planner.graphs = search_graphs(comm.node, comm.nodes(), settings);
+  planner.costs = nccl_cost_model(comm.node, comm.nodes(), planner.graphs, settings);
+  planner.default_costs = nccl_cost_model(comm.node, comm.nodes(), planner.graphs, unforced(settings));
+  comm.rings = planner.graphs.ring.shapes, comm.trees = planner.graphs.tree.shapes;
+  comm.heads = heads_of(planner.graphs.nvls);
+  comm.cross_nic = planner.graphs.ring.cross_nic, comm.tree_pattern = planner.graphs.tree.pattern;
+  comm.channels = planner.graphs.channels;
+}
+
 }  // namespace
 
 Planner make_planner(Node node, std::vector<std::uint32_t> placement, std::uint32_t hosts_per_node,
@@ -265,15 +277,9 @@ Planner make_planner(Node node, std::vector<std::uint32_t> placement, std::uint3
     throw UserError::at("cluster.nodes", "one GPU has nobody to talk to", "a collective takes two ranks");
   if (comm.nodes() > 1 && comm.node.nics == 0)
     throw UserError::at("node.nics.count", fmt::format("{} nodes and no NIC to join them", comm.nodes()));
-  planner.graphs = search_graphs(comm.node, comm.nodes(), planner.settings);
-  planner.costs = nccl_cost_model(comm.node, comm.nodes(), planner.graphs, planner.settings);
-  planner.default_costs = nccl_cost_model(comm.node, comm.nodes(), planner.graphs, unforced(planner.settings));
-  comm.rings = planner.graphs.ring.shapes, comm.trees = planner.graphs.tree.shapes;
-  comm.cross_nic = planner.graphs.ring.cross_nic, comm.tree_pattern = planner.graphs.tree.pattern;
-  comm.channels = planner.graphs.channels;
+  search_and_estimate(planner, planner.settings);
   if (comm.node.nics > 0)
     for (int g = 0; g < comm.gpus(); ++g) comm.nic_of_gpu.push_back(nic_of(comm.node, g));
-  comm.heads = heads_of(comm, planner.graphs.nvls.channels);
   comm.gdr = gdr_of(comm.node, planner.settings);
   const PathType to_nic = nic_distance(comm.node, uses_pxn(comm.node, planner.settings));
   comm.gdr_by_cpu = comm.gdr && (to_nic == PathType::PHB || to_nic == PathType::SYS);
@@ -288,12 +294,12 @@ Planner make_planner(Node node, std::vector<std::uint32_t> placement, std::uint3
 
 void use_sharp(Planner& planner, SharpService sharp) {
   planner.comm.sharp = std::move(sharp);
-  if (planner.comm.sharp.available() || !planner.settings.collnet_enable) return;
-  // NCCL goes on without CollNet where there is no aggregation to be had.
+  const Communicator& comm = planner.comm;
+  if (comm.sharp.available() || !uses_collnet(comm.node, comm.nodes(), planner.settings)) return;
+  // NCCL goes on without CollNet, and its channels, where there is no aggregation to be had.
   NcclSettings without = planner.settings;
   without.collnet_enable = false;
-  planner.costs = nccl_cost_model(planner.comm.node, planner.comm.nodes(), planner.graphs, without);
-  planner.default_costs = nccl_cost_model(planner.comm.node, planner.comm.nodes(), planner.graphs, unforced(without));
+  search_and_estimate(planner, without);
 }
 
 bool is_simulated(const Communicator& comm, CollectiveOp op, Algorithm algorithm, Protocol protocol) {

@@ -1,9 +1,10 @@
 #include "fabricast/planner/search.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
+#include <array>
 #include <span>
+
+#include "graph_search.hpp"
 
 namespace fabricast {
 
@@ -25,218 +26,273 @@ std::span<const double> ladder(int capability, bool inter) {
   return inter ? std::span<const double>(inter_default) : intra_default;
 }
 
-/// What NCCL takes one NVLink to carry, GB/s [NCCL-topo].
-double nccl_nvlink(int capability) {
-  if (capability >= 100) return 40.1;
-  if (capability >= 90) return 20.6;
-  return capability == 86 ? 12 : 20;
-}
+// Steps that NCCL gives one search, and all of a graph's together.
+constexpr int search_time = 1 << 14, same_channels_time = 1 << 8;
+constexpr int all_time = 1 << 19;
 
-/// What NCCL takes PCIe x16 to carry: 12 GB/s for Gen3, doubling [NCCL-topo].
-double nccl_pcie(const std::string& pcie) { return 12 * std::pow(2, pcie.back() - '3'); }
+constexpr int most_heads_nvls = 32, most_heads_collnet = 8;
 
-struct Found {
-  int channels = 0;
-  double speed = 0;
+PathType next(PathType type) { return static_cast<PathType>(static_cast<int>(type) + 1); }
+
+/// The closest and the farthest path of a GPU; those that are not there do not count.
+struct Distances {
+  PathType least = PathType::DIS, most = PathType::LOC;
+  void add(PathType type) {
+    if (type == PathType::DIS) return;
+    least = std::min(least, type), most = std::max(most, type);
+  }
 };
 
-/// Walks down a ladder; `fit(speed)` channels fit at a speed. Stops where the search does: at the first speed whose
-/// channels use all there is, or once the next speed is less than half of the present one.
-template <class Fit>
-Found descend(std::span<const double> speeds, double max_speed, double total, int max_channels, Fit fit) {
-  Found best;
-  for (std::size_t i = 0; i < speeds.size(); ++i) {
-    const double speed = speeds[i];
-    if (speed > max_speed + 1e-9) continue;
-    const int channels = std::min(max_channels, fit(speed));
-    if (channels > 0 && channels * speed > best.channels * best.speed + 1e-9) best = {channels, speed};
-    if (best.channels > 0 && (best.channels * best.speed >= total - 1e-9 || channels == max_channels)) break;
-    if (best.channels > 0 && i + 1 < speeds.size() && speeds[i + 1] / speed <= 0.49) break;
+class GraphFinder {
+ public:
+  GraphFinder(NcclSystem& system, const NcclSettings& settings)
+      : system_(system), search_(system), settings_(settings) {}
+
+  SearchState find(SearchPattern pattern, int min_channels, int max_channels, bool collnet = false) {
+    best_ = {};
+    best_.pattern = pattern;
+    best_.collnet = collnet;
+    best_.min_channels = min_channels, best_.max_channels = max_channels;
+    prepare();
+    if (pattern == SearchPattern::nvls && (!system_.nvswitch || system_.capability < 90)) return best_;
+    widen();
+    duplicate();
+    raise();
+    if (best_.channels == 0 && !collnet && pattern != SearchPattern::nvls) fall_back();
+    return best_;
   }
-  return best;
-}
 
-/// ncclTopoDupChannels: fast channels are run twice at half speed.
-void duplicate(Found& found, int capability, int max_channels) {
-  if (found.speed < 25 || (capability > 80 && found.speed < 50 && found.channels > 4)) return;
-  const int channels = std::min(max_channels, 2 * found.channels);
-  found.speed = found.speed * found.channels / channels;
-  found.channels = channels;
-}
+ private:
+  void prepare() {
+    const bool trees_or_ring =
+        best_.pattern <= SearchPattern::ring && best_.pattern != SearchPattern::tree && system_.nets > 1;
+    cross_nic_ = trees_or_ring ? settings_.cross_nic : 0;
+    best_.cross_nic = cross_nic_ == 1 ? 1 : 0;
+    Distances intra, inter;
+    for (int g = 0; g < system_.gpus; ++g) {
+      for (int p = 0; p < system_.gpus; ++p)
+        if (p != g) intra.add(system_.path_gpu_gpu(g, p).type);
+      for (int n = 0; n < system_.nets; ++n) inter.add(system_.path_gpu_net(g, n).type);
+    }
+    least_intra_ = system_.gpus > 1 && intra.least != PathType::DIS ? intra.least : PathType::LOC;
+    most_intra_ = system_.gpus > 1 ? intra.most : PathType::SYS;
+    least_inter_ = system_.nets > 0 && inter.least != PathType::DIS ? inter.least : PathType::PIX;
+    most_inter_ = system_.capability < 90 ? PathType::SYS : inter.most;
+    best_.type_intra = least_intra_, best_.type_inter = least_inter_;
+    try_same_ = best_.pattern != SearchPattern::nvls;
+    best_.same_channels = try_same_;
+    if (best_.pattern == SearchPattern::nvls) best_.max_channels = std::min(most_heads_nvls, system_.gpus);
+    if (best_.pattern == SearchPattern::collnet_direct) best_.max_channels = std::min(most_heads_collnet, system_.gpus);
+    if (system_.gpus == 1 && best_.pattern != SearchPattern::ring && best_.pattern != SearchPattern::nvls)
+      best_.pattern = SearchPattern::tree;
+    // On one node NVLS is to pull evenly from all GPUs.
+    if (system_.nets == 0 && best_.pattern == SearchPattern::nvls) best_.min_channels = best_.max_channels;
+    if (best_.pattern == SearchPattern::ring && split_nvlink() && best_.max_channels >= 2 && best_.min_channels == 1)
+      best_.min_channels = 2;
+    speeds_ = ladder(system_.capability, system_.nets > 0);
+    total_ = system_.total_bandwidth();
+    fastest_ = system_.max_bandwidth();
+  }
 
-int floor_fit(double total, double speed) { return static_cast<int>(std::floor(total / speed + 1e-6)); }
+  /// Two sockets with NVLink in each and something slower between: the tree needs two channels, and so does the ring.
+  bool split_nvlink() const {
+    if (system_.cpus != 2) return false;
+    std::array<bool, 2> island_of_many{};
+    std::array<int, 2> members{};
+    int islands = 0;
+    std::vector<int> island(static_cast<std::size_t>(system_.gpus), -1);
+    for (int g = 0; g < system_.gpus; ++g) {
+      if (island[static_cast<std::size_t>(g)] >= 0) continue;
+      if (islands == 2) return false;
+      for (int p = g; p < system_.gpus; ++p)
+        if (p == g || system_.path_gpu_gpu(g, p).type <= PathType::NVL)
+          island[static_cast<std::size_t>(p)] = islands, ++members[static_cast<std::size_t>(islands)];
+      island_of_many[static_cast<std::size_t>(islands)] = members[static_cast<std::size_t>(islands)] > 1;
+      ++islands;
+    }
+    return islands == 2 && island_of_many[0] && island_of_many[1];
+  }
 
-struct NodeSpeeds {
-  double gpu = 0;   ///< all NVLinks of a GPU, or its way to the next GPU over PCIe
-  double pair = 0;  ///< between two GPUs of a mesh
-  PathType type = PathType::LOC;
+  void set_speed(SearchState& wanted, std::size_t index) const { wanted.bw_intra = wanted.bw_inter = speeds_[index]; }
+
+  /// Pass 1: the fastest solution, by relaxing one thing after the other, and then the speed.
+  void widen() {
+    const double most =
+        system_.gpus > 1 && best_.pattern != SearchPattern::ring ? total_ * system_.gpus / (system_.gpus - 1) : total_;
+    std::size_t speed = 0;
+    constexpr double tolerance = 1e-6;
+    while (speed + 1 < speeds_.size() &&
+           (speeds_[speed] > fastest_ + tolerance || speeds_[speed] * best_.min_channels > most + tolerance))
+      ++speed;
+    SearchState wanted = best_;
+    const SearchPattern pattern = best_.pattern;
+    set_speed(wanted, speed);
+    int all_left = all_time;
+    while (true) {
+      int time = wanted.same_channels ? same_channels_time : search_time;
+      all_left -= time;
+      search_.run(wanted, best_, time);
+      if (time == -1 || best_.channels * best_.bw_inter >= total_ - tolerance) return;
+
+      if (wanted.same_channels && !(system_.amd && wanted.type_intra == PathType::SYS)) {
+        wanted.same_channels = false;
+        continue;
+      }
+      wanted.same_channels = try_same_;
+      all_left += time;
+      if (all_left < 0 && best_.channels > 0) return;
+
+      if (system_.capability >= 90 && wanted.pattern == SearchPattern::balanced_tree) {
+        wanted.pattern = SearchPattern::tree;
+        continue;
+      }
+      wanted.pattern = pattern;
+      const PathType widest = system_.nets > 0 ? wanted.type_inter : most_intra_;
+      if (wanted.type_intra < widest && (best_.channels == 0 || wanted.type_intra < best_.type_intra)) {
+        wanted.type_intra = next(wanted.type_intra);
+        continue;
+      }
+      wanted.type_intra = least_intra_;
+      if (system_.nets > 0 && wanted.type_inter < most_inter_ &&
+          (best_.channels == 0 || wanted.type_inter < best_.type_inter || wanted.type_inter < PathType::PXN)) {
+        wanted.type_inter = next(wanted.type_inter);
+        continue;
+      }
+      wanted.type_inter = least_inter_;
+      if (cross_nic_ == 2 && wanted.cross_nic == 0 &&
+          (pattern == SearchPattern::ring || pattern == SearchPattern::balanced_tree)) {
+        wanted.cross_nic = 2;
+        continue;
+      }
+      wanted.cross_nic = cross_nic_ == 1 ? 1 : 0;
+      if (speed + 1 < speeds_.size() && (best_.channels == 0 || speeds_[speed + 1] / best_.bw_inter > .49)) {
+        set_speed(wanted, ++speed);
+        continue;
+      }
+      return;
+    }
+  }
+
+  /// Fast channels are run twice at half the speed.
+  void duplicate() {
+    if (best_.channels == 0 || best_.pattern == SearchPattern::nvls || best_.bw_intra < 25) return;
+    if (system_.capability > 80 && best_.bw_intra < 50 && best_.channels > 4) return;
+    const int channels = std::min(best_.max_channels, 2 * best_.channels);
+    const int times = (channels + best_.channels - 1) / best_.channels;
+    const auto gpus = static_cast<std::size_t>(system_.gpus);
+    for (int c = best_.channels; c < channels; ++c) {
+      const auto from = static_cast<std::size_t>(c - best_.channels), to = static_cast<std::size_t>(c);
+      for (std::size_t g = 0; g < gpus; ++g) best_.gpus[to * gpus + g] = best_.gpus[from * gpus + g];
+      for (std::size_t s = 0; s < 2; ++s) best_.nets[2 * to + s] = best_.nets[2 * from + s];
+    }
+    best_.bw_intra /= times, best_.bw_inter /= times;
+    best_.channels = channels;
+  }
+
+  /// Pass 2: rings as a whole, trees inside the node, NVLS between nodes may go faster.
+  void raise() {
+    std::size_t speed = 0;
+    while (speed + 1 < speeds_.size() && speeds_[speed] > best_.bw_inter) ++speed;
+    SearchState wanted = best_;
+    wanted.channels = 0, wanted.hops = 0;
+    set_speed(wanted, speed);
+    wanted.min_channels = best_.channels;
+    int time = -1;
+    while (time != 0 && speed > 0) {
+      if (best_.pattern == SearchPattern::ring) {
+        set_speed(wanted, --speed);
+      } else if (best_.pattern == SearchPattern::nvls && wanted.bw_inter == best_.bw_inter &&
+                 wanted.bw_inter < 2 * wanted.bw_intra) {
+        wanted.min_channels = wanted.max_channels = best_.channels;
+        wanted.bw_inter = speeds_[--speed];
+      } else if (wanted.bw_intra == best_.bw_intra && wanted.bw_intra < 2 * wanted.bw_inter) {
+        wanted.bw_intra = speeds_[--speed];
+      } else {
+        return;
+      }
+      time = wanted.same_channels ? same_channels_time : search_time;
+      search_.run(wanted, best_, time);
+    }
+  }
+
+  void fall_back() {
+    best_.channels = 1;
+    best_.gpus.resize(static_cast<std::size_t>(system_.gpus));
+    for (int g = 0; g < system_.gpus; ++g) best_.gpus[static_cast<std::size_t>(g)] = g;
+    best_.nets = {0, 0};
+    best_.bw_intra = best_.bw_inter = 0.1;
+    best_.type_intra = best_.type_inter = PathType::SYS;
+  }
+
+  NcclSystem& system_;
+  GraphSearch search_;
+  const NcclSettings& settings_;
+  SearchState best_;
+  std::span<const double> speeds_;
+  double total_ = 0, fastest_ = 0;
+  int cross_nic_ = 0;
+  bool try_same_ = true;
+  PathType least_intra_ = PathType::LOC, most_intra_ = PathType::SYS, least_inter_ = PathType::PIX,
+           most_inter_ = PathType::SYS;
 };
 
-NodeSpeeds node_speeds(const Node& node) {
-  NodeSpeeds s;
-  const int gpus = node.spec.gpus;
-  if (gpus == 1) return s;
-  if (node.nvlink) {
-    const double links = node.gpu.nvlinks * nccl_nvlink(node.gpu.compute_capability);
-    s.gpu = links, s.pair = node.spec.intranode == Intranode::nvlink_mesh ? links / (gpus - 1) : links;
-    s.type = PathType::NVL;
-    return s;
-  }
-  for (int g = 0; g < gpus; ++g) s.type = std::max(s.type, node.graph.gpu_gpu_distance(g, (g + 1) % gpus));
-  s.gpu = s.pair = nccl_pcie(node.gpu.pcie);
-  return s;
-}
-
-/// GPU order of one channel: from its head up or down through the node, as the search leaves it behind.
-std::vector<int> order_from(int head, int gpus, bool descending) {
-  std::vector<int> order(static_cast<std::size_t>(gpus));
-  for (int i = 0; i < gpus; ++i)
-    order[static_cast<std::size_t>(i)] = ((descending ? head - i : head + i) % gpus + gpus) % gpus;
-  return order;
-}
-
-/// In a mesh each channel takes another way from its first GPU to its last, so that all NVLinks are used.
-std::vector<int> mesh_order(int channel, int head, int exit, int gpus) {
-  std::vector<int> order{head};
-  for (int g = 0; g < gpus; ++g)
-    if (g != head && g != exit) order.push_back(g);
-  if (order.size() > 1)
-    std::rotate(order.begin() + 1, order.begin() + 1 + channel % (static_cast<int>(order.size()) - 1), order.end());
-  if (exit != head) order.push_back(exit);
-  return order;
-}
-
-void shape_single_node(SearchGraph& graph, const Node& node) {
-  for (int c = 0; c < graph.channels; ++c) {
-    ChannelShape shape;
-    const int gpus = node.spec.gpus;
-    // All ordered cycles through GPU 0: the last GPU changes with the channel, too.
-    shape.gpus = node.spec.intranode == Intranode::nvlink_mesh && gpus > 1
-                     ? mesh_order(c / (gpus - 1), 0, 1 + c % (gpus - 1), gpus)
-                     : order_from(0, gpus, false);
-    graph.shapes.push_back(std::move(shape));
-  }
-}
-
-SearchGraph intra_graph(const Node& node, const NodeSpeeds& speeds) {
-  const int capability = node.gpu.compute_capability;
+SearchGraph graph_of(const SearchState& found, const NcclSystem& system) {
   SearchGraph graph;
-  graph.type_intra = speeds.type;
-  graph.type_inter = PathType::PIX;
-  Found found{1, 0};
-  if (node.nvlink) {
-    const int ways = node.spec.intranode == Intranode::nvlink_mesh ? node.spec.gpus - 1 : 1;
-    found = descend(ladder(capability, false), speeds.pair, speeds.gpu, 32,
-                    [&](double speed) { return ways * floor_fit(speeds.pair, speed); });
-    duplicate(found, capability, 32);
-  } else if (node.spec.gpus > 1) {
-    // Peer traffic through an Intel root complex costs 6/5 [NCCL-topo].
-    const bool through_cpu = speeds.type >= PathType::PHB && node.spec.cpu == CpuVendor::intel;
-    found = descend(ladder(capability, false), speeds.gpu / (through_cpu ? 1.2 : 1.0), speeds.gpu, 1,
-                    [](double) { return 1; });
-  } else {
-    found.speed = ladder(capability, false).front();
-  }
   graph.channels = found.channels;
-  graph.bw_intra = graph.bw_inter = found.speed;
-  return graph;
-}
-
-/// The GPU beside: of the same PCIe switch or socket where there is one.
-int partner(int gpu, int gpus) { return (gpu ^ 1) < gpus ? gpu ^ 1 : std::max(0, gpu - 1); }
-
-/// Channel c's NIC and the GPUs it enters and leaves by.
-void shape_inter(SearchGraph& graph, const Node& node, bool tree) {
-  const int gpus = node.spec.gpus, nics = node.nics;
-  for (int c = 0; c < graph.channels; ++c) {
+  graph.bw_intra = found.bw_intra, graph.bw_inter = found.bw_inter;
+  graph.latency_inter = found.latency_inter;
+  graph.type_intra = found.type_intra, graph.type_inter = found.type_inter;
+  graph.cross_nic = found.cross_nic, graph.same_channels = found.same_channels;
+  if (found.pattern <= SearchPattern::tree) graph.pattern = static_cast<TreePattern>(found.pattern);
+  const bool head_only = found.pattern == SearchPattern::nvls;
+  for (int c = 0; c < found.channels; ++c) {
     ChannelShape shape;
-    const int nic = c % nics;
-    // The GPU next to the NIC; with fewer NICs than GPUs the second channel of a NIC starts at its second GPU.
-    const int ports = node.fabric_ports;
-    int head = node.port_of_nic[static_cast<std::size_t>(nic)] * gpus / ports;
-    if (gpus > ports) head = std::min(gpus - 1, head + c / nics % (gpus / ports));
-    const bool mesh = node.spec.intranode == Intranode::nvlink_mesh;
-    shape.nic_in = shape.nic_out = nic;
-    if (tree) {
-      shape.gpus =
-          graph.pattern == TreePattern::tree ? order_from(head, gpus, false) : order_from(head, gpus, c % 2 == 1);
-    } else if (mesh) {
-      shape.gpus = mesh_order(c, head, partner(head, gpus), gpus);
-    } else {
-      shape.gpus = order_from(head, gpus, c % 2 == 0);
-      // Channels in pairs: 2k enters by NIC a and leaves by b, 2k + 1 the other way.
-      if (graph.cross_nic == 2 && nics % 2 == 0) shape.nic_out = nic ^ 1;
+    const auto first = found.gpus.begin() + c * system.gpus;
+    shape.gpus.assign(first, head_only ? first + 1 : first + system.gpus);
+    if (system.nets > 0) {
+      shape.nic_in = found.nets[static_cast<std::size_t>(2 * c)];
+      shape.nic_out = found.nets[static_cast<std::size_t>(2 * c + 1)];
     }
     graph.shapes.push_back(std::move(shape));
   }
-}
-
-SearchGraph inter_graph(const Node& node, const NodeSpeeds& speeds, const NcclSettings& settings) {
-  const int capability = node.gpu.compute_capability, gpus = node.spec.gpus;
-  const double nic = std::min(gigabytes_per_second(node.nic_line_rate), nccl_pcie(node.gpu.pcie));
-  // One GPU's way to its NICs is one PCIe slot, however many NICs there are.
-  const int usable = gpus == 1 ? 1 : node.nics;
-  double gpu_total = gpus > 1 ? std::max(speeds.gpu, nic) : nic;
-  SearchGraph graph;
-  graph.type_intra = speeds.type;
-  const bool pxn = uses_pxn(node, settings);
-  graph.type_inter = nic_distance(node, pxn);
-  const bool pcie_only = !node.nvlink && gpus > 1;
-  Found found;
-  const int nics_used = gpus == 1 ? 1 : node.nics;
-  if (pcie_only) {
-    // Every hop inside the node shares PCIe with the NICs: one channel per two NICs' worth of the slowest hop.
-    const double hop = speeds.gpu / (speeds.type >= PathType::PHB ? 2 : 1);
-    found = descend(ladder(capability, true), std::min(nic, hop), gpu_total, std::max(1, node.nics),
-                    [&](double) { return std::max(1, node.nics); });
-  } else {
-    const auto fit = [&](double speed) {
-      int channels = std::min(32, usable * floor_fit(nic, speed));
-      // A ring leaves each GPU over NVLink but the last, which differs from ring to ring.
-      const auto load = [&] { return (channels - channels / gpus) * speed; };
-      while (node.spec.intranode == Intranode::nvswitch && gpus > 1 && load() > speeds.gpu + 1e-6) --channels;
-      return channels;
-    };
-    found = descend(ladder(capability, true), nic, gpu_total, 32, fit);
-    duplicate(found, capability, 32);
-  }
-  // One channel, run twice or not, is the same everywhere.
-  graph.same_channels = nics_used == 1;
-  graph.channels = found.channels;
-  graph.bw_intra = graph.bw_inter = found.speed;
-  // Where each NIC is near one GPU only, a ring comes back by its neighbour's NIC (crossNic 2); with two GPUs near a
-  // NIC it comes back by the same. Blackwell nodes and slower NICs come back by PXN [NCCL-search].
-  const bool own_switch = node.spec.pcie_switches >= gpus && node.nics == gpus && gpus > 1;
-  const bool swaps = (capability == 90 && found.speed >= 45) || capability == 103;
-  graph.cross_nic = own_switch && swaps && settings.cross_nic != 0 ? 2 : 0;
-  // Without PXN over PCIe, from the GPU before the first.
-  if (own_switch && graph.cross_nic == 0)
-    graph.type_inter = std::max(graph.type_inter, pxn ? PathType::PXN : node.graph.gpu_nic_distance(1, 0));
   return graph;
 }
 
-SearchGraph nvls_graph(const Node& node, const NodeSpeeds& speeds, bool multi_node, const NcclSettings& settings) {
-  SearchGraph graph;
-  const int capability = node.gpu.compute_capability, gpus = node.spec.gpus;
-  if (capability < 90 || node.spec.intranode != Intranode::nvswitch || gpus < 2 || settings.nvls_enable == 0)
-    return graph;
-  if (settings.version < NcclVersion{2, 17, 0}) return graph;
-  const int heads = std::min(gpus, 32);
-  graph.channels = multi_node ? std::min(heads, node.nics) : heads;
-  const double nic = multi_node ? std::min(gigabytes_per_second(node.nic_line_rate), nccl_pcie(node.gpu.pcie))
-                                : std::numeric_limits<double>::infinity();
-  const auto fastest = [&](double limit) {
-    for (const double speed : ladder(capability, multi_node))
-      if (speed <= limit + 1e-6) return speed;
-    return limit;
+SearchGraphs find_graphs(const Node& node, std::int64_t nodes, const NcclSettings& settings) {
+  NcclSystem system = nccl_system(node, nodes > 1, settings);
+  GraphFinder finder(system, settings);
+  // What a graph file holds is not looked for.
+  SearchGraphs graphs = settings.given_graphs.value_or(SearchGraphs{});
+  const auto find = [&](SearchGraph& graph, SearchPattern pattern, int least, int most, bool collnet = false) {
+    if (graph.channels == 0) graph = graph_of(finder.find(pattern, least, most, collnet), system);
   };
-  // A head sends every segment once and its own again as multicast. Then the network, or what stands for it on a single
-  // node, is raised up to twice that [NCCL-search].
-  graph.bw_intra = fastest(std::min(nic, speeds.gpu / (graph.channels + 1)));
-  graph.bw_inter = fastest(std::min(nic, 2 * graph.bw_intra));
-  graph.type_intra = PathType::NVL;
-  graph.type_inter = PathType::PIX;
-  return graph;
+  find(graphs.ring, SearchPattern::ring, 1, 32);
+  const int channels = graphs.ring.channels;
+  find(graphs.tree, SearchPattern::balanced_tree, channels, channels);
+  if (settings.nvls_enable != 0 && node.spec.gpus > 1 && settings.version >= NcclVersion{2, 17, 0})
+    find(graphs.nvls, SearchPattern::nvls, 1, 32);
+  else
+    graphs.nvls = {};
+  if (uses_collnet(node, nodes, settings)) {
+    find(graphs.collnet_chain, SearchPattern::tree, channels, channels, true);
+    if (node.spec.gpus > 1) find(graphs.collnet_direct, SearchPattern::collnet_direct, 1, 32, true);
+  } else {
+    graphs.collnet_chain = graphs.collnet_direct = {};
+  }
+  return graphs;
+}
+
+/// What NCCL makes of the graphs for a communicator [NCCL-connect].
+int collective_channels(const Node& node, bool network, const SearchGraphs& graphs, const NcclSettings& settings) {
+  // Each ring graph carries both trees.
+  int channels = std::min(64, 2 * std::min(graphs.ring.channels, graphs.tree.channels));
+  if (graphs.collnet_chain.channels > 0 && graphs.collnet_chain.bw_intra > graphs.collnet_chain.bw_inter)
+    channels = std::min(64, channels + channels / 2);
+  if (node.gpu.compute_capability >= 90 && network && graphs.ring.bw_intra > 45 && channels < 16)
+    channels = std::min(64, 2 * channels);
+  if (settings.max_channels) channels = std::min(channels, *settings.max_channels);
+  if (settings.min_channels) channels = std::max(channels, *settings.min_channels);
+  return std::max(1, channels);
 }
 
 }  // namespace
@@ -262,43 +318,17 @@ PathType nic_distance(const Node& node, bool pxn) {
   return by_peer ? std::min(worst, PathType::PXN) : worst;
 }
 
-SearchGraphs search_graphs(const Node& node, std::int64_t nodes, const NcclSettings& settings) {
-  const NodeSpeeds speeds = node_speeds(node);
-  const int capability = node.gpu.compute_capability;
-  SearchGraphs graphs;
-  if (nodes == 1) {
-    graphs.ring = intra_graph(node, speeds);
-    graphs.tree = graphs.ring;
-    graphs.tree.pattern = capability >= 100 ? TreePattern::tree : TreePattern::balanced;
-    shape_single_node(graphs.ring, node);
-    shape_single_node(graphs.tree, node);
-  } else {
-    graphs.ring = inter_graph(node, speeds, settings);
-    graphs.tree = graphs.ring;
-    graphs.tree.cross_nic = 0;
-    const bool plain = capability >= 90 && node.nics >= node.spec.gpus && node.gpu.c2c.empty();
-    graphs.tree.pattern = plain ? TreePattern::tree : TreePattern::balanced;
-    // Trees may use the links inside the node up to twice as fast as the network [NCCL-search].
-    if (node.spec.gpus > 1 && node.nvlink && graphs.ring.cross_nic != 2) {
-      const double inside = speeds.gpu * node.spec.gpus / (node.spec.gpus - 1) / graphs.tree.channels;
-      for (const double speed : ladder(capability, true))
-        if (speed <= std::min(inside, 2 * graphs.tree.bw_inter) + 1e-9) {
-          graphs.tree.bw_intra = std::max(graphs.tree.bw_intra, speed);
-          break;
-        }
-    }
-    shape_inter(graphs.ring, node, false);
-    shape_inter(graphs.tree, node, true);
-  }
-  graphs.nvls = nvls_graph(node, speeds, nodes > 1, settings);
+bool uses_collnet(const Node& node, std::int64_t nodes, const NcclSettings& settings) {
+  return settings.collnet_enable && nodes > 1 && nodes >= settings.collnet_node_threshold.value_or(2) &&
+         node.spec.nics.link == LinkKind::infiniband;
+}
 
-  // Postset: channels are doubled, so that each ring graph carries both trees; then the user's limits.
-  int channels = std::min(64, 2 * std::min(graphs.ring.channels, graphs.tree.channels));
-  if (capability >= 90 && nodes > 1 && graphs.ring.bw_intra > 45 && channels < 16)
-    channels = std::min(64, 2 * channels);
-  if (settings.max_channels) channels = std::min(channels, *settings.max_channels);
-  if (settings.min_channels) channels = std::max(channels, *settings.min_channels);
-  graphs.channels = std::max(1, channels);
+SearchGraphs search_graphs(const Node& node, std::int64_t nodes, const NcclSettings& settings) {
+  SearchGraphs graphs = find_graphs(node, nodes, settings);
+  if (nodes > 1 && node.spec.nics.numa == NicNuma::remote)
+    for (SearchGraph* g : {&graphs.ring, &graphs.tree})
+      g->type_inter = std::max(g->type_inter, nic_distance(node, false));
+  graphs.channels = collective_channels(node, nodes > 1, graphs, settings);
   return graphs;
 }
 

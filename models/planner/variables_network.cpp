@@ -24,7 +24,16 @@ void read_text(VariableValue& v, std::optional<std::string>& target) {
   target = std::string(v.text());
 }
 
+/// The file itself is read with the scenario: it may stand beside it.
+void check_file(VariableValue& v, NcclSettings&) {
+  if (v.text().empty()) v.refuse("names no file");
+}
+
 constexpr std::array table = {
+    NcclVariable{"NCCL_TOPO_FILE", "none", "a file", "topology of a host, as XML",
+                 "GPUs, NICs and their wiring, as node.topology", check_file},
+    NcclVariable{"NCCL_GRAPH_FILE", "none", "a file", "rings and trees, as XML",
+                 "the search's graphs that stand in it; the others are searched for", check_file},
     NcclVariable{
         "NCCL_P2P_DISABLE", "0", "0 or 1", "no direct access between GPUs",
         "GPUs of a host meet in host memory: no NVLink, no NVLS; hosts of an NVLink domain are nodes of their own",

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "commands.hpp"
+#include "fabricast/planner/graph_file.hpp"
 #include "fabricast/report/versions.hpp"
 #include "options.hpp"
 
@@ -84,12 +85,18 @@ int inspect_verb(const std::vector<std::string>& arguments) {
   add_scenario_options(options);
   options.add()("size", po::value<std::string>(), "the size, for plan and schedule")(
       "channel", po::value<std::string>(), "the channel, for schedule (default 0)")(
-      "rank", po::value<std::string>(), "the rank, for schedule (default 0)");
+      "rank", po::value<std::string>(), "the rank, for schedule (default 0)")(
+      "graph-xml", po::value<std::string>(),
+      "for plan: write the graphs as NCCL's graph XML to a file, or `-` for standard output alone");
   if (!options.parse(arguments)) return 0;
   const std::string stage = options.get<std::string>("STAGE");
   if (stage != "fabric" && stage != "plan" && stage != "schedule")
     throw UserError(fmt::format("fabricast inspect: unknown stage '{}'", stage), "fabric, plan or schedule");
+  const std::string graph_xml = output_path(options, "graph-xml");
+  if (!graph_xml.empty() && stage != "plan") throw UserError("--graph-xml is for `inspect plan`");
   const auto world = load_world(options);
+  if (!graph_xml.empty()) emit(graph_xml, write_graphs(world->planner.graphs));
+  if (graph_xml == "-") return 0;
   const std::int64_t size = chosen_size(options, *world);
   const int channel = options.integer("channel", 0, 0, 63), rank = options.integer("rank", 0, 0, 1 << 30);
   emit("-", placed(world->scenario, [&] {

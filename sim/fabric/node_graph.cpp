@@ -113,7 +113,7 @@ std::vector<std::uint16_t> NodeGraph::nic_to_gpu(int n, int g, bool gdr) const {
 }
 
 PathType NodeGraph::path_type(const std::vector<std::uint16_t>& way) const {
-  if (way.empty()) return PathType::LOC;
+  if (way.empty()) return PathType::DIS;
   int nvlinks = 0, switches = 0, sockets = 0, crossings = 0;
   bool pcie = false, c2c = false;
   for (const std::uint16_t l : way) {

@@ -211,9 +211,11 @@ std::string inspect_plan_text(const World& world, std::int64_t bytes) {
   out += fmt::format("  channels {} of {}, threads {}, chunk {} B in {} slices, {} slots\n", plan.channels,
                      world.planner.comm.channels, plan.threads, plan.chunk, plan.slices_per_chunk, plan.slots);
   out += fmt::format("  bytes by channel: {}\n", fmt::join(plan.shares, " "));
-  const auto graph = [&](std::string_view name, const SearchGraph& s) {
-    out += fmt::format("{} graph: {} channels x {}/{} GB/s, {}/{}, crossNic {}\n", name, s.channels, s.bw_intra,
-                       s.bw_inter, name_of(s.type_intra), name_of(s.type_inter), s.cross_nic);
+  const auto graph = [&](std::string_view name, const SearchGraph& s, bool tree = false) {
+    if (s.channels == 0) return;
+    out += fmt::format("{} graph: {} channels x {}/{} GB/s, {}/{}, crossNic {}{}\n", name, s.channels, s.bw_intra,
+                       s.bw_inter, name_of(s.type_intra), name_of(s.type_inter), s.cross_nic,
+                       tree ? fmt::format(", pattern {}", name_of(s.pattern)) : std::string());
     for (std::size_t c = 0; c < s.shapes.size(); ++c) {
       const ChannelShape& shape = s.shapes[c];
       out += fmt::format("  {:>2}:", c);
@@ -224,7 +226,10 @@ std::string inspect_plan_text(const World& world, std::int64_t bytes) {
     }
   };
   graph("ring", g.ring);
-  graph("tree", g.tree);
+  graph("tree", g.tree, true);
+  graph("nvls", g.nvls);
+  graph("collnetchain", g.collnet_chain);
+  graph("collnetdirect", g.collnet_direct);
   out += "candidates, NCCL's estimate in us:";
   for (const Candidate& c : plan.candidates)
     out += fmt::format(" {}/{} {:.2f}", name_of(c.algorithm), name_of(c.protocol), c.estimate_us);

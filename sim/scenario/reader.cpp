@@ -8,6 +8,7 @@
 #include "fabricast/core/file.hpp"
 #include "fabricast/core/names.hpp"
 #include "fabricast/core/quantity.hpp"
+#include "fabricast/planner/graph_file.hpp"
 #include "fabricast/planner/nccl.hpp"
 #include "fabricast/routing/routing.hpp"
 #include "fabricast/scenario/scenario.hpp"
@@ -74,6 +75,7 @@ class Reading {
     s.file = path_;
     s.hardware = shipped_hardware();
     guarded([&] { lay_profile_over(s.hardware); });
+    guarded([&] { read_topology_file(s); });
     read_node(s);
     guarded([&] { visit_fields(*reader_, s); });
     reader_->finish();
@@ -85,7 +87,7 @@ class Reading {
       reader_->add(at("workload", "the section is missing", "e.g. workload: {collective: all_reduce}"));
     if (!reader_->failed()) guarded([&] { check(s); });
     if (reader_->failed()) throw UserError(reader_->take_diagnostics());
-    s.node.hardware = nullptr;  // the scenario is a value; it is not to point into itself
+    s.node.hardware = nullptr, s.node.layout = nullptr;  // the scenario is a value; it is not to point into itself
     s.places = reader_->places();
     return std::move(result_);
   }
@@ -153,13 +155,53 @@ class Reading {
       }
   }
 
-  void lay_profile_over(Hardware& hardware) {
-    const YAML::Node node = std::as_const(root_)["node"];
-    std::string profile;
-    if (node.IsDefined() && node.IsMap() && node["profile"].IsDefined() && node["profile"].IsScalar())
-      profile = node["profile"].Scalar();
+  /// The text at a path, before fields are read: what they default to depends on it.
+  std::string early(std::initializer_list<const char*> keys) const {
+    YAML::Node node;
+    node.reset(root_);
+    std::string path;
+    bool there = true;
+    for (const char* key : keys) {
+      path += (path.empty() ? "" : ".") + std::string(key);
+      const YAML::Node next = there && node.IsMap() ? std::as_const(node)[key] : YAML::Node(YAML::NodeType::Undefined);
+      there = next.IsDefined();
+      if (there) node.reset(next);
+    }
+    std::string text = there && node.IsScalar() ? node.Scalar() : std::string();
     for (const Override& o : overrides_)
-      if (o.path == "node.profile") profile = o.value;
+      if (o.path == path) text = o.value;
+    return text;
+  }
+
+  /// `node.topology`, or NCCL_TOPO_FILE, which says the same in NCCL's words.
+  void read_topology_file(Scenario& s) {
+    topology_ = early({"node", "topology"}), topology_env_ = early({"nccl", "env", "NCCL_TOPO_FILE"});
+    if (topology_.empty() && topology_env_.empty()) return;
+    if (!topology_.empty() && !topology_env_.empty() && beside(path_, topology_) != beside(path_, topology_env_))
+      throw UserError::at("nccl.env.NCCL_TOPO_FILE", "names another file than node.topology", "give one of them");
+    const bool own = !topology_.empty();
+    const std::string file = beside(path_, own ? topology_ : topology_env_);
+    layout_ = read_topology(read_named(own ? "node.topology" : "nccl.env.NCCL_TOPO_FILE", file), file);
+    s.node.layout = &*layout_;
+  }
+
+  void read_graph_file(Scenario& s) {
+    const auto it = s.nccl.env.find("NCCL_GRAPH_FILE");
+    if (it == s.nccl.env.end() || it->second.empty()) return;
+    const std::string file = beside(path_, it->second);
+    s.nccl.graphs = read_graphs(read_named("nccl.env.NCCL_GRAPH_FILE", file), file);
+  }
+
+  void check_topology(const Scenario& s) {
+    const auto env = s.nccl.env.find("NCCL_TOPO_FILE");
+    if (s.node.spec.topology != topology_ || (env == s.nccl.env.end() ? std::string() : env->second) != topology_env_)
+      reader_->add(at("node.topology", "the file is set together with other keys by --set",
+                      "--set node.topology=FILE, or --set nccl.env.NCCL_TOPO_FILE=FILE"));
+    for (Diagnostic d : contradictions(s.node.spec, s.hardware)) reader_->add(std::move(d));
+  }
+
+  void lay_profile_over(Hardware& hardware) {
+    const std::string profile = early({"node", "profile"});
     if (!profile.ends_with(".json")) return;
     const std::string file = beside(path_, profile);
     overlay_profile(hardware, read_named("node.profile", file), file);
@@ -208,6 +250,8 @@ class Reading {
              fmt::format("{} hosts do not fill NVLink domains of {}", s.cluster.nodes, s.nvlink_domain.nodes));
     if (s.nvlink_domain.nodes > 1 && s.node.spec.intranode != Intranode::nvswitch)
       refuse("nvlink_domain.nodes", "an NVLink domain of several hosts needs `intranode: nvswitch`");
+    check_topology(s);
+    guarded([&] { read_graph_file(s); });
     check_placement(s, refuse);
     for (std::size_t i = 0; i < s.faults.size(); ++i) {
       const FaultSpec& f = s.faults[i];
@@ -272,6 +316,8 @@ class Reading {
   YAML::Node root_;
   std::vector<Override> overrides_;
   std::optional<YamlReader> reader_;
+  std::string topology_, topology_env_;  ///< as given
+  std::optional<NodeLayout> layout_;
   ReadResult result_;
 };
 

@@ -1,6 +1,8 @@
 // The fields of a scenario: names, meaning, limits. Everything else about keys follows from here.
 #include "fabricast/scenario/scenario.hpp"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <limits>
 
@@ -24,20 +26,36 @@ WordRef word(std::span<const std::string_view> words, std::size_t& index) {
           [](void* p, std::size_t i) { *static_cast<std::size_t*>(p) = i; }};
 }
 
+std::string only_fitting_gpu(const Hardware& hardware, const NodeLayout& layout) {
+  const std::vector<std::string_view> kinds = fitting_gpus(hardware, layout);
+  const int sm = layout.gpus.front().capability;
+  if (kinds.empty()) throw UserError::at("node.topology", fmt::format("no kind of GPU has sm {} and such links", sm));
+  if (kinds.size() > 1)
+    throw UserError::at("node", fmt::format("GPUs of sm {} as in the topology file are of several kinds", sm),
+                        fmt::format("give node.gpu: {}", join(kinds, ", ")));
+  return std::string(kinds.front());
+}
+
 }  // namespace
 
 void visit_fields(FieldVisitor& visit, NodeSection& section) {
   if (section.hardware) {
     // A preset names a GPU; a given GPU wins, even the default one. A fitted profile (a file) names none.
-    section.spec.gpu.clear(), section.spec.profile.clear();
+    section.spec.gpu.clear(), section.spec.profile.clear(), section.spec.topology.clear();
     visit_kind(visit, section.spec);
-    const std::string gpu = section.spec.gpu, profile = section.spec.profile;
-    section.spec = default_node(*section.hardware, gpu, profile.ends_with(".json") ? std::string() : profile);
-    section.spec.profile = profile;
+    const std::string profile = section.spec.profile, topology = section.spec.topology;
+    const std::string preset = profile.ends_with(".json") ? std::string() : profile;
+    std::string gpu = section.spec.gpu;
+    if (section.layout && gpu.empty() && preset.empty()) gpu = only_fitting_gpu(*section.hardware, *section.layout);
+    section.spec = default_node(*section.hardware, gpu, preset);
+    section.spec.profile = profile, section.spec.topology = topology;
+    if (section.layout) lay_topology_over(section.spec, *section.layout);
+    visit_devices(visit, section.spec);
+    if (!section.layout) section.spec.pcie_switches = usual_switches(section.spec, *section.hardware);
+    visit_host(visit, section.spec);
   } else {
-    visit_kind(visit, section.spec);
+    visit_fields(visit, section.spec);
   }
-  visit_rest(visit, section.spec);
 }
 
 void visit_fields(FieldVisitor& visit, NvlinkDomainSpec& spec) {

@@ -7,20 +7,13 @@
 
 #include "fabricast/core/names.hpp"
 #include "fabricast/core/rng.hpp"
+#include "fabricast/planner/graph_file.hpp"
 #include "fabricast/planner/node_use.hpp"
 #include "fabricast/planner/sharp.hpp"
 
 namespace fabricast {
 
 namespace {
-
-/// Hosts of one NVLink domain are one node to NCCL: as many GPUs, NICs and sockets behind one NVSwitch.
-void make_whole_domain(NodeSpec& spec, NodeUse& use, int hosts) {
-  const std::vector<int> ports = use.ports;
-  for (int h = 1; h < hosts; ++h)
-    for (const int port : ports) use.ports.push_back(h * spec.nics.count + port);
-  spec.gpus *= hosts, spec.nics.count *= hosts, spec.sockets *= hosts, spec.pcie_switches *= hosts;
-}
 
 /// Hosts that are one node to NCCL: those of an NVLink domain, unless variables forbid it.
 int hosts_of_node(const Scenario& s, const NcclSettings& settings) {
@@ -106,11 +99,13 @@ std::unique_ptr<World> build_world(Scenario scenario) {
   NcclSettings settings = parse_nccl_environment(main_version(s), s.nccl.env, told);
   const int hosts = hosts_of_node(s, settings);
   NodeSpec spec = s.node.spec;
-  NodeUse use = use_of_node(spec, settings, world->warnings);
-  make_whole_domain(spec, use, hosts);
+  const NodeUse use = use_of_node(spec, settings, world->warnings);
   choose_policy(*world, settings);
-  world->planner = make_planner(build_node(spec, s.hardware, use), place(s.cluster), static_cast<std::uint32_t>(hosts),
-                                std::move(settings));
+  Node node = build_node(spec, s.hardware, hosts, use);
+  settings.given_graphs = s.nccl.graphs;
+  if (s.nccl.graphs) check_graphs(*s.nccl.graphs, node, s.cluster.nodes > hosts);
+  world->planner =
+      make_planner(std::move(node), place(s.cluster), static_cast<std::uint32_t>(hosts), std::move(settings));
   const Communicator& comm = world->planner.comm;
   check_choice(*world);
 

@@ -120,6 +120,7 @@ nlohmann::ordered_json effective_json(const Scenario& scenario) {
   if (scenario.faults.empty()) j.erase("faults");
   if (scenario.name.empty()) j.erase("name");
   if (scenario.node.spec.profile.empty()) j["node"].erase("profile");
+  if (scenario.node.spec.topology.empty()) j["node"].erase("topology");
   return j;
 }
 
@@ -130,8 +131,14 @@ std::string to_yaml(const Scenario& scenario) {
   };
   Json j = effective_json(scenario);
   if (j["fabric"].contains("path")) j["fabric"]["path"] = from_root(j["fabric"]["path"].get<std::string>());
+  const std::filesystem::path folder = std::filesystem::path(scenario.file).parent_path();
   if (const std::string& profile = scenario.node.spec.profile; profile.ends_with(".json"))
-    j["node"]["profile"] = from_root(std::filesystem::path(scenario.file).parent_path() / profile);
+    j["node"]["profile"] = from_root(folder / profile);
+  if (const std::string& topology = scenario.node.spec.topology; !topology.empty())
+    j["node"]["topology"] = from_root(folder / topology);
+  for (const char* name : {"NCCL_TOPO_FILE", "NCCL_GRAPH_FILE"})
+    if (const auto it = scenario.nccl.env.find(name); it != scenario.nccl.env.end())
+      j["nccl"]["env"][name] = from_root(folder / it->second);
   std::string text;
   write_yaml(j, 0, text);
   return text;

@@ -40,6 +40,7 @@ libraries_stay_behind_adapters() {
     grep -nE "^#include [<\"]($1)[/.>]" $(sources) | grep -vE "^($2)" | sed -E "s#^([^:]*:[0-9]+):.*#\1: $1 is included outside $2#"
   }
   adapter 'yaml-cpp' 'sim/scenario/'
+  adapter 'pugixml' 'sim/core/xml.cpp'
   adapter 'nlohmann' 'models/hardware/|sim/scenario/|sim/report/|sim/cli/|calibrate/'
   adapter 'simgrid|xbt' 'sim/engine/chunk/'
   adapter 'Eigen' 'calibrate/fit/'

@@ -24,6 +24,10 @@ struct NcclVersion {
 
 /// How a tree's network edges are spread over the GPUs of a node [NCCL-search].
 enum class TreePattern { balanced = 1, split = 2, tree = 3 };
+template <>
+struct EnumNames<TreePattern> {
+  static constexpr std::array<std::string_view, 4> names{"", "balanced", "split", "tree"};
+};
 
 /// One channel inside a node: the chain of GPUs from the NIC it enters by to the NIC it leaves by.
 struct ChannelShape {

@@ -4,7 +4,9 @@
 #include <optional>
 #include <vector>
 
+#include "fabricast/core/error.hpp"
 #include "fabricast/hardware/hardware.hpp"
+#include "fabricast/hardware/layout.hpp"
 
 namespace fabricast {
 
@@ -13,7 +15,6 @@ template <>
 struct EnumNames<Intranode> {
   static constexpr std::array<std::string_view, 4> names{"nvswitch", "nvlink_mesh", "pcie", "none"};
 };
-enum class CpuVendor { intel, amd, arm };
 template <>
 struct EnumNames<CpuVendor> {
   static constexpr std::array<std::string_view, 3> names{"intel", "amd", "arm"};
@@ -41,6 +42,8 @@ struct NicSpec {
 struct NodeSpec {
   std::string profile;
   std::string gpu = "h100-sxm";
+  std::string topology;              ///< path of a NCCL topology file; empty: none
+  std::optional<NodeLayout> layout;  ///< what stands in it
   int gpus = 8;
   Intranode intranode = Intranode::nvswitch;
   NicSpec nics;
@@ -51,13 +54,24 @@ struct NodeSpec {
 };
 void visit_fields(FieldVisitor& visit, NicSpec& spec);
 void visit_fields(FieldVisitor& visit, NodeSpec& spec);
-/// The two halves of it: what decides the defaults, and the rest.
+/// The parts of it: what decides the defaults, GPUs and NICs, and what their number suggests.
 void visit_kind(FieldVisitor& visit, NodeSpec& spec);
-void visit_rest(FieldVisitor& visit, NodeSpec& spec);
+void visit_devices(FieldVisitor& visit, NodeSpec& spec);
+void visit_host(FieldVisitor& visit, NodeSpec& spec);
 
 /// Defaults of every field given the GPU kind and, if not empty, a preset.
 /// \throws UserError (path node.gpu or node.profile) if the name is unknown.
 NodeSpec default_node(const Hardware& hardware, std::string_view gpu, std::string_view preset);
+
+/// PCIe switches of the usual node with as many GPUs and NICs, where `spec` has those of its kind of GPU.
+int usual_switches(const NodeSpec& spec, const Hardware& hardware);
+
+/// The kinds of GPUs that may be the ones of a topology file.
+std::vector<std::string_view> fitting_gpus(const Hardware& hardware, const NodeLayout& layout);
+/// Lays what a topology file says over a spec.
+void lay_topology_over(NodeSpec& spec, NodeLayout layout);
+/// What a spec says otherwise than its topology file.
+std::vector<Diagnostic> contradictions(const NodeSpec& spec, const Hardware& hardware);
 
 /// What NCCL's variables leave of a node.
 struct NodeUse {
@@ -76,6 +90,8 @@ struct Node {
   Network network;
   Software software;
   NodeGraph graph;
+  NodeLayout layout;             ///< the same wiring in NCCL's numbers, as NCCL believes it to be
+  int hosts = 1;                 ///< that share the NVSwitch; `spec` counts what all of them hold
   int nics = 0;                  ///< as NCCL sees them: ports of one card, and EFA rails of one GPU, are one
   int fabric_ports = 0;          ///< NICs, with those that NCCL_IB_HCA leaves out
   std::vector<int> port_of_nic;  ///< place of each NIC among the fabric's ports
@@ -88,10 +104,11 @@ struct Node {
   BytesPerSecond nic_rate(bool gdr) const;
 };
 
-/// \throws UserError if the parts do not fit together.
 /// The name of a node's kind of network in the hardware data: GPUDirect-TCPX differs where GPUs share NICs.
 std::string network_name(const NodeSpec& spec);
 
-Node build_node(const NodeSpec& spec, const Hardware& hardware, const NodeUse& use = {});
+/// \param host one host; \param hosts as many of it in one NVLink domain; \param use of each of them
+/// \throws UserError if the parts do not fit together.
+Node build_node(const NodeSpec& host, const Hardware& hardware, int hosts = 1, const NodeUse& use = {});
 
 }  // namespace fabricast

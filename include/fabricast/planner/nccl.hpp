@@ -10,6 +10,7 @@
 #include "fabricast/collective/communicator.hpp"
 #include "fabricast/core/error.hpp"
 #include "fabricast/fabric/node_graph.hpp"
+#include "fabricast/planner/graph.hpp"
 
 namespace fabricast {
 
@@ -81,6 +82,7 @@ struct NcclSettings {
   int cross_nic = 2;
   int qps_per_connection = 1;
   bool split_data_on_qps = false;
+  std::optional<SearchGraphs> given_graphs;  ///< what stands in NCCL_GRAPH_FILE
 };
 
 /// \throws UserError for values NCCL would refuse; appends warnings (variables without effect here, unknown ones).

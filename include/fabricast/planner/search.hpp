@@ -1,38 +1,23 @@
-// The graphs that NCCL's search finds on a node: how many channels, at which speed, in which order of GPUs, by which
-// NIC.
+// NCCL's search for channels on a node: ladder of speeds, order of relaxations, duplication, and what is made of the
+// result for a communicator.
 //
-// This is the arithmetic of the search for regular nodes (GPUs alike, behind an NVSwitch, in an NVLink mesh, or on
-// PCIe), not the search itself: speeds come off NCCL's ladders, channels are what the links can feed, and the table of
-// [NCCL-search] for such nodes comes out (tested). Irregular machines need the real search over their topology file.
+// The search runs on the node's layout, be it the usual one of its kind or that of a topology file, with NCCL's own
+// bandwidths and limits of steps, so that it finds what NCCL finds [NCCL-search]. What NCCL_GRAPH_FILE gives is taken
+// instead, as NCCL does.
 #pragma once
 
-#include <vector>
-
-#include "fabricast/hardware/node.hpp"
 #include "fabricast/planner/nccl.hpp"
 
 namespace fabricast {
-
-struct SearchGraph {
-  int channels = 0;
-  double bw_intra = 0, bw_inter = 0;  ///< GB/s per channel
-  PathType type_intra = PathType::LOC, type_inter = PathType::LOC;
-  int cross_nic = 0;
-  bool same_channels = true;
-  TreePattern pattern = TreePattern::balanced;
-  std::vector<ChannelShape> shapes;  ///< one per channel
-};
-
-struct SearchGraphs {
-  SearchGraph ring, tree, nvls;  ///< nvls.channels is 0 where there is no NVLS
-  int channels = 0;              ///< channels of ring and tree collectives after duplication and limits
-};
 
 /// Whether a GPU may send by a NIC through a GPU that is near it: needs NVLink and a NIC that reads GPU memory
 /// [NCCL-paths].
 bool uses_pxn(const Node& node, const NcclSettings& settings);
 /// Distance of the GPU that is farthest from the NIC it uses; PXN if it may go through a GPU that is near one.
 PathType nic_distance(const Node& node, bool pxn);
+
+/// Whether NCCL asks the fabric's switches to reduce (CollNet), `nodes` NCCL nodes being there.
+bool uses_collnet(const Node& node, std::int64_t nodes, const NcclSettings& settings);
 
 /// \param nodes number of NCCL nodes (NVLink domains)
 SearchGraphs search_graphs(const Node& node, std::int64_t nodes, const NcclSettings& settings);

@@ -6,6 +6,7 @@
 
 #include <any>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "fabricast/core/error.hpp"
 #include "fabricast/engine/engine.hpp"
 #include "fabricast/hardware/node.hpp"
+#include "fabricast/planner/graph.hpp"
 #include "fabricast/planner/sharp.hpp"
 #include "fabricast/topology/topology.hpp"
 
@@ -21,6 +23,7 @@ namespace fabricast {
 struct NodeSection {
   NodeSpec spec;
   const Hardware* hardware = nullptr;  ///< where defaults come from
+  const NodeLayout* layout = nullptr;  ///< of a topology file; defaults come from it, too
 };
 
 struct NvlinkDomainSpec {
@@ -64,6 +67,7 @@ struct NcclSection {
   Selection selection = Selection::nccl;
   bool version_given = false;  ///< and readable: not only implied by the GPU
   std::map<std::string, std::string> env;
+  std::optional<SearchGraphs> graphs;  ///< what stands in NCCL_GRAPH_FILE
 };
 
 enum class WorkloadKind { collective };

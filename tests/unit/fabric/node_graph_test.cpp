@@ -51,7 +51,7 @@ TEST_CASE("distances are NCCL's path types", "[fabric]") {
   CHECK(g.gpu_nic_distance(0, 2) == PathType::SYS);  // from socket to socket
   CHECK(g.gpu_nic_distance(2, 0) == PathType::SYS);
   CHECK(g.gpu_gpu_distance(0, 1) == PathType::PHB);
-  CHECK(g.path_type({}) == PathType::LOC);
+  CHECK(g.path_type({}) == PathType::DIS);
   CHECK(g.nics_by_distance(0) == std::vector<int>{0, 1, 2});
   CHECK(g.nics_by_distance(2) == std::vector<int>{2, 0, 1});
   CHECK(g.nearest_nic_distance(1) == PathType::PXB);

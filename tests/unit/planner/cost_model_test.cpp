@@ -57,6 +57,18 @@ TEST_CASE("latencies that NCCL logs on H100 nodes", "[planner]") {
   }
 }
 
+TEST_CASE("TCPX keeps LL128 off where GPUs share NICs", "[planner]") {
+  const auto ll128_rate = [](int nics, LinkKind link, const test::Variables& variables = {}) {
+    NodeSpec spec = test::with_nics(test::preset_spec("hgx-h100"), nics, 200);
+    spec.nics.link = link, spec.pcie_switches = usual_switches(spec, shipped_hardware());
+    return cost(test::planner_of(spec, 2, variables), all_gather, ring, ll128).bandwidth;
+  };
+  CHECK(ll128_rate(4, LinkKind::gpudirect_tcpx) == 0);
+  CHECK(ll128_rate(8, LinkKind::gpudirect_tcpx) > 0);
+  CHECK(ll128_rate(4, LinkKind::roce) > 0);
+  CHECK(ll128_rate(4, LinkKind::gpudirect_tcpx, {{"NCCL_PROTO", "LL128"}}) > 0);
+}
+
 TEST_CASE("costs on one H100 node", "[planner]") {
   const Planner p = test::planner_of(test::preset_spec("hgx-h100"), 1);
   check_cost(cost(p, all_reduce, ring, ll), 6.6 + 14 * .6, 141.0 * 8 / 14);

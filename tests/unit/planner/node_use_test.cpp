@@ -13,7 +13,7 @@ struct Used {
   NodeSpec spec;
   NodeUse use;
   std::vector<Diagnostic> warnings;
-  Node node() const { return build_node(spec, shipped_hardware(), use); }
+  Node node() const { return build_node(spec, shipped_hardware(), 1, use); }
 };
 
 Used used(NodeSpec spec, const test::Variables& variables) {
@@ -61,10 +61,11 @@ TEST_CASE("half of the NICs: NCCL takes each twice, and the fabric keeps its por
   CHECK(p.comm.node.fabric_ports == 8);
   CHECK(p.comm.node.port_of_nic == Ports{0, 2, 4, 6});
   CHECK(p.comm.endpoint(1, 3, 8) == 8 + 6);
-  // As NCCL's search on eight GPUs with four NICs of 400 Gbit/s.
+  // Rings as NCCL's search has them on eight GPUs with four NICs of 400 Gbit/s. There two GPUs share a switch and take
+  // turns as heads of trees; here four GPUs are heads of all, and 8 x 48 do not fit in their 370.8 GB/s of NVLink.
   CHECK(p.graphs.ring.channels == 8);
   CHECK(p.graphs.ring.bw_inter == 24);
-  CHECK(p.graphs.tree.bw_intra == 48);
+  CHECK(p.graphs.tree.bw_intra == 45);
   CHECK(p.graphs.tree.bw_inter == 24);
   CHECK(p.graphs.channels == 16);
   // GPUs without NIC go by a GPU that has one, so that GPUDirect RDMA stays.
@@ -74,12 +75,44 @@ TEST_CASE("half of the NICs: NCCL takes each twice, and the fabric keeps its por
     const int port = p.comm.node.port_of_nic[static_cast<std::size_t>(shape.nic_in)];
     CHECK(shape.gpus.front() == port);  // GPU i and port i share a PCIe switch
   }
+  CHECK(p.comm.heads.size() == 4);
+  for (const int head : p.comm.heads) CHECK(head % 2 == 0);
   test::Variables direct = half;
   direct["NCCL_PXN_DISABLE"] = "1";
   const Planner without = planner(h100, direct);
   CHECK(without.graphs.ring.type_inter > PathType::PXN);
   CHECK_FALSE(without.comm.gdr);
   CHECK_FALSE(without.comm.pxn);
+}
+
+TEST_CASE("variables act on the host of a topology file, too", "[planner]") {
+  NodeSpec spec = h100;
+  lay_topology_over(spec, build_node(h100, shipped_hardware()).layout);
+  const Planner half = planner(spec, {{"NCCL_IB_HCA", "mlx5_4,mlx5_6"}});
+  CHECK(half.comm.node.port_of_nic == Ports{4, 6});
+  CHECK(half.comm.node.fabric_ports == 8);
+  for (const ChannelShape& shape : half.comm.rings)
+    CHECK(shape.gpus.front() == half.comm.node.port_of_nic[static_cast<std::size_t>(shape.nic_in)]);
+  const Planner apart = planner(spec, {{"NCCL_P2P_DISABLE", "1"}});
+  CHECK_FALSE(apart.comm.node.nvlink);
+  CHECK(apart.graphs.ring.type_intra >= PathType::PHB);
+  CHECK(apart.graphs.nvls.channels == 0);
+  CHECK(planner(spec, {}).comm.gdr);
+  spec.layout->nics[3].gdr = false;
+  CHECK_FALSE(planner(spec, {}).comm.gdr);
+}
+
+TEST_CASE("each host of an NVLink domain has the NICs that variables leave", "[planner]") {
+  const NodeSpec gb200 = test::preset_spec("gb200-tray");
+  const NodeUse use = used(gb200, {{"NCCL_IB_HCA", "mlx5_1,mlx5_3"}}).use;
+  const Node domain = build_node(gb200, shipped_hardware(), 2, use);
+  CHECK(domain.nics == 4);
+  CHECK(domain.port_of_nic == Ports{1, 3, 5, 7});
+  CHECK(domain.fabric_ports == 8);
+  // Hosts share NVLink alone: the NICs of the other have no distance, and come last.
+  CHECK(domain.graph.gpu_nic_distance(0, 2) == PathType::DIS);
+  CHECK(domain.graph.nics_by_distance(0) == std::vector<int>{0, 1, 2, 3});
+  CHECK(domain.graph.nics_by_distance(7) == std::vector<int>{3, 2, 1, 0});
 }
 
 TEST_CASE("ports of a card are one NIC, or not", "[planner]") {

@@ -1,6 +1,7 @@
 // Results of the graph search against those of NCCL's own search on topology files of the same machines [NCCL-search].
 #include <catch2/catch.hpp>
 
+#include "fabricast/core/names.hpp"
 #include "support/clusters.hpp"
 
 namespace fabricast {
@@ -8,17 +9,16 @@ namespace {
 
 struct Expected {
   int channels = 0;
-  double bw_intra = 0, bw_inter = 0;  ///< 0: not stated
+  double bw_intra = 0, bw_inter = 0;
 };
-/// On PCIe nodes of two sockets NCCL's rings come back by the other NIC and its trees take 9 GB/s; the arithmetic here
-/// knows neither.
-constexpr int not_compared = -1;
 
 struct Row {
   std::string_view machine;
   NodeSpec spec;
+  int hosts;  ///< that share NVLink: one node to NCCL
   std::int64_t nodes;
   Expected ring;
+  PathType ring_inter;
   int cross_nic;
   Expected tree;
   TreePattern pattern;
@@ -26,103 +26,72 @@ struct Row {
   int collective_channels;
 };
 
-/// Hosts of one NVLink domain are one node to NCCL.
-NodeSpec domain(NodeSpec spec, int hosts) {
-  spec.gpus *= hosts, spec.nics.count *= hosts, spec.sockets *= hosts, spec.pcie_switches *= hosts;
+/// Two sockets, a switch with four GPUs and a NIC at each.
+NodeSpec pcie_node() {
+  NodeSpec spec = test::with_nics(test::node_spec("l40s"), 2, 200);
+  spec.pcie_switches = 2;
   return spec;
 }
 
-NodeSpec pcie_node(int nics) {
-  NodeSpec spec = test::with_nics(test::node_spec("a100-pcie"), nics, 200);
-  spec.cpu = CpuVendor::intel;
+/// Two GPUs and a NIC at each switch.
+NodeSpec four_nics(NodeSpec spec, double gbps) {
+  spec = test::with_nics(std::move(spec), 4, gbps);
+  spec.pcie_switches = usual_switches(spec, shipped_hardware());
   return spec;
 }
 
 void check_graph(const SearchGraph& graph, const Expected& expected) {
   CHECK(graph.channels == expected.channels);
-  if (expected.bw_intra > 0) CHECK(graph.bw_intra == Approx(expected.bw_intra));
-  if (expected.bw_inter > 0) CHECK(graph.bw_inter == Approx(expected.bw_inter));
+  if (expected.channels == 0) return;
+  CHECK(graph.bw_intra == Approx(expected.bw_intra));
+  CHECK(graph.bw_inter == Approx(expected.bw_inter));
 }
 
-TEST_CASE("channels and speeds of regular nodes are those of NCCL's search", "[planner]") {
+TEST_CASE("the table of NCCL's results on typical machines comes out", "[planner]") {
   using test::node_spec, test::preset_spec, test::with_nics;
   constexpr auto balanced = TreePattern::balanced, plain = TreePattern::tree;
+  constexpr auto PIX = PathType::PIX, PXN = PathType::PXN, P2C = PathType::P2C, SYS = PathType::SYS;
+  const NodeSpec dgx_a100 = preset_spec("dgx-a100"), h100 = preset_spec("hgx-h100"), b200 = preset_spec("hgx-b200"),
+                 b300 = preset_spec("hgx-b300"), gb200 = preset_spec("gb200-tray");
+  // clang-format off
   const std::vector<Row> rows = {
-      {"DGX A100", preset_spec("dgx-a100"), 1, {12, 20}, 0, {12, 20}, balanced, {}, 24},
-      {"DGX A100", preset_spec("dgx-a100"), 2, {8, 24, 24}, 0, {8, 30, 24}, balanced, {}, 16},
-      {"DGX H100", preset_spec("hgx-h100"), 1, {12, 30}, 0, {12, 30}, balanced, {8, 40, 60}, 24},
-      {"DGX H100", preset_spec("hgx-h100"), 2, {8, 48, 48}, 2, {8, 48, 48}, plain, {8, 40, 48}, 16},
-      {"DGX H200", preset_spec("hgx-h200"), 4, {8, 48, 48}, 2, {8, 48, 48}, plain, {8, 40, 48}, 16},
-      {"H100, 8 x 200G",
-       with_nics(node_spec("h100-sxm"), 8, 200),
-       2,
-       {8, 24, 24},
-       0,
-       {8, 48, 24},
-       plain,
-       {8, 24, 24},
-       16},
-      {"H100, 4 x 400G",
-       with_nics(node_spec("h100-sxm"), 4, 400),
-       2,
-       {8, 24, 24},
-       0,
-       {8, 48, 24},
-       balanced,
-       {4, 48, 48},
-       16},
-      {"A100, 4 x 200G", with_nics(node_spec("a100-sxm"), 4, 200), 2, {4, 24, 24}, 0, {4, 48, 24}, balanced, {}, 8},
-      {"A100, 4 x 100G", with_nics(node_spec("a100-sxm"), 4, 100), 2, {4, 12, 12}, 0, {4, 24, 12}, balanced, {}, 8},
-      {"PCIe Gen4, 2 sockets", pcie_node(2), 1, {1, 20}, 0, {1, 20}, balanced, {}, 2},
-      {"PCIe Gen4, 2 x 200G", pcie_node(2), 2, {2, 12}, not_compared, {2}, balanced, {}, 4},
-      {"DGX B200", preset_spec("hgx-b200"), 1, {16, 45}, 0, {16, 45}, plain, {8, 80, 90}, 32},
-      {"DGX B200", preset_spec("hgx-b200"), 2, {8, 48, 48}, 0, {8, 96, 48}, plain, {8, 48, 48}, 16},
-      {"DGX B300", preset_spec("hgx-b300"), 1, {16, 45}, 0, {16, 45}, plain, {8, 80}, 32},
-      {"DGX B300", preset_spec("hgx-b300"), 2, {16, 48, 48}, 2, {16, 48}, plain, {8, 80, 96}, 32},
-      {"GB200 host", preset_spec("gb200-tray"), 1, {16, 45}, 0, {16, 45}, plain, {4, 90}, 32},
-      {"GB200 host", preset_spec("gb200-tray"), 2, {8, 24, 24}, 0, {8, 48, 24}, balanced, {4, 48, 48}, 16},
-      {"GB200 NVL72", domain(preset_spec("gb200-tray"), 18), 1, {16, 45}, 0, {16, 45}, plain, {32, 20, 40}, 32},
-      {"GB200, 2 hosts",
-       domain(preset_spec("gb200-tray"), 2),
-       2,
-       {8, 48, 48},
-       0,
-       {8, 96, 48},
-       balanced,
-       {8, 48, 48},
-       16},
-      {"GB200, 4 hosts",
-       domain(preset_spec("gb200-tray"), 4),
-       2,
-       {16, 48, 48},
-       0,
-       {16, 48, 48},
-       balanced,
-       {16, 42, 48},
-       32},
-      {"GB200 NVL36",
-       domain(preset_spec("gb200-tray"), 9),
-       2,
-       {16, 45.1, 45.1},
-       0,
-       {16, 45.1, 45.1},
-       balanced,
-       {32, 20, 40},
-       32},
+      {"DGX A100", dgx_a100, 1, 1, {12, 20, 20}, PIX, 0, {12, 20, 20}, balanced, {}, 24},
+      {"DGX A100", dgx_a100, 1, 2, {8, 24, 24}, PIX, 0, {8, 30, 24}, balanced, {}, 16},
+      {"DGX H100", h100, 1, 1, {12, 30, 30}, PIX, 0, {12, 30, 30}, balanced, {8, 40, 60}, 24},
+      {"DGX H100", h100, 1, 2, {8, 48, 48}, PIX, 2, {8, 48, 48}, plain, {8, 40, 48}, 16},
+      {"DGX H200", preset_spec("hgx-h200"), 1, 4, {8, 48, 48}, PIX, 2, {8, 48, 48}, plain, {8, 40, 48}, 16},
+      {"H100, 8 x 200G", with_nics(h100, 8, 200), 1, 2, {8, 24, 24}, PXN, 0, {8, 48, 24}, plain, {8, 24, 24}, 16},
+      {"H100, 4 x 400G", four_nics(h100, 400), 1, 2, {8, 24, 24}, PIX, 0, {8, 48, 24}, balanced, {4, 48, 48}, 16},
+      {"A100, 4 x 200G", four_nics(dgx_a100, 200), 1, 2, {4, 24, 24}, PIX, 0, {4, 48, 24}, balanced, {}, 8},
+      {"A100, 4 x 100G", four_nics(dgx_a100, 100), 1, 2, {4, 12, 12}, PIX, 0, {4, 24, 12}, balanced, {}, 8},
+      {"PCIe Gen4, 2 sockets", pcie_node(), 1, 1, {1, 20, 20}, PIX, 0, {1, 20, 20}, balanced, {}, 2},
+      {"PCIe Gen4, 2 x 200G", pcie_node(), 1, 2, {2, 12, 12}, SYS, 2, {2, 9, 9}, balanced, {}, 4},
+      {"DGX B200", b200, 1, 1, {16, 45, 45}, PIX, 0, {16, 45, 45}, balanced, {8, 80, 90}, 32},
+      {"DGX B200", b200, 1, 2, {8, 48, 48}, PXN, 0, {8, 96, 48}, plain, {8, 48, 48}, 16},
+      {"DGX B300", b300, 1, 1, {16, 45, 45}, PIX, 0, {16, 45, 45}, balanced, {8, 80, 90}, 32},
+      {"DGX B300", b300, 1, 2, {16, 48, 48}, PIX, 2, {16, 48, 48}, plain, {8, 80, 96}, 32},
+      {"GB200 host", gb200, 1, 1, {16, 45, 45}, PIX, 0, {16, 50, 50}, plain, {4, 90, 90}, 32},
+      {"GB200 host", gb200, 1, 2, {8, 24, 24}, P2C, 0, {8, 48, 24}, balanced, {4, 48, 48}, 16},
+      {"GB200 NVL72", gb200, 18, 1, {16, 45, 45}, PIX, 0, {16, 45, 45}, balanced, {32, 20, 40}, 32},
+      {"GB200, 2 hosts", gb200, 2, 2, {8, 48, 48}, P2C, 0, {8, 96, 48}, balanced, {8, 48, 48}, 16},
+      {"GB200, 4 hosts", gb200, 4, 2, {16, 48, 48}, P2C, 0, {16, 48, 48}, balanced, {16, 42, 48}, 32},
+      {"GB200 NVL36", gb200, 9, 2, {16, 45.1, 45.1}, P2C, 0, {16, 45.1, 45.1}, balanced, {32, 20, 40}, 32},
   };
+  // clang-format on
   for (const Row& row : rows) {
-    const Node node = build_node(row.spec, shipped_hardware());
+    const Node node = build_node(row.spec, shipped_hardware(), row.hosts);
     const SearchGraphs graphs = search_graphs(node, row.nodes, test::nccl_settings());
     INFO(row.machine << ", " << row.nodes << " nodes");
     {
       INFO("ring");
       check_graph(graphs.ring, row.ring);
-      if (row.cross_nic != not_compared) CHECK(graphs.ring.cross_nic == row.cross_nic);
+      CHECK(graphs.ring.cross_nic == row.cross_nic);
+      CHECK(name_of(graphs.ring.type_inter) == name_of(row.ring_inter));
     }
     {
       INFO("tree");
       check_graph(graphs.tree, row.tree);
-      if (row.nodes > 1) CHECK(graphs.tree.pattern == row.pattern);
+      CHECK(static_cast<int>(graphs.tree.pattern) == static_cast<int>(row.pattern));
     }
     {
       INFO("nvls");
@@ -130,6 +99,62 @@ TEST_CASE("channels and speeds of regular nodes are those of NCCL's search", "[p
     }
     CHECK(graphs.channels == row.collective_channels);
   }
+}
+
+TEST_CASE("ports of one card that are not fused carry a ring each", "[planner]") {
+  // H100 with 8 dual-port cards of 2 x 200G: 16 x 24, crossNic 2; trees plain; NVLS one head per GPU.
+  NodeSpec spec = test::preset_spec("hgx-h100");
+  Node node = build_node(spec, shipped_hardware());
+  NodeLayout layout = node.layout;
+  std::vector<NodeLayout::Nic> ports;
+  for (NodeLayout::Nic nic : layout.nics)
+    for (nic.port = 1, nic.rate = 25; nic.port <= 2; ++nic.port) ports.push_back(nic);
+  layout.nics = ports;
+  lay_topology_over(spec, layout);
+  node = build_node(spec, shipped_hardware());
+  const SearchGraphs graphs = search_graphs(node, 2, test::nccl_settings());
+  check_graph(graphs.ring, {16, 24, 24});
+  CHECK(graphs.ring.cross_nic == 2);
+  CHECK(graphs.tree.channels == 16);
+  CHECK(graphs.tree.bw_inter == 24);
+  CHECK(graphs.tree.pattern == TreePattern::tree);
+  check_graph(graphs.nvls, {8, 24, 24});
+  CHECK(graphs.channels == 32);
+}
+
+TEST_CASE("NCCL_CROSS_NIC decides whether rings may change NICs", "[planner]") {
+  const Node node = build_node(test::preset_spec("hgx-h100"), shipped_hardware());
+  const auto ring = [&](const char* value) {
+    return search_graphs(node, 2, test::nccl_settings({{"NCCL_CROSS_NIC", value}})).ring;
+  };
+  // Never: by PXN eight rings of 48 would take 384 of the 370.8 GB/s of NVLink; eight of 45 take 360.
+  const SearchGraph never = ring("0"), free = ring("1"), automatic = ring("2");
+  check_graph(never, {8, 45, 45});
+  CHECK(never.cross_nic == 0);
+  CHECK(name_of(never.type_inter) == "PXN");
+  for (const ChannelShape& shape : never.shapes) CHECK(shape.nic_in == shape.nic_out);
+  check_graph(free, {8, 48, 48});
+  CHECK(free.cross_nic == 1);
+  CHECK(automatic.cross_nic == 2);
+  for (std::size_t c = 0; c < 8; c += 2) {
+    CHECK(automatic.shapes[c].nic_in == automatic.shapes[c + 1].nic_out);
+    CHECK(automatic.shapes[c].nic_out == automatic.shapes[c + 1].nic_in);
+  }
+}
+
+TEST_CASE("CollNet has graphs where it is switched on", "[planner]") {
+  const Node node = build_node(test::preset_spec("hgx-h100"), shipped_hardware());
+  CHECK(search_graphs(node, 2, test::nccl_settings()).collnet_direct.channels == 0);
+  const SearchGraphs graphs = search_graphs(node, 2, test::nccl_settings({{"NCCL_COLLNET_ENABLE", "1"}}));
+  // A head per NIC, which sends a seventh to every other GPU.
+  CHECK(graphs.collnet_direct.channels == 8);
+  for (int c = 0; c < 8; ++c) {
+    const ChannelShape& shape = graphs.collnet_direct.shapes[static_cast<std::size_t>(c)];
+    CHECK(shape.gpus.front() == c);
+    CHECK(shape.gpus.size() == 8);
+    CHECK((shape.nic_in == c && shape.nic_out == c));
+  }
+  CHECK(graphs.collnet_chain.channels == graphs.ring.channels);
 }
 
 std::vector<int> chain(std::initializer_list<int> gpus) { return gpus; }
@@ -171,7 +196,7 @@ TEST_CASE("every GPU is on every channel once", "[planner]") {
                                        test::preset_spec("gb200-tray"),
                                        test::with_gpus(test::preset_spec("hgx-h100"), 5),
                                        test::with_gpus(test::preset_spec("hgx-h100"), 1),
-                                       pcie_node(2)};
+                                       pcie_node()};
   for (const NodeSpec& spec : specs)
     for (const std::int64_t nodes : {1, 2, 3}) {
       const Node node = build_node(spec, shipped_hardware());

@@ -37,8 +37,12 @@ TEST_CASE("a variable with effect reads its value, and refuses nonsense", "[plan
   for (const NcclVariable& v : nccl_variables()) {
     if (!v.read) continue;
     INFO(v.name);
-    // Free names are checked against the host, not here.
-    if (v.name == "NCCL_IB_HCA" || v.name == "NCCL_NET") continue;
+    // Free names are checked against the host, and those of files where the scenario is, not here.
+    constexpr std::array<std::string_view, 4> free = {"NCCL_IB_HCA", "NCCL_NET", "NCCL_TOPO_FILE", "NCCL_GRAPH_FILE"};
+    if (std::find(free.begin(), free.end(), v.name) != free.end()) {
+      CHECK_THROWS_AS(test::nccl_settings({{std::string(v.name), ""}}), UserError);
+      continue;
+    }
     CHECK_THROWS_AS(test::nccl_settings({{std::string(v.name), "nonsense"}}), UserError);
     CHECK_THROWS_AS(test::nccl_settings({{std::string(v.name), "-3"}}), UserError);
   }

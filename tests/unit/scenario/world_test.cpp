@@ -140,6 +140,17 @@ TEST_CASE("NICs by name in each host of a domain", "[scenario]") {
   CHECK(comm.endpoint(1, 2, 4) == 3 * 4 + 1);  // second domain, its second host, that host's first of two
 }
 
+TEST_CASE("CollNet has its channels only where switches reduce", "[scenario]") {
+  const auto channels = [](const std::string& enable, const std::string& generation) {
+    return world_of("node: {profile: dgx-a100}\ncluster: {nodes: 4}\nsharp: {generation: " + generation +
+                    "}\nnccl: {env: {NCCL_COLLNET_ENABLE: " + enable + "}}\n")
+        ->planner.comm.channels;
+  };
+  CHECK(channels("0", "v2") == 16);
+  CHECK(channels("1", "none") == 16);
+  CHECK(channels("1", "v2") == 24);  // half as many again [NCCL-connect]
+}
+
 TEST_CASE("messages that keep their order keep to static ways", "[scenario]") {
   const auto policy = [](const std::string& link, const std::string& env) {
     return world_of("node: {nics: {link: " + link +

@@ -1,0 +1,72 @@
+#include "fabricast/hardware/layout.hpp"
+
+#include <algorithm>
+
+namespace fabricast {
+
+double PcieSlot::gigabytes() const { return width * 15.0 * (1 << (generation - 1)) / 80; }
+
+int NodeLayout::socket_of(int hub) const {
+  while (!is_socket(hub)) hub = hubs[static_cast<std::size_t>(hub)].parent;
+  return hub;
+}
+
+int NodeLayout::sockets() const {
+  return static_cast<int>(std::count_if(hubs.begin(), hubs.end(), [](const Hub& h) { return h.parent < 0; }));
+}
+
+int NodeLayout::switches() const { return static_cast<int>(hubs.size()) - sockets(); }
+
+bool NodeLayout::has_nvswitch() const {
+  return std::any_of(gpus.begin(), gpus.end(), [](const Gpu& g) {
+    return std::any_of(g.nvlinks.begin(), g.nvlinks.end(), [](const NvLinks& l) { return l.peer == nvswitch; });
+  });
+}
+
+double nccl_nvlink(int capability) {
+  if (capability >= 100) return 40.1;
+  if (capability >= 90) return 20.6;
+  if (capability == 86) return 12;
+  return capability >= 70 ? 20 : 18;
+}
+
+double nccl_socket_link(CpuVendor vendor, int intel_model) {
+  switch (vendor) {
+    case CpuVendor::amd: return 16;
+    case CpuVendor::arm: return 6;
+    case CpuVendor::intel: break;
+  }
+  if (intel_model >= 0xcf) return 40;
+  if (intel_model >= 0x8f) return 22;
+  return intel_model >= 0x55 ? 10 : 6;
+}
+
+NodeLayout repeat(const NodeLayout& one, int hosts) {
+  NodeLayout all = one;
+  const auto size = [](const auto& list) { return static_cast<int>(list.size()); };
+  for (int h = 1; h < hosts; ++h) {
+    const int hub = h * size(one.hubs), card = h * size(one.cards), gpu = h * size(one.gpus);
+    for (NodeLayout::Hub x : one.hubs) {
+      if (x.parent >= 0) x.parent += hub;
+      x.host = h;
+      all.hubs.push_back(x);
+    }
+    for (NodeLayout::Gpu x : one.gpus) {
+      x.hub += hub;
+      for (NodeLayout::NvLinks& l : x.nvlinks)
+        if (l.peer != NodeLayout::nvswitch) l.peer += gpu;
+      all.gpus.push_back(std::move(x));
+    }
+    for (NodeLayout::Card x : one.cards) x.hub += hub, all.cards.push_back(x);
+    for (NodeLayout::Nic x : one.nics) {
+      x.card += card;
+      // Another host's card is another card, whatever it calls itself.
+      x.asic += static_cast<std::uint64_t>(h) << 48;
+      all.nics.push_back(x);
+    }
+    for (const auto& [a, b] : one.peer_links) all.peer_links.push_back({a + hub, b + hub});
+  }
+  return all;
+}
+
+}  // namespace fabricast

@@ -1,0 +1,56 @@
+#include <algorithm>
+#include <cmath>
+
+#include "node_parts.hpp"
+
+namespace fabricast {
+
+namespace {
+
+/// The i-th of n things, spread evenly over m owners.
+int spread(int i, int n, int m) { return static_cast<int>(static_cast<long>(i) * m / n); }
+
+PcieSlot slot_of(const GpuKind& gpu) { return {gpu.pcie.back() - '0', 16}; }
+
+/// Hosts are taken to be as old as their GPUs: Skylake up to Ampere, then Sapphire Rapids (guess).
+int intel_model(const GpuKind& gpu) { return gpu.compute_capability < 89 ? 0x55 : 0x8f; }
+
+}  // namespace
+
+NodeLayout usual_layout(const NodeSpec& spec, const GpuKind& gpu, int nics, BytesPerSecond rate) {
+  NodeLayout layout;
+  for (int s = 0; s < spec.sockets; ++s)
+    layout.hubs.push_back({-1, {}, 0, spec.cpu, nccl_socket_link(spec.cpu, intel_model(gpu))});
+  const int switches = spec.pcie_switches;
+  for (int i = 0; i < switches; ++i)
+    layout.hubs.push_back({spread(i, switches, spec.sockets), slot_of(gpu), 0, spec.cpu, 0});
+  const auto hub_of = [&](int i, int n) {
+    return switches > 0 ? spec.sockets + spread(i, n, switches) : spread(i, n, spec.sockets);
+  };
+  for (int g = 0; g < spec.gpus; ++g) {
+    NodeLayout::Gpu x;
+    x.hub = hub_of(g, spec.gpus), x.slot = slot_of(gpu), x.capability = gpu.compute_capability;
+    if (!gpu.c2c.empty()) {
+      x.hub = spread(g, spec.gpus, spec.sockets);
+      x.c2c = 450;  // more than any NIC; the link's own rate is in the hardware data
+    }
+    if (spec.intranode == Intranode::nvswitch)
+      x.nvlinks.push_back({NodeLayout::nvswitch, static_cast<double>(gpu.nvlinks)});
+    if (spec.intranode == Intranode::nvlink_mesh)
+      for (int peer = 0; peer < spec.gpus; ++peer)
+        if (peer != g) x.nvlinks.push_back({peer, static_cast<double>(gpu.nvlinks) / (spec.gpus - 1)});
+    layout.gpus.push_back(std::move(x));
+  }
+  for (int n = 0; n < nics; ++n) {
+    // A wrong binding pairs GPUs of one half of the node with NICs of the other.
+    const int place = spec.nics.numa == NicNuma::remote ? (n + (nics + 1) / 2) % nics : n;
+    layout.cards.push_back({hub_of(place, nics), slot_of(gpu)});
+    NodeLayout::Nic nic;
+    nic.card = n, nic.rate = gigabytes_per_second(rate), nic.asic = static_cast<std::uint64_t>(n);
+    nic.collnet = true;  // where a plugin is switched on, it serves all NICs
+    layout.nics.push_back(nic);
+  }
+  return layout;
+}
+
+}  // namespace fabricast
