@@ -323,9 +323,9 @@ int NcclSystem::preferred_net(int gpu, int channel) const {
 }
 
 int NcclSystem::owner(int net) const {
-  constexpr int most_channels = 64;
+  constexpr int limit = 64;
   const std::vector<int> near = nearest_gpus(net);
-  for (int c = 0; c < most_channels; ++c)
+  for (int c = 0; c < limit; ++c)
     for (const int g : near)
       if (preferred_net(g, c) == net) return g;
   return -1;
