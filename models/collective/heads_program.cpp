@@ -68,7 +68,7 @@ class HeadsProgram final : public ChannelProgram {
   /// A head moves one chunk while the others copy those of all heads.
   int sharers(std::int32_t worker, std::int64_t) const override {
     const bool head = worker < first_tree() && (worker % 4 == up || worker % 4 == down);
-    return head ? static_cast<int>(heads_.gpus.size()) : 1;
+    return head && !plan_.registered ? static_cast<int>(heads_.gpus.size()) : 1;
   }
   std::array<int, 2> nics(std::int32_t from, std::int32_t) const override {
     const int nic = comm_.nic_of_gpu[static_cast<std::size_t>(from / 4 % comm_.gpus())];
@@ -114,6 +114,7 @@ class HeadsProgram final : public ChannelProgram {
   Step copy_step(std::int32_t worker, std::int64_t loop, Ends ends) const {
     Step step;
     step.split = true;
+    step.waits = plan_.registered;  // the heads work on the caller's buffer
     const bool root = place_of(worker).parent < 0;
     const Part part = ends == step_to_heads || root ? up : down;
     for (std::size_t h = 0; h < heads_.gpus.size(); ++h) {

@@ -13,6 +13,8 @@ namespace {
 constexpr std::int64_t kib = 1024;
 /// What NCCL takes one channel to carry over the network, GB/s.
 constexpr double channel_network_rate = 14;
+/// A NIC sends a part of a registered buffer at once, up to this.
+constexpr std::int64_t largest_registered_message = 1024 * 1024 * kib;
 
 int power_of_two_up(int n) { return static_cast<int>(std::bit_ceil(static_cast<unsigned>(std::max(1, n)))); }
 
@@ -74,6 +76,8 @@ Plan plan_peers(const Planner& planner, CollectiveOp op, std::int64_t bytes) {
   while (least > 1 && least * n > total) least /= 2;
   const std::int64_t full = largest_chunk(comm, settings);
   plan.chunk = chunk_of(comm, full, plan.pair);
+  // Over the network only where the sender's own NIC reads the buffer, not one near another GPU.
+  plan.registered = works_in_place(planner, peers_in_place) && (comm.nodes() == 1 || !comm.pxn || comm.gpus() == 1);
 
   // As many parts as keep each between its limits; of whole pages.
   const std::int64_t largest = comm.nodes() == 1 ? 32 * full : full, smallest = comm.nodes() == 1 ? full / 8 : full / 2;
@@ -87,6 +91,8 @@ Plan plan_peers(const Planner& planner, CollectiveOp op, std::int64_t bytes) {
   // Pairs inside a node take LL while they are short; connections over the network have no LL buffers.
   const std::int64_t threshold = settings.p2p_ll_threshold.value_or(Bytes{16 * kib}).value;
   if (comm.nodes() == 1 && plan.pair <= plan.parts * threshold) plan.protocol = Protocol::ll;
+  if (plan.protocol == Protocol::ll) plan.registered = false;
+  if (plan.registered && comm.nodes() > 1) plan.chunk = std::min(plan.part, largest_registered_message);
   if (plan.protocol == Protocol::ll) plan.chunk = settings.ll_buffer_size.value_or(Bytes{512 * kib}).value / 16;
   plan.threads = 640;
   // A pool of sixteen chunks per channel is divided over the peers that a channel serves at once.

@@ -11,6 +11,7 @@
 #include "fabricast/collective/algorithm.hpp"
 #include "fabricast/core/error.hpp"
 #include "fabricast/planner/node_use.hpp"
+#include "fabricast/planner/symmetric.hpp"
 #include "plan_parts.hpp"
 
 namespace fabricast {
@@ -208,6 +209,8 @@ void choose_chunk(const Planner& planner, Plan& plan) {
     const std::int64_t buffer = plan.op == CollectiveOp::all_reduce ? share : share * comm.ranks();
     for (const Limit& l : tree ? std::span<const Limit>(nvlstree) : nvls)
       if (buffer < l.loops * heads * plan.chunk) plan.chunk = std::min(plan.chunk, l.chunk);
+    // Without buffers of its own to fill, a whole slot at once.
+    if (plan.registered && plan.op != CollectiveOp::all_reduce) plan.chunk = simple_slot;
     const std::int64_t parts = plan.op == CollectiveOp::all_reduce ? heads : 1;
     plan.chunk = std::min(plan.chunk, round_up(ceil_div(std::max<std::int64_t>(share, 1), parts), 16));
     return;
@@ -302,6 +305,16 @@ void use_sharp(Planner& planner, SharpService sharp) {
   search_and_estimate(planner, without);
 }
 
+bool works_in_place(const Planner& planner, NcclVersion since) {
+  if (planner.comm.version < since) return false;
+  switch (planner.buffers) {
+    case Buffers::plain: return false;
+    case Buffers::registered: return planner.settings.local_register.value_or(true);
+    case Buffers::symmetric: return planner.settings.window_enable.value_or(true);
+  }
+  return false;
+}
+
 bool is_simulated(const Communicator& comm, CollectiveOp op, Algorithm algorithm, Protocol protocol) {
   const CollectiveAlgorithm* found = find_by_algorithm(algorithm);
   return found && can_run(*found, comm, op, protocol);
@@ -312,6 +325,7 @@ Plan plan_collective(const Planner& planner, CollectiveOp op, std::int64_t bytes
   if (is_point_to_point(op)) return plan_peers(planner, op, bytes);
   Plan plan;
   plan.op = op, plan.bytes = bytes, plan.algorithm = algorithm, plan.protocol = protocol;
+  plan.registered = in_nvswitch(algorithm) && works_in_place(planner, nvls_in_place);
   reduce_channels(planner, plan);
   // Threads stay as NCCL chose them for its own number [NCCL-tuner-9.1].
   if (channels) plan.channels = std::min(*channels, planner.comm.channels);
@@ -357,7 +371,11 @@ Plan plan_collective(const Planner& planner, CollectiveOp op, std::int64_t bytes
   Plan plan = plan_collective(planner, op, bytes, served->algorithm, served->protocol);
   plan.stands_in = served != candidates.data();
   plan.candidates = std::move(candidates);
-  return plan;
+  if (planner.buffers != Buffers::symmetric || !without_symmetric(planner, op, bytes).empty()) return plan;
+  // NCCL does not ask its table any more: what it holds is for comparison.
+  Plan kernel = plan_symmetric(planner, op, bytes);
+  kernel.candidates = std::move(plan.candidates);
+  return kernel;
 }
 
 }  // namespace fabricast

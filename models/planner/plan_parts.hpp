@@ -7,5 +7,9 @@ namespace fabricast {
 
 /// Sends and receives. \pre is_point_to_point(op)
 Plan plan_peers(const Planner& planner, CollectiveOp op, std::int64_t bytes);
+/// A kernel on symmetric memory. \pre without_symmetric() is empty
+Plan plan_symmetric(const Planner& planner, CollectiveOp op, std::int64_t bytes);
+/// Whether NCCL works on the caller's buffers where it can; from which version on is the algorithm's matter.
+bool works_in_place(const Planner& planner, NcclVersion since);
 
 }  // namespace fabricast

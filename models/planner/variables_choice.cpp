@@ -136,6 +136,24 @@ void read_thread_thresholds(VariableValue& v, NcclSettings& s) {
   for (std::size_t i = 0; i < 6; ++i) s.thread_thresholds[i / 3][i % 3] = numbers[i];
 }
 
+/// Kernels over the network and with TMA, which NCCL leaves off.
+constexpr std::array<std::string_view, 7> other_symmetric_kernels = {
+    "AllReduce_RSxTmaLD_AGxTmaST",  "AllGather_TmaST",     "AllGather_TmaSTMC",
+    "AllGather_RailRing_LsaSTMC",   "ReduceScatter_TmaLD", "ReduceScatter_RailA2A_LsaLD",
+    "ReduceScatter_RailA2A_LsaLDMC"};
+
+/// NCCL takes ^ for none given. To a name that it does not know it says nothing, and runs no such kernel.
+void read_symmetric_kernel(VariableValue& v, NcclSettings& s) {
+  if (v.text() == "^") return;
+  constexpr auto names = EnumNames<SymmetricKernel>::names;
+  const auto is_in = [&](const auto& list) { return std::find(list.begin(), list.end(), v.text()) != list.end(); };
+  if (is_in(other_symmetric_kernels))
+    v.warn(fmt::format("{} is not simulated: NCCL's algorithms are forecast", v.text()));
+  else if (!is_in(names))
+    return v.refuse(fmt::format("'{}' is no kernel", v.text()), suggestion(v.text(), names));
+  s.symmetric_kernel = std::string(v.text());
+}
+
 constexpr std::int64_t largest_buffer = std::int64_t{1} << 30;
 constexpr std::string_view buffer_values = "4096 to 1073741824, bytes";
 constexpr std::string_view channel_values = "1 to 64";
@@ -199,6 +217,18 @@ constexpr std::array table = {
                  "six numbers: tree LL, LL128, Simple, ring LL, LL128, Simple; -2 leaves one as it is",
                  "bytes per thread below which a call uses fewer channels", "channels that small calls use",
                  read_thread_thresholds},
+    NcclVariable{"NCCL_LOCAL_REGISTER", "1", "0 or 1", "registration of buffers",
+                 "0: workload.buffers: registered is as plain",
+                 [](VariableValue& v, NcclSettings& s) { v.read(s.local_register); }},
+    NcclVariable{"NCCL_WIN_ENABLE", "1", "0 or 1", "windows of symmetric memory",
+                 "0: workload.buffers: symmetric is as plain",
+                 [](VariableValue& v, NcclSettings& s) { v.read(s.window_enable); }},
+    NcclVariable{"NCCL_SYM_KERNEL", "the fastest by NCCL's estimate", "a kernel's name, as AllReduce_AGxLL_R",
+                 "the only kernel that may run on symmetric memory",
+                 "the kernel; operations without one use the others", read_symmetric_kernel},
+    NcclVariable{"NCCL_SYM_CTAS", "0: as few as keep 97.5 % of the speed", "0 to 64",
+                 "thread blocks of kernels on symmetric memory", "their number, and so the kernel",
+                 [](VariableValue& v, NcclSettings& s) { v.read(s.symmetric_blocks, 0, most_channels); }},
     NcclVariable{"NCCL_MIN_P2P_NCHANNELS", "1", channel_values, "least channels of send and receive",
                  "channels of alltoall and sendrecv",
                  [](VariableValue& v, NcclSettings& s) { v.read(s.min_p2p_channels, 1, most_channels); }},

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 
@@ -54,10 +55,17 @@ std::optional<NcclVersions> parse_nccl_versions(std::string_view text, int compu
   return NcclVersions{*first, *last};
 }
 
-std::vector<NcclVersion> distinct_versions(const NcclVersions& versions) {
+std::vector<NcclVersion> distinct_versions(const NcclVersions& versions, Buffers buffers) {
   std::vector<NcclVersion> list{versions.first};
-  for (const NcclVersion& change : changes)
+  const auto add = [&](const NcclVersion& change) {
     if (versions.first < change && change <= versions.last) list.push_back(change);
+  };
+  for (const NcclVersion& change : changes) add(change);
+  if (buffers != Buffers::plain)
+    for (const NcclVersion& since : {nvls_in_place, peers_in_place}) add(since);
+  if (buffers == Buffers::symmetric) add(symmetric_kernels_since);
+  std::sort(list.begin(), list.end());
+  list.erase(std::unique(list.begin(), list.end()), list.end());
   return list;
 }
 

@@ -1,6 +1,7 @@
 #include "fabricast/protocol/costs.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 
 #include "fabricast/collective/algorithm.hpp"
@@ -85,8 +86,17 @@ ProtocolCosts protocol_costs(const Communicator& comm, const Plan& plan) {
     const Architecture& gpu = node.architecture;
     c.slice = gpu.nvls_slice.us().value, c.hop_inside = gpu.nvls_hop.us().value;
     c.copy_rate = gpu.nvls_rate.gbps().value, c.copies = static_cast<double>(comm.heads.size()), c.fan = gpu.nvls_fan.value, c.last_receive = 1;
+    // With registered buffers heads reduce and store where the data is: nothing is copied in or out.
+    if (plan.registered) c.copies = 1, c.in_place = true;
   }
+  // Senders store to where the receiver wants it.
+  if (pairs && plan.registered) c.last_receive = 0;
   if (plan.algorithm == Algorithm::collnetdirect) c.copies = static_cast<double>(comm.rail_gpus().size());
+  if (plan.algorithm == Algorithm::symmetric) {
+    // NCCL's estimate is of the whole kernel, its launch included.
+    c.copy_rate = std::numeric_limits<double>::infinity();
+    return c;
+  }
   c.launch = node.architecture.launch.us().value;
   c.launch += channel_launch(comm, plan);
   if (comm.nodes() == 1) return c;
@@ -109,6 +119,7 @@ ProtocolCosts protocol_costs(const Communicator& comm, const Plan& plan) {
     c.network_slice = network.peer_slice.us().value, c.peer = network.peer.us().value;
     if (plan.pair <= small_message) c.peer += network.peer_small.us().value;
     c.message = network.peer_chunk.us().value, c.visits = c.sends = 1;
+    c.copies_at_nic = plan.registered ? 0 : 1;
   } else {
     const ProxyLoad proxy = busiest_proxy(comm, plan);
     c.visits = proxy.visits, c.sends = std::max(1.0, proxy.sends);

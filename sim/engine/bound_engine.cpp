@@ -20,7 +20,7 @@ class BoundEngine final : public NetworkEngine {
     const Communicator& comm = *setup_.comm;
     ProtocolCosts costs = protocol_costs(comm, asked);
     Plan plan = asked;
-    if (plan.algorithm == Algorithm::p2p) plan.channels = 1;
+    if (is_one_stream(plan.algorithm)) plan.channels = 1;
     costs.visits = costs.sends;
     Loads loads = count_loads(comm, plan, setup_.fabric, router_.get(), setup_.segments.front());
     for (LinkGroup& g : loads.groups) {

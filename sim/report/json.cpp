@@ -27,6 +27,7 @@ Json row_json(const Forecast& forecast, const ForecastRow& row) {
   j["algorithm"] = name_of(row.algorithm);
   j["protocol"] = name_of(row.protocol);
   j["channels"] = row.channels;
+  if (!row.plan.kernels.empty()) j["kernel"] = name_of(row.plan.kernels.front().kernel);
   j["bottleneck"] = row.result.bottleneck.name;
   j["time_us_p5"] = rounded(row.time_p5 * 1e6);
   j["time_us_p95"] = rounded(row.time_p95 * 1e6);
@@ -120,6 +121,13 @@ std::string explain_json(const World& world, const Explanation& explanation) {
     candidates.push_back(std::move(candidate));
   }
   r["candidates"] = std::move(candidates);
+  if (!row.plan.kernels.empty()) {
+    Json kernels = Json::array();
+    for (const SymmetricRun& k : row.plan.kernels)
+      kernels.push_back(
+          {{"kernel", name_of(k.kernel)}, {"blocks", k.blocks}, {"nccl_estimate_us", rounded(k.estimate_us)}});
+    r["kernels"] = std::move(kernels);
+  }
   if (const auto selected = compare_selections(row, weighed))
     r["selection"] = {{"nccl", choice_json(selected->nccl)},
                       {"best", choice_json(selected->best)},

@@ -6,6 +6,7 @@
 
 #include "fabricast/collective/algorithm.hpp"
 #include "fabricast/core/quantity.hpp"
+#include "fabricast/planner/symmetric.hpp"
 #include "fabricast/report/report.hpp"
 #include "fabricast/report/versions.hpp"
 
@@ -96,6 +97,35 @@ std::string selection_text(const ForecastRow& row, const Forecast& weighed) {
                            100 * selected->cost() / selected->best.time);
 }
 
+std::string algorithm_text(const ForecastRow& row) {
+  return fmt::format("{}/{} on {} channels of {} threads, {} per chunk in {} slices\n", name_of(row.algorithm),
+                     name_of(row.protocol), row.channels, row.plan.threads, to_text(Bytes{row.plan.chunk}),
+                     row.plan.slices_per_chunk);
+}
+
+/// The kernel that runs on symmetric memory, and those it was weighed against.
+std::string kernels_text(const Plan& plan) {
+  const SymmetricRun& run = plan.kernels.front();
+  std::string out = fmt::format("{} on {} blocks of {} threads\n", name_of(run.kernel), run.blocks, plan.threads);
+  out += "\nkernels on symmetric memory    blocks   estimate (us)\n";
+  for (const SymmetricRun& k : plan.kernels)
+    out += fmt::format("  {:<28} {:>6} {:>15.2f}{}\n", name_of(k.kernel), k.blocks, k.estimate_us,
+                       &k == &run ? "  <- runs" : "");
+  return out;
+}
+
+/// What came of the buffers that the scenario has.
+std::string buffers_text(const World& world, const ForecastRow& row) {
+  const Planner& planner = world.planner;
+  std::string out;
+  if (planner.buffers == Buffers::symmetric && row.plan.kernels.empty())
+    out += fmt::format("  (no kernel on symmetric memory: {})\n", without_symmetric(planner, row.plan.op, row.bytes));
+  if (planner.buffers != Buffers::plain && row.plan.kernels.empty())
+    out += row.plan.registered ? "  NCCL works on the registered buffers\n"
+                               : "  registered buffers make no difference to it here\n";
+  return out;
+}
+
 }  // namespace
 
 std::string explain_text(const World& world, const Explanation& explanation) {
@@ -109,9 +139,8 @@ std::string explain_text(const World& world, const Explanation& explanation) {
   const bool best = world.scenario.nccl.selection == Selection::best;
   out += best ? fmt::format("\nthe fastest that NCCL {} can run is ", to_text(comm.version))
               : fmt::format("\nNCCL {} runs it as ", to_text(comm.version));
-  out += fmt::format("{}/{} on {} channels of {} threads, {} per chunk in {} slices\n", name_of(row.algorithm),
-                     name_of(row.protocol), row.channels, row.plan.threads, to_text(Bytes{row.plan.chunk}),
-                     row.plan.slices_per_chunk);
+  out += row.plan.kernels.empty() ? algorithm_text(row) : kernels_text(row.plan);
+  out += buffers_text(world, row);
   if (row.plan.stands_in)
     out += fmt::format("  (NCCL would choose {}/{}, which is not simulated yet; the next choice stands in)\n",
                        name_of(row.plan.candidates.front().algorithm), name_of(row.plan.candidates.front().protocol));
@@ -155,7 +184,9 @@ std::string explain_text(const World& world, const Explanation& explanation) {
     out += fmt::format("from NCCL {:<6} on: {} us, {}/{} on {} channels\n", to_text(v.from), fixed(v.time * 1e6, 9),
                        name_of(v.algorithm), name_of(v.protocol), v.channels);
 
-  if (!row.plan.candidates.empty()) out += "\nwhat NCCL weighed                estimate (us)   forecast (us)\n";
+  if (!row.plan.candidates.empty())
+    out += fmt::format("\n{:<33}estimate (us)   forecast (us)\n",
+                       row.plan.kernels.empty() ? "what NCCL weighed" : "without symmetric windows");
   for (const Candidate& c : row.plan.candidates) {
     const ForecastRow* own = weighed.find(c.algorithm, c.protocol);
     const std::string simulated = own ? fmt::format("{:.2f}", own->time * 1e6) : "-";
@@ -210,6 +241,9 @@ std::string inspect_plan_text(const World& world, std::int64_t bytes) {
                                 name_of(plan.protocol));
   out += fmt::format("  channels {} of {}, threads {}, chunk {} B in {} slices, {} slots\n", plan.channels,
                      world.planner.comm.channels, plan.threads, plan.chunk, plan.slices_per_chunk, plan.slots);
+  for (const SymmetricRun& k : plan.kernels)
+    out += fmt::format("  kernel {} on {} blocks, NCCL's estimate {:.2f} us\n", name_of(k.kernel), k.blocks,
+                       k.estimate_us);
   out += fmt::format("  bytes by channel: {}\n", fmt::join(plan.shares, " "));
   const auto graph = [&](std::string_view name, const SearchGraph& s, bool tree = false) {
     if (s.channels == 0) return;
@@ -244,6 +278,9 @@ std::string inspect_schedule_text(const World& world, std::int64_t bytes, int ch
   if (rank < 0 || rank >= comm.ranks())
     throw UserError(fmt::format("there is no rank {}", rank), fmt::format("there are {}", comm.ranks()));
   const CollectiveAlgorithm& algorithm = *find_by_algorithm(plan.algorithm);
+  if (!algorithm.program)
+    throw UserError::at("workload.buffers", "kernels on symmetric memory have no schedule",
+                        "`fabricast explain` shows the kernel; --set workload.buffers=plain shows a schedule");
   const Stream s = algorithm.stream(comm, plan, channel);
   std::string out = fmt::format("channel {} of {} {}/{}: {} loops", channel, name_of(plan.op), name_of(plan.algorithm),
                                 name_of(plan.protocol), s.loops);

@@ -7,7 +7,7 @@ namespace fabricast {
 void forecast_versions(const World& world, Forecast& forecast, const RunOptions& options) {
   const NcclVersions versions = nccl_versions(world.scenario);
   if (versions.known()) return;
-  forecast.versions = distinct_versions(versions);
+  forecast.versions = distinct_versions(versions, world.scenario.workload.buffers);
   const NcclVersion main = main_version(world.scenario);
   for (std::size_t i = 0; i < forecast.versions.size(); ++i) {
     const NcclVersion from = forecast.versions[i];

@@ -109,6 +109,9 @@ void visit_fields(FieldVisitor& visit, HarnessSpec& spec) {
 void visit_fields(FieldVisitor& visit, WorkloadSection& section) {
   visit("kind", section.kind, "what runs");
   visit("collective", section.collective, "operation, as nccl-tests counts its bytes");
+  visit("buffers", section.buffers,
+        "the caller's buffers: plain; registered with NCCL, which then needs no copies where NVLS or send and receive "
+        "run; or symmetric, in windows that kernels of their own work on");
   visit("from", section.from, "smallest size", between(1, static_cast<double>(largest_size.value)));
   visit("to", section.to, "largest size", between(1, static_cast<double>(largest_size.value)));
   visit("factor", section.factor, "from one size to the next", between(1.0001, 1e6));

@@ -10,6 +10,7 @@
 #include "fabricast/planner/graph_file.hpp"
 #include "fabricast/planner/node_use.hpp"
 #include "fabricast/planner/sharp.hpp"
+#include "fabricast/planner/symmetric.hpp"
 
 namespace fabricast {
 
@@ -64,6 +65,17 @@ void check_choice(World& world) {
                             "NCCL's default choice is forecast"});
 }
 
+void check_buffers(World& world) {
+  if (world.planner.buffers != Buffers::symmetric) return;
+  const std::string why = without_symmetric(world.planner, world.scenario.workload.collective, 0);
+  if (!why.empty())
+    world.warnings.push_back({Diagnostic::Severity::warning,
+                              {},
+                              "workload.buffers",
+                              fmt::format("no kernel on symmetric memory: {}", why),
+                              "NCCL's algorithms are forecast"});
+}
+
 std::vector<std::uint32_t> place(const ClusterSpec& cluster) {
   std::vector<std::uint32_t> order(static_cast<std::size_t>(cluster.size));
   std::iota(order.begin(), order.end(), 0U);
@@ -107,7 +119,9 @@ std::unique_ptr<World> build_world(Scenario scenario) {
   world->planner =
       make_planner(std::move(node), place(s.cluster), static_cast<std::uint32_t>(hosts), std::move(settings));
   const Communicator& comm = world->planner.comm;
+  world->planner.buffers = s.workload.buffers;
   check_choice(*world);
+  check_buffers(*world);
 
   world->setup.comm = &comm;
   std::vector<Fault> faults;

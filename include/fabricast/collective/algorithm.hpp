@@ -27,6 +27,7 @@ struct CollectiveAlgorithm {
   /// What node `node` of the job does inside on this channel.
   void (*node_transfers)(const Communicator&, const Plan&, int channel, std::uint32_t node,
                          std::vector<NodeTransfer>& transfers) = nullptr;
+  /// Null for kernels that no schedule describes.
   std::unique_ptr<ChannelProgram> (*program)(const Communicator&, const Plan&, int channel) = nullptr;
 };
 
@@ -37,7 +38,9 @@ inline bool can_run(const CollectiveAlgorithm& a, const Communicator& comm, Coll
 
 std::vector<NetworkEdge> list_edges(const CollectiveAlgorithm&, const Communicator&, const Plan&, int channel);
 
+/// All that have a schedule.
 std::span<const CollectiveAlgorithm> collective_algorithms();
+/// Any of the enumeration.
 const CollectiveAlgorithm* find_by_algorithm(Algorithm algorithm);
 
 }  // namespace fabricast

@@ -30,15 +30,22 @@ struct EnumNames<CollectiveOp> {
 };
 constexpr bool is_point_to_point(CollectiveOp op) { return op > CollectiveOp::all_reduce; }
 
-/// NCCL's algorithms in its order, and what runs sends and receives.
-enum class Algorithm { tree, ring, collnetdirect, collnetchain, nvls, nvlstree, pat, p2p };
+/// NCCL's algorithms in its order; what runs sends and receives; and the kernels for symmetric memory (symmetric.hpp).
+enum class Algorithm { tree, ring, collnetdirect, collnetchain, nvls, nvlstree, pat, p2p, symmetric };
 template <>
 struct EnumNames<Algorithm> {
-  static constexpr std::array<std::string_view, 8> names{"tree", "ring",     "collnetdirect", "collnetchain",
-                                                         "nvls", "nvlstree", "pat",           "p2p"};
+  static constexpr std::array<std::string_view, 9> names{"tree",     "ring", "collnetdirect", "collnetchain", "nvls",
+                                                         "nvlstree", "pat",  "p2p",           "symmetric"};
 };
 /// Those that NCCL chooses from.
 constexpr std::size_t algorithm_count = 7;
+
+/// The caller's buffers: as they come, registered with NCCL, or in windows of symmetric memory.
+enum class Buffers { plain, registered, symmetric };
+template <>
+struct EnumNames<Buffers> {
+  static constexpr std::array<std::string_view, 3> names{"plain", "registered", "symmetric"};
+};
 
 /// busbw / algbw as nccl-tests defines it [nccl-tests-performance]. \pre ranks >= 1
 constexpr double bus_factor(CollectiveOp op, std::int64_t ranks) {

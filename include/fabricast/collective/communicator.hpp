@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "fabricast/collective/collective.hpp"
+#include "fabricast/collective/symmetric.hpp"
 #include "fabricast/fabric/aggregation.hpp"
 #include "fabricast/hardware/node.hpp"
 
@@ -116,6 +117,8 @@ struct Plan {
   std::int64_t pair = 0;
   int parts = 1;
   std::int64_t part = 0;
+  bool registered = false;            ///< NCCL works on the caller's buffers, without copies of its own
+  std::vector<SymmetricRun> kernels;  ///< of algorithm `symmetric`: those that NCCL weighed, its choice first
   std::vector<Candidate> candidates;  ///< all usable ones, NCCL's first choice first
   /// Whether NCCL would run candidates.front() instead, for which there is no schedule yet.
   bool stands_in = false;

@@ -82,7 +82,8 @@ enum class StreamPattern {
   sharp,  ///< up to heads inside the nodes, through the switches that reduce, and down again
   nvls,   ///< copied in, reduced and handed out by the NVSwitch, perhaps up and down a tree of nodes, copied out
   pat,    ///< log2(n) exchanges with ranks ever nearer or farther
-  peers   ///< sends and receives between pairs of ranks
+  peers,  ///< sends and receives between pairs of ranks
+  kernel  ///< one kernel, of which only the time and the bytes are known
 };
 
 /// Stream view of one channel.
@@ -97,6 +98,11 @@ struct Stream {
   int slots = 8;
   int start = 0;  ///< of a chain: position in its node of the first rank
 };
+
+/// Whether one stream stands for all channels: pairs of ranks share them, and a kernel for symmetric memory has none.
+constexpr bool is_one_stream(Algorithm algorithm) {
+  return algorithm == Algorithm::p2p || algorithm == Algorithm::symmetric;
+}
 
 /// A connection over the network, by NCCL node of the job and NIC.
 struct NetworkEdge {

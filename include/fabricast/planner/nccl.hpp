@@ -17,6 +17,9 @@ namespace fabricast {
 /// From 2.24 on NCCL_ALGO and NCCL_PROTO are strict: lists by function, and no way back to NCCL's own choice if a list
 /// leaves nothing [NCCL-env].
 inline constexpr NcclVersion strict_lists{2, 24, 0};
+/// From when on NVLS, and send and receive, work on registered buffers; and kernels on symmetric memory
+/// [NCCL-registration] [NCCL-symmetric].
+inline constexpr NcclVersion nvls_in_place{2, 19, 0}, peers_in_place{2, 23, 0}, symmetric_kernels_since{2, 27, 0};
 inline constexpr int most_channels = 64, most_sockets = 64;  ///< of NCCL
 
 /// `2.18`, `2.21.5`. Empty if the text is no version.
@@ -32,7 +35,7 @@ struct NcclVersions {
 /// Empty if the text is neither a version, nor a range of two, nor `unknown`.
 std::optional<NcclVersions> parse_nccl_versions(std::string_view text, int compute_capability);
 /// One version of each kind that the model tells apart: the first of the range, and each in it where something changed.
-std::vector<NcclVersion> distinct_versions(const NcclVersions& versions);
+std::vector<NcclVersion> distinct_versions(const NcclVersions& versions, Buffers buffers = Buffers::plain);
 
 /// Which (operation, algorithm) or (operation, protocol) pairs NCCL_ALGO and NCCL_PROTO leave enabled.
 struct EnabledAlgorithms {
@@ -61,6 +64,11 @@ struct NcclSettings {
   std::array<std::array<std::int64_t, 3>, 2> thread_thresholds{{{-1, -1, -1}, {-1, -1, -1}}};
   std::optional<Bytes> ll_buffer_size, ll128_buffer_size, buffer_size;
   std::optional<Bytes> nvls_chunk, nvlstree_chunk;
+
+  // The caller's buffers.
+  std::optional<bool> local_register, window_enable;
+  std::optional<std::string> symmetric_kernel;
+  std::optional<int> symmetric_blocks;
 
   // Send and receive.
   std::optional<int> min_p2p_channels, max_p2p_channels, channels_per_net_peer;

@@ -9,6 +9,7 @@ namespace fabricast {
 struct Planner {
   Communicator comm;
   NcclSettings settings;
+  Buffers buffers = Buffers::plain;
   SearchGraphs graphs;
   CostTable costs;
   CostTable default_costs;  ///< without NCCL_ALGO and NCCL_PROTO
@@ -25,7 +26,8 @@ void use_sharp(Planner& planner, SharpService sharp);
 /// Whether there is a schedule.
 bool is_simulated(const Communicator& comm, CollectiveOp op, Algorithm algorithm, Protocol protocol);
 
-/// NCCL's plan. Where NCCL would choose an algorithm without schedule, the best of the others stands in.
+/// NCCL's plan: a kernel on symmetric memory where there is one, else the best algorithm by its estimate. Where NCCL would
+/// choose an algorithm without schedule, the best of the others stands in.
 /// \throws UserError if no algorithm serves the operation.
 Plan plan_collective(const Planner& planner, CollectiveOp op, std::int64_t bytes);
 /// The plan for a given algorithm and protocol, whatever NCCL would choose.

@@ -23,6 +23,8 @@ struct ProtocolCosts {
   double burst = 0;      ///< s; LL only: added as a step grows to `burst_bytes`
   double copy_rate = 0;  ///< B/s of payload that one channel's threads handle
   double copies = 1;     ///< bytes that they handle for each byte of a slice: NVLS copies the chunks of all heads
+  bool in_place = false;     ///< NVLS: none of them is copied in and out
+  double copies_at_nic = 1;  ///< sends and receives: the same next to a NIC, 0 where it reads the caller's buffer
   double last_receive = 1;  ///< cost of a receive-only step relative to one that sends too
   double hop_inside = 0;    ///< s; latency between GPUs of a node
   double hop_network = 0;   ///< s; latency over the network, fabric excluded

@@ -96,6 +96,7 @@ constexpr Bytes largest_size{std::int64_t{1} << 50};
 struct WorkloadSection {
   WorkloadKind kind = WorkloadKind::collective;
   CollectiveOp collective = CollectiveOp::all_reduce;
+  Buffers buffers = Buffers::plain;
   Bytes from{8}, to{std::int64_t{1} << 33};
   double factor = 2;
   std::vector<Bytes> sizes;  ///< if not empty, instead of from, to, factor

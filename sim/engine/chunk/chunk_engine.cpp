@@ -271,7 +271,8 @@ class Simulation {
         if (!out[k]->network && part > 0 && out[k]->from)
           copies.push_back(platform_.start(part * costs_.wire, out[k]->from, free ? 0 : copy_rate * costs_.wire));
       }
-      const double copying = free ? 0 : bytes / copy_rate * (out.empty() && !in.empty() ? costs_.last_receive : 1);
+      const double part = (out.empty() && !in.empty() ? costs_.last_receive : 1) * (at_nic ? costs_.copies_at_nic : 1);
+      const double copying = free ? 0 : bytes / copy_rate * part;
       for (const sg::CommPtr& copy : copies) copy->wait();
       if (sg::Engine::get_clock() < start + overhead + copying) sg::this_actor::sleep_until(start + overhead + copying);
       for (Wire* wire : in)
@@ -329,6 +330,9 @@ class ChunkEngine final : public NetworkEngine {
   }
 
   CollectiveResult run(const Plan& plan) override {
+    if (plan.algorithm == Algorithm::symmetric)
+      throw UserError::at("network.engine", "kernels on symmetric memory have no slices to simulate",
+                          "use engine: flow, or workload.buffers: registered");
     // Loads are counted for their checks only: a cut fabric is refused here, with a message.
     if (router_) count_loads(*setup_.comm, plan, setup_.fabric, router_.get(), setup_.segments.front());
     CollectiveResult result;

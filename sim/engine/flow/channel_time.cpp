@@ -147,7 +147,7 @@ double peers(const ChannelView& v, double scale) {
   x.chunk = static_cast<double>(plan.chunk) * scale;
   x.slots = plan.slots;
   x.overhead = v.costs.slice, x.network_overhead = v.costs.network_slice;
-  x.copy = 1 / v.costs.copy_rate, x.receive = v.costs.last_receive;
+  x.copy = 1 / v.costs.copy_rate, x.copies_at_nic = v.costs.copies_at_nic, x.receive = v.costs.last_receive;
   x.sender_alone = plan.op == CollectiveOp::gather, x.receiver_alone = plan.op == CollectiveOp::scatter;
   x.hop_inside = v.costs.hop_inside;
   x.message = v.costs.proxy(0), x.first_message = v.costs.peer;
@@ -163,7 +163,8 @@ double makespan(const Services& services, const Stream& stream, double scale) {
     case StreamPattern::sharp: return makespan_of(sharp_path(services, slice_bytes(stream, scale)), stream);
     case StreamPattern::nvls: return nvls(services, stream, scale);
     case StreamPattern::pat: return pat(services, stream, scale);
-    case StreamPattern::peers: break;  // timed as a whole
+    case StreamPattern::peers:
+    case StreamPattern::kernel: break;  // timed as a whole
   }
   return 0;
 }
@@ -180,6 +181,13 @@ ChannelTime time_channel(const ChannelView& v) {
   const Stream stream = find_by_algorithm(v.plan.algorithm)->stream(v.comm, v.plan, v.channel);
   if (stream.pattern == StreamPattern::peers) {
     t.makespan = t.work = peers(v, 1);
+    return t;
+  }
+  if (stream.pattern == StreamPattern::kernel) {
+    // Links may be slower than NCCL takes them to be.
+    t.whole = {1, v.plan.kernels.front().estimate_us * 1e-6, static_cast<double>(stream.slice)};
+    t.makespan = t.work = t.whole.seconds(v.rate);
+    t.by_kernel = t.makespan > t.whole.bytes / v.rate;
     return t;
   }
   const Services services(v);
@@ -202,6 +210,10 @@ ChannelTime time_channel(const ChannelView& v) {
 void split_time(const ChannelView& v, ChannelTime& t) {
   if (v.rate <= 0) return;
   const Stream stream = find_by_algorithm(v.plan.algorithm)->stream(v.comm, v.plan, v.channel);
+  if (stream.pattern == StreamPattern::kernel) {
+    t.latency = std::min(t.makespan, v.plan.kernels.front().least_us * 1e-6), t.transfer = t.makespan - t.latency;
+    return;
+  }
   const bool by_pairs = stream.pattern == StreamPattern::peers;
   const std::int64_t payload =
       by_pairs ? v.plan.pair : stream.loops * stream.slices * stream.slice + stream.tail_slices * stream.tail_slice;

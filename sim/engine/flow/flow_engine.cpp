@@ -45,9 +45,8 @@ class FlowEngine final : public NetworkEngine {
   CollectiveResult run(const Plan& asked) override {
     const Communicator& comm = *setup_.comm;
     const ProtocolCosts costs = protocol_costs(comm, asked);
-    // Pairs of ranks share all channels: they are one stream.
     Plan plan = asked;
-    if (plan.algorithm == Algorithm::p2p) plan.channels = 1;
+    if (is_one_stream(plan.algorithm)) plan.channels = 1;
     const auto channels = static_cast<std::size_t>(plan.channels);
     const std::vector<Stream> streams = streams_of(plan);
     std::vector<double> caps(channels);
@@ -134,9 +133,10 @@ class FlowEngine final : public NetworkEngine {
                        [&](LinkId link) { return loads.uses(link) || whole.uses(link); });
   }
 
-  /// Loads depend on the algorithm and the channels, not on the bytes: plans of other sizes find them here.
+  /// Loads depend on the algorithm or kernel and the channels, not on the bytes: plans of other sizes find them here.
   const Loads& loads_of(const Plan& plan, std::size_t segment) {
-    const auto key = std::tuple(plan.op, plan.algorithm, plan.channels, segment);
+    const int kernel = plan.kernels.empty() ? -1 : static_cast<int>(plan.kernels.front().kernel);
+    const auto key = std::tuple(plan.op, plan.algorithm, kernel, plan.channels, segment);
     const auto it = loads_.find(key);
     if (it != loads_.end()) return it->second;
     return loads_.emplace(key, count_loads(*setup_.comm, plan, setup_.fabric, router(segment), segment_at(segment)))
@@ -233,8 +233,9 @@ class FlowEngine final : public NetworkEngine {
       b.name = "latency", b.rate = 0;
     } else if (t.by_proxy) {
       b.name = "proxy thread";
-    } else if (g == no_group) {
+    } else if (g == no_group || t.by_kernel) {
       b.name = "gpu copy";
+      if (t.by_kernel) b.rate = 0;
     } else {
       const LinkGroup& group = loads.groups[g];
       b.name = group_name(group, *setup_.comm, setup_.fabric, router(0));
@@ -262,7 +263,7 @@ class FlowEngine final : public NetworkEngine {
   const NetworkSetup& setup_;
   std::uint64_t seed_;
   std::vector<std::unique_ptr<Router>> routers_;
-  std::map<std::tuple<CollectiveOp, Algorithm, int, std::size_t>, Loads> loads_;
+  std::map<std::tuple<CollectiveOp, Algorithm, int, int, std::size_t>, Loads> loads_;
   const NetworkSegment no_faults_;
 };
 

@@ -61,9 +61,10 @@ class Simulation {
   }
   /// A GPU's time for a chunk that it sends or receives.
   double threads(const Place& p, double size, bool sends) const {
+    const bool at_nic = part(p).way == PeerPart::Way::network;
     const double sharers = (sends ? x_.sender_alone : x_.receiver_alone) ? 1 : side_by_side(p);
-    return x_.overhead + (part(p).way == PeerPart::Way::network ? x_.network_overhead : 0) +
-           size * x_.copy * sharers * (sends ? 1 : x_.receive);
+    const double copies = (sends ? 1 : x_.receive) * (at_nic ? x_.copies_at_nic : 1);
+    return x_.overhead + (at_nic ? x_.network_overhead : 0) + size * x_.copy * sharers * copies;
   }
   void at(double time, What what, std::size_t place) { events_.push({time, next_++, what, place}); }
 

@@ -31,6 +31,7 @@ struct PeerExchange {
   double overhead = 0;          ///< s; of a chunk at a GPU
   double network_overhead = 0;  ///< s; added for chunks from or to a NIC
   double copy = 0;              ///< s per byte; a channel's threads, while it works on one part
+  double copies_at_nic = 1;     ///< the same next to a NIC, relative
   double receive = 1;           ///< the same to copy out what came, relative
   /// A peer has one part at a time on a channel, so its threads are not shared out: who sends of a gather, and who
   /// receives of a scatter.

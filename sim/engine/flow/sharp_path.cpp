@@ -51,6 +51,7 @@ class SharpPath {
   void add_copy(bool in) {
     Station w;
     const auto service = [&](double bytes) {
+      if (v_.costs.in_place) return Service{};
       return Service{in ? s_.threads(bytes) : s_.receive(bytes), 0, in ? s_.slowest_link(bytes) : 0};
     };
     w.whole = service(bytes_.whole), w.tail = service(bytes_.tail);

@@ -163,10 +163,10 @@ class TreePath {
     return (here.parent >= 0) + (here.children[0] >= 0) + (here.children[1] >= 0) +
            (here.parent < 0 && (here.children[0] >= 0 || here.children[1] >= 0) ? 1 : 0);
   }
-  /// NVLS: a GPU copies in or out.
+  /// NVLS: a GPU copies in or out, or only says that its buffer is ready.
   void add_copy(double latency) {
     Station w;
-    w.whole.pass = s_.threads(bytes_.whole), w.tail.pass = s_.threads(bytes_.tail);
+    if (!v_.costs.in_place) w.whole.pass = s_.threads(bytes_.whole), w.tail.pass = s_.threads(bytes_.tail);
     w.latency = latency;
     stations_.push_back(w), spots_.push_back({spots_.empty() ? root_ : spots_.back().node, 0, latency > 0});
   }

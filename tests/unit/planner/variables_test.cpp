@@ -192,6 +192,10 @@ TEST_CASE("versions, ranges of them, and none", "[planner]") {
   for (const char* bad : {"2.21-2.18", "2.18-", "-2.18", "Unknown", "2.18-2.20-2.21", ""}) CHECK_FALSE(range(bad));
   using List = std::vector<NcclVersion>;
   CHECK(distinct_versions(*range("2.18-2.21")) == List{{2, 18, 0}, {2, 20, 0}});
+  using enum Buffers;
+  CHECK(distinct_versions(*range("2.21-2.27"), symmetric) ==
+        List{{2, 21, 0}, {2, 22, 0}, {2, 23, 0}, {2, 24, 0}, {2, 27, 0}});
+  CHECK(distinct_versions(*range("2.18-2.20"), registered) == List{{2, 18, 0}, {2, 19, 0}, {2, 20, 0}});
   CHECK(distinct_versions(*range("2.18")) == List{{2, 18, 0}});
   CHECK(distinct_versions(*range("2.16-2.17")) == List{{2, 16, 0}, {2, 17, 0}});
 }

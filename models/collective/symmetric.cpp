@@ -1,0 +1,73 @@
+// Kernels for symmetric memory as a stream: one transfer of the whole buffer, and what it puts on the links of the node.
+// There are no steps to speak of: every GPU reaches every other at once, and the kernel's time is NCCL's own estimate.
+#include "fabricast/collective/algorithm.hpp"
+
+namespace fabricast {
+
+namespace {
+
+bool supports(CollectiveOp op) {
+  return op == CollectiveOp::all_reduce || op == CollectiveOp::all_gather || op == CollectiveOp::reduce_scatter;
+}
+
+/// The planner has its own rules for when they run (planner/symmetric.hpp); no list of algorithms offers them.
+bool fits(const Communicator&, CollectiveOp, Protocol) { return false; }
+
+Stream stream(const Communicator&, const Plan& plan, int) {
+  Stream s;
+  s.pattern = StreamPattern::kernel;
+  s.loops = 1, s.slice = plan.bytes;
+  return s;
+}
+
+void network_edges(const Communicator&, const Plan&, int, const EdgeSink&) {}
+std::uint64_t node_role(const Communicator&, std::uint32_t) { return 0; }
+
+/// Weights are bytes on a way for each byte of the buffer, as nccl-tests counts it.
+void node_transfers(const Communicator& comm, const Plan& plan, int, std::uint32_t, std::vector<NodeTransfer>& out) {
+  out.clear();
+  const double part = 1.0 / static_cast<double>(comm.ranks());
+  const auto pairs = [&](double weight) {
+    for (int from = 0; from < comm.gpus(); ++from)
+      for (int to = 0; to < comm.gpus(); ++to)
+        if (from != to) out.push_back({NodeTransfer::Kind::gpu_to_gpu, from, to, weight});
+  };
+  const auto reduce = [&](double weight) {
+    for (int g = 0; g < comm.gpus(); ++g) out.push_back({NodeTransfer::Kind::reduce, -1, g, weight});
+  };
+  const auto multicast = [&](double weight) {
+    for (int g = 0; g < comm.gpus(); ++g) out.push_back({NodeTransfer::Kind::multicast, g, -1, weight});
+  };
+  switch (plan.kernels.front().kernel) {
+    case SymmetricKernel::all_reduce_ll: return pairs(1);
+    case SymmetricKernel::all_reduce_llmc: return multicast(1);
+    case SymmetricKernel::all_reduce_ld_st: return pairs(2 * part);
+    case SymmetricKernel::all_reduce_ldmc_stmc: return reduce(part), multicast(part);
+    case SymmetricKernel::all_gather_ll:
+    case SymmetricKernel::all_gather_st:
+    case SymmetricKernel::reduce_scatter_ll:
+    case SymmetricKernel::reduce_scatter_ld: return pairs(part);
+    case SymmetricKernel::all_gather_llmc:
+    case SymmetricKernel::all_gather_stmc: return multicast(part);
+    case SymmetricKernel::reduce_scatter_ldmc: return reduce(part);
+  }
+}
+
+}  // namespace
+
+CollectiveAlgorithm symmetric_kernels() {
+  return {Algorithm::symmetric,
+          "symmetric",
+          "one kernel on symmetric memory",
+          "[NCCL-symmetric]",
+          supports,
+          fits,
+          stream,
+          network_edges,
+          nullptr,
+          node_role,
+          node_transfers,
+          nullptr};
+}
+
+}  // namespace fabricast

@@ -1,0 +1,120 @@
+// Registered buffers and symmetric memory in the engines.
+#include <fmt/format.h>
+
+#include <catch2/catch.hpp>
+
+#include "fabricast/report/forecast.hpp"
+#include "fabricast/report/report.hpp"
+
+namespace fabricast {
+namespace {
+
+using Words = std::vector<std::string>;
+
+std::unique_ptr<World> world_of(Words set) {
+  const std::string text =
+      "fabricast: 1\nnode: {gpu: h100-sxm, gpus: 8}\ncluster: {nodes: 1}\nnccl: {version: \"2.30\"}\n"
+      "workload: {collective: all_reduce, sizes: [4KiB, 4MiB, 256MiB], harness: {tool: isolated}}\n";
+  return build_world(parse_scenario(text, "buffers.yaml", set).scenario);
+}
+std::vector<ForecastRow> rows(Words set) { return run_forecast(*world_of(std::move(set))).rows; }
+Words with(Words set, const std::string& word) {
+  set.push_back(word);
+  return set;
+}
+
+TEST_CASE("a kernel on symmetric memory takes what NCCL estimates", "[engine]") {
+  for (const char* op : {"all_reduce", "all_gather", "reduce_scatter"}) {
+    const Words set{"workload.buffers=symmetric", fmt::format("workload.collective={}", op)};
+    const auto flow = rows(set), bound = rows(with(set, "network.engine=bound"));
+    for (std::size_t i = 0; i < 2; ++i) {  // links are fast enough for the small ones
+      CAPTURE(op, i);
+      CHECK(flow[i].algorithm == Algorithm::symmetric);
+      CHECK(flow[i].time * 1e6 == Approx(flow[i].plan.kernels.front().estimate_us));
+      CHECK(flow[i].result.launch == 0);
+      CHECK(flow[i].result.latency + flow[i].result.fill + flow[i].result.transfer == Approx(flow[i].result.makespan));
+    }
+    for (std::size_t i = 0; i < flow.size(); ++i) CHECK(bound[i].time <= flow[i].time);
+  }
+}
+
+TEST_CASE("no kernel is faster than the links that it loads", "[engine]") {
+  // Every GPU's link carries the buffer and an eighth of it each way, at a tenth of its rate for one of them.
+  const Words slow{"workload.buffers=symmetric", "faults=[{link: node0.gpu3-nvswitch, rate: 10%}]"};
+  const auto world = world_of(slow);
+  const NodeGraph& graph = world->planner.comm.node.graph;
+  const auto way = graph.path(graph.gpu(3), graph.find(NodeVertexKind::nvswitch, 0), true);
+  const double rate = graph.links[way.front()].link_class.rate.value;
+  const ForecastRow row = run_forecast(*world).rows[2];
+  CHECK(row.time == Approx(1.125 * (256 << 20) / (0.1 * rate)));
+  CHECK(row.result.bottleneck.name.find("gpu3") != std::string::npos);
+  CHECK(row.result.felt == Words{"node0.gpu3-nvswitch"});
+  // LL stores twice the bytes to each of seven peers.
+  const ForecastRow ll = rows(with(slow, "nccl.env.NCCL_SYM_KERNEL=AllReduce_AGxLL_R"))[1];
+  CHECK(ll.time == Approx(2 * 7 * (4 << 20) / (0.1 * rate)));
+}
+
+TEST_CASE("the chunk engine refuses kernels", "[engine]") {
+  REQUIRE_THROWS_WITH(rows({"workload.buffers=symmetric", "network.engine=chunk"}),
+                      Catch::Contains("kernels on symmetric memory have no slices"));
+}
+
+TEST_CASE("a call without a kernel is warned of and runs as registered", "[engine]") {
+  const Words two{"cluster.nodes=2", "nccl.env.NCCL_ALGO=nvlstree"};
+  const auto world = world_of(with(two, "workload.buffers=symmetric"));
+  REQUIRE(world->warnings.size() == 1);
+  CHECK(world->warnings[0].path == "workload.buffers");
+  CHECK(world->warnings[0].message.find("several NVLink domains") != std::string::npos);
+  const Forecast forecast = run_forecast(*world);
+  const auto registered = rows(with(two, "workload.buffers=registered"));
+  for (std::size_t i = 0; i < forecast.rows.size(); ++i) CHECK(forecast.rows[i].time == registered[i].time);
+  const std::string text = explain_text(*world, {forecast, forecast, {}, {}});
+  CHECK(text.find("(no kernel on symmetric memory: the ranks are in several NVLink domains") != std::string::npos);
+}
+
+void compare(const Words& set, double most) {
+  const auto flow = rows(set), chunk = rows(with(set, "network.engine=chunk")),
+             bound = rows(with(set, "network.engine=bound"));
+  for (std::size_t i = 0; i < flow.size(); ++i) {
+    CAPTURE(set, i, flow[i].time, chunk[i].time, bound[i].time);
+    CHECK(flow[i].time == Approx(chunk[i].time).epsilon(most));
+    CHECK(bound[i].time <= flow[i].time * 1.0005);
+  }
+}
+
+void compare_with_plain(const Words& set) {
+  const auto plain = rows(set), registered = rows(with(set, "workload.buffers=registered"));
+  for (std::size_t i = 0; i < plain.size(); ++i) {
+    CAPTURE(set, i, plain[i].time, registered[i].time);
+    CHECK(registered[i].time < plain[i].time);
+  }
+}
+
+// Copies are what NVLS waits for: without them its links count, or the handshake of a loop.
+TEST_CASE("registered buffers make NVLS faster, alike in both engines", "[engine]") {
+  for (const char* op : {"all_reduce", "all_gather", "reduce_scatter"}) {
+    const Words nvls{"nccl.env.NCCL_ALGO=nvls", fmt::format("workload.collective={}", op)};
+    compare(nvls, 0.02);
+    compare(with(nvls, "workload.buffers=registered"), 0.02);
+    compare_with_plain(nvls);
+  }
+  // Where links bind, flow takes all channels to reduce at once. In chunk those of the one tree do so while those of the
+  // other wait for their children.
+  const Words nvlstree{"nccl.env.NCCL_ALGO=nvlstree", "cluster.nodes=2", "routing.kind=adaptive"};
+  compare(nvlstree, 0.02);
+  compare(with(nvlstree, "workload.buffers=registered"), 0.25);
+  compare_with_plain(nvlstree);
+}
+
+TEST_CASE("registered buffers spare sends and receives their copies", "[engine]") {
+  const Words inside{"workload.collective=alltoall"};
+  const Words outside{"workload.collective=sendrecv", "cluster.nodes=2", "nccl.env.NCCL_PXN_DISABLE=1",
+                      "routing.kind=adaptive"};
+  compare(with(inside, "workload.buffers=registered"), 0.1);
+  compare(with(outside, "workload.buffers=registered"), 0.1);
+  compare_with_plain(with(inside, "workload.sizes=[4MiB, 256MiB]"));  // below, LL copies as ever
+  compare_with_plain(outside);
+}
+
+}  // namespace
+}  // namespace fabricast
