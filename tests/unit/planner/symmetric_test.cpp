@@ -1,9 +1,8 @@
-// Kernels on symmetric memory against NCCL's estimator, evaluated apart from this code, and the times that NCCL 2.27 holds
-// in a table [NCCL-symmetric]; what registered buffers change in a plan [NCCL-registration].
+// Kernels on symmetric memory against NCCL's estimator, evaluated apart from this code [NCCL-symmetric]; what registered
+// buffers change in a plan [NCCL-registration].
 #include "fabricast/planner/symmetric.hpp"
 
 #include <catch2/catch.hpp>
-#include <map>
 
 #include "support/clusters.hpp"
 
@@ -78,38 +77,6 @@ TEST_CASE("large buffers move at the peak rate, small ones take the base", "[pla
   // A block of all_reduce carries 65 GiB/s, a little less by softmin.
   const SymmetricRun block = estimate_symmetric(Kernel::all_reduce_ld_st, 90, 8, GiB, 1);
   CHECK(block.estimate_us == Approx(7.8 - 1 + 1.75 / 65 * 1e6).epsilon(0.02));
-}
-
-// The table of NCCL 2.27 for eight H100, us by bytes as nccl-tests counts them. The formula came after it, and fits it
-// where a kernel is in use: LL kernels up to 64 KiB, the others from 1 MiB on. all_reduce in the NVSwitch is the
-// exception: the formula takes links to carry 515 GB/s, and the table says 310.
-TEST_CASE("the estimate is near the times in NCCL 2.27", "[planner]") {
-  struct Row {
-    Kernel kernel;
-    double error;
-    std::map<std::int64_t, double> us;
-  };
-  const std::vector<Row> table = {
-      {Kernel::all_reduce_llmc, 0.1, {{KiB, 4.54}, {64 * KiB, 18}, {MiB, 243.7}}},
-      {Kernel::all_reduce_ld_st,
-       0.25,
-       {{KiB, 7.94}, {64 * KiB, 11.08}, {MiB, 15.96}, {16 * MiB, 106.9}, {256 * MiB, 1610.6}}},
-      {Kernel::all_reduce_ldmc_stmc, 0.07, {{KiB, 7.66}, {64 * KiB, 8.3}}},
-      {Kernel::all_gather_llmc, 0.1, {{KiB, 4.51}, {64 * KiB, 5.75}}},
-      {Kernel::all_gather_st,
-       0.08,
-       {{64 * KiB, 7.83}, {MiB, 10.43}, {16 * MiB, 54.51}, {256 * MiB, 702.7}, {4 * GiB, 11177}}},
-      {Kernel::all_gather_stmc, 0.05, {{MiB, 9.99}, {16 * MiB, 52.46}, {256 * MiB, 724.9}, {4 * GiB, 11479}}},
-      {Kernel::reduce_scatter_ll, 0.16, {{KiB, 4.5}, {64 * KiB, 6.72}}},
-      {Kernel::reduce_scatter_ldmc, 0.08, {{MiB, 10}, {16 * MiB, 54.25}, {256 * MiB, 747.3}, {4 * GiB, 11781}}}};
-  for (const Row& row : table)
-    for (const auto& [bytes, us] : row.us) {
-      const std::int64_t own = row.kernel <= Kernel::all_reduce_ldmc_stmc ? bytes : bytes / 8;
-      CAPTURE(name_of(row.kernel), bytes, us);
-      CHECK(estimate_symmetric(row.kernel, 90, 8, own).estimate_us == Approx(us).epsilon(row.error));
-    }
-  CHECK(estimate_symmetric(Kernel::all_reduce_ldmc_stmc, 90, 8, 256 * MiB).estimate_us ==
-        Approx(0.6 * 991.5).epsilon(0.01));
 }
 
 TEST_CASE("flags for small buffers, the NVSwitch for large ones", "[planner]") {
