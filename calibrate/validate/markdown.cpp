@@ -44,10 +44,9 @@ std::string validation_markdown(const Validation& v, const Hardware& hardware) {
       "Written by `fabricast calibrate validate --markdown docs/validation.md`; anyone can run it again.\n\n"
       "Error of a row: |ln(forecast / measured)|; of a system in a band: exp(median over its rows) - 1. Each system "
       "counts once in each\n"
-      "band. The sign tells whether forecasts are mostly above (+) or below (-) the measurement. Counted are rows "
-      "whose algorithm,\n"
-      "by NCCL's choice or because the run forced it, is ring or tree. The measured cases and their sources are in\n"
-      "`calibrate/data/cases.json`.\n\n## Errors by system, in %\n\n| system |";
+      "band. The sign tells whether forecasts are mostly above (+) or below (-) the measurement. The measured cases "
+      "and\n"
+      "their sources are in `calibrate/data/cases.json`.\n\n## Errors by system, in %\n\n| system |";
   for (const Band& b : bands) out += fmt::format(" {} |", b.name);
   out += "\n|---|---|---|---|---|\n";
   for (const auto& [system, cells] : v.errors.systems) {
