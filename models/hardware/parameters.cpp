@@ -70,7 +70,7 @@ std::vector<ParameterRef> parameters(Software& s) {
            &s.ll_check_old},
           {"ll_check", "GB/s", "payload of LL lines whose flags a proxy thread checks", &s.ll_check},
           {"last_receive", "", "cost of a receive-only step relative to one that also sends", &s.last_receive},
-          {"gdr_by_cpu", "", "GPUDirect RDMA through a CPU: share of the PCIe payload rate", &s.gdr_by_cpu},
+          {"gdr_by_cpu_efficiency", "", "GPUDirect RDMA through a CPU: share of the PCIe payload rate", &s.gdr_by_cpu},
           {"pytorch", "us", "least time of a call timed through PyTorch", &s.pytorch},
           {"host_timed", "us", "added when the host times and synchronizes every call", &s.host_timed}};
 }

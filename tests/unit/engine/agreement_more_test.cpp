@@ -71,7 +71,7 @@ TEST_CASE("reductions in the NVSwitch agree") {
 
 TEST_CASE("trees of heads agree") {
   for (const int nodes : {2, 3, 4}) compare({h100, nodes, Algorithm::nvlstree, "all_reduce", 0.02, 0.08});
-  compare({four, 8, Algorithm::nvlstree, "all_reduce", 0.02, 0.08});
+  compare({four, 8, Algorithm::nvlstree, "all_reduce", 0.02, 0.1});
   // Two heads' trees meet on each NIC.
   const std::string shared = "{gpu: h100-sxm, gpus: 8, nics: {count: 4}}";
   compare({shared, 3, Algorithm::nvlstree, "all_reduce", 0.02, 0.15}, "1KiB, 1MiB, 8MiB, 64MiB");
@@ -80,13 +80,13 @@ TEST_CASE("trees of heads agree") {
 TEST_CASE("parallel aggregated trees agree") {
   for (const char* op : {"all_gather", "reduce_scatter"}) {
     for (const int nodes : {2, 3}) compare({single, nodes, Algorithm::pat, op, 0.02, 0.03});
-    for (const int nodes : {8, 17}) compare({single, nodes, Algorithm::pat, op, 0.03, 0.12});
+    for (const int nodes : {8, 17}) compare({single, nodes, Algorithm::pat, op, 0.08, 0.12});
   }
 }
 
 TEST_CASE("reductions in the switches agree") {
   for (const int nodes : {2, 4}) {
-    compare({h100, nodes, Algorithm::collnetchain, "all_reduce", 0.02, 0.1});
+    compare({h100, nodes, Algorithm::collnetchain, "all_reduce", 0.02, 0.16});
     compare({h100, nodes, Algorithm::nvls, "all_reduce", 0.06, 0.35});
   }
   compare({h100, 2, Algorithm::collnetdirect, "all_reduce", 0.09, 0.25});

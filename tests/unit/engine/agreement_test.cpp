@@ -97,7 +97,7 @@ TEST_CASE("a fault on any host of an NVLink domain is felt by both engines") {
 // The least certain part: channels meet at some hops and not at others, and flow takes the mean of their hops.
 TEST_CASE("colliding flows agree roughly") {
   for (const int seed : {1, 2, 3, 5}) {
-    compare({h100, "{nodes: 4}", ecmp(seed), "all_reduce", "Ring", 0.15});
+    compare({h100, "{nodes: 4}", ecmp(seed), "all_reduce", "Ring", 0.17});
     compare({h100, "{nodes: 4}", ecmp(seed), "all_reduce", "Tree", 0.18});
   }
 }

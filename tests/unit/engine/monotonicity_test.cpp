@@ -12,8 +12,10 @@
 //                     the smaller job; at least to twice as many where the algorithm is a tree, as trees of one depth
 //                     have several shapes. Long calls under Simple, with adaptive or spray routing. Not sends and
 //                     receives: with the number of ranks the message of a pair changes, and with it whether it is a
-//                     multiple of 16 B (if not, copies are 50 times slower), its channels and its slots.
-//   oversubscription  fewer uplinks, as many tiers. Long calls under Simple, with adaptive or spray routing.
+//                     multiple of 16 B (if not, copies are 50 times slower), its channels and its slots. Not PAT:
+//                     three ranks have one message in flight on each dimension, seven have two.
+//   oversubscription  fewer uplinks, as many tiers. Long calls under Simple, with adaptive or spray routing. Not sendrecv:
+//                     more nodes share a leaf then, and what waits for slots gains by ways so much shorter.
 //
 // Why not the others: a draw of hashes may be luckier with fewer uplinks, or where a ring closes elsewhere, and flow
 // takes the mean of the hops of a ring that collides. Small messages of LL and LL128 queue at proxy threads and NICs in
@@ -187,7 +189,8 @@ std::optional<Compared> more_nodes(const Draw& d, Rng& rng) {
   const int fewer = 2 + static_cast<int>(rng.below(static_cast<std::uint64_t>(d.nodes - 2)));
   const auto small = world_of(d, fewer, d.oversubscription), large = world_of(d, d.nodes, d.oversubscription);
   const Call call = draw_call(small->planner, rng);
-  if (call.protocol != Protocol::simple || is_point_to_point(call.op)) return std::nullopt;
+  if (call.protocol != Protocol::simple || is_point_to_point(call.op) || call.algorithm == Algorithm::pat)
+    return std::nullopt;
   const std::int64_t bytes = long_call(large->planner, call);
   const Plan plan = plan_of(small->planner, call, bytes);
   Plan grown = plan_of(large->planner, call, bytes);
@@ -209,7 +212,7 @@ std::optional<Compared> more_oversubscription(const Draw& d, Rng& rng) {
     wide = world_of(fixed, d.nodes, d.oversubscription), narrow = world_of(fixed, d.nodes, 2 * d.oversubscription);
   } catch (const UserError&) { return std::nullopt; }  // too many nodes for two tiers
   const Call call = draw_call(wide->planner, rng);
-  if (call.protocol != Protocol::simple) return std::nullopt;
+  if (call.protocol != Protocol::simple || call.op == CollectiveOp::sendrecv) return std::nullopt;
   const Plan plan = plan_of(wide->planner, call, long_call(wide->planner, call));
   return Compared{time_of(*wide, plan), time_of(*narrow, plan),
                   fmt::format("{} {} {}, {} B: {} or {} : 1", name_of(call.op), name_of(call.algorithm),
