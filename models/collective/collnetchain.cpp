@@ -13,33 +13,20 @@ bool fits(const Communicator& comm, CollectiveOp, Protocol protocol) {
 }
 
 Stream stream(const Communicator&, const Plan& plan, int channel) {
-  Stream s;
-  s.pattern = StreamPattern::sharp;
-  s.slots = plan.slots;
-  const Loops loops = cut_loops(plan, plan.shares[static_cast<std::size_t>(channel)], 1);
-  s.loops = loops.whole, s.slices = 1, s.slice = plan.chunk;
-  if (loops.tail_chunk > 0) s.tail_slices = 1, s.tail_slice = loops.tail_chunk;
-  return s;
+  return chunk_stream(plan, channel, StreamPattern::sharp);
 }
 
-void network_edges(const Communicator&, const Plan&, int, const EdgeSink&) {}
 const AggregationTree& tree_of(const Communicator& comm, int channel) {
   return comm.sharp.trees[static_cast<std::size_t>(comm.tree_shape(channel).nic_in)];
 }
 void network_trees(const Communicator& comm, const Plan&, int channel, const TreeSink& sink) {
   sink(tree_of(comm, channel));
 }
-std::uint64_t node_role(const Communicator&, std::uint32_t) { return 0; }
-
 void node_transfers(const Communicator& comm, const Plan&, int channel, std::uint32_t, std::vector<NodeTransfer>& out) {
   out.clear();
   const ChannelShape& shape = comm.tree_shape(channel);
-  for (std::size_t i = 0; i + 1 < shape.gpus.size(); ++i) {
-    out.push_back({NodeTransfer::Kind::gpu_to_gpu, shape.gpus[i + 1], shape.gpus[i]});
-    out.push_back({NodeTransfer::Kind::gpu_to_gpu, shape.gpus[i], shape.gpus[i + 1]});
-  }
-  out.push_back({NodeTransfer::Kind::gpu_to_nic, shape.gpus.front(), shape.nic_in});
-  out.push_back({NodeTransfer::Kind::nic_to_gpu, shape.nic_in, shape.gpus.front()});
+  add_chain(out, shape.gpus);
+  add_both_ways(out, shape.gpus.front(), shape.nic_in);
 }
 
 /// Worker 2r adds up on rank r, 2r + 1 hands down; after them comes the tree in the switches.
@@ -111,9 +98,9 @@ CollectiveAlgorithm collnetchain_algorithm() {
           supports,
           fits,
           stream,
-          network_edges,
+          nullptr,
           network_trees,
-          node_role,
+          nullptr,
           node_transfers,
           program};
 }

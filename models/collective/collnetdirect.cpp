@@ -17,12 +17,6 @@ Stream stream(const Communicator& comm, const Plan& plan, int channel) {
   return heads_stream(plan, channel, comm.rail_gpus().size(), StreamPattern::sharp);
 }
 
-void network_edges(const Communicator&, const Plan&, int, const EdgeSink&) {}
-void network_trees(const Communicator& comm, const Plan&, int, const TreeSink& sink) {
-  for (const AggregationTree& tree : comm.sharp.trees) sink(tree);
-}
-std::uint64_t node_role(const Communicator&, std::uint32_t) { return 0; }
-
 void node_transfers(const Communicator& comm, const Plan&, int, std::uint32_t, std::vector<NodeTransfer>& out) {
   out.clear();
   for (const int head : comm.rail_gpus()) {
@@ -32,8 +26,7 @@ void node_transfers(const Communicator& comm, const Plan&, int, std::uint32_t, s
       out.push_back({NodeTransfer::Kind::gpu_to_gpu, head, g});
     }
     const int nic = comm.nic_of_gpu[static_cast<std::size_t>(head)];
-    out.push_back({NodeTransfer::Kind::gpu_to_nic, head, nic});
-    out.push_back({NodeTransfer::Kind::nic_to_gpu, nic, head});
+    add_both_ways(out, head, nic);
   }
 }
 
@@ -51,9 +44,9 @@ CollectiveAlgorithm collnetdirect_algorithm() {
           supports,
           fits,
           stream,
-          network_edges,
-          network_trees,
-          node_role,
+          nullptr,
+          head_trees,
+          nullptr,
           node_transfers,
           program};
 }

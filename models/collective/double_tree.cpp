@@ -77,4 +77,27 @@ std::uint64_t double_tree_role(std::int64_t nodes, std::int64_t node) {
   return role;
 }
 
+void double_tree_edges(std::int64_t nodes, int index, std::span<const int> nics, const EdgeSink& sink) {
+  std::vector<std::int64_t> parents;
+  for (std::int64_t node = 0; node < nodes; ++node) parents.push_back(double_tree(nodes, node, index).parent);
+  for (const int number : nics)
+    for (const bool up : {true, false})
+      for (std::size_t node = 0; node < parents.size(); ++node)
+        if (parents[node] >= 0) {
+          const auto nic = static_cast<std::uint16_t>(number);
+          const auto child = static_cast<std::uint32_t>(node), above = static_cast<std::uint32_t>(parents[node]);
+          sink(up ? NetworkEdge{child, above, nic, nic} : NetworkEdge{above, child, nic, nic});
+        }
+}
+
+int child_position(TreePattern pattern, int gpus, int type) {
+  if (gpus == 1) return 0;
+  switch (pattern) {
+    case TreePattern::balanced: return type == 0 ? 1 : 0;
+    case TreePattern::split: return 1;
+    case TreePattern::tree: return 0;
+  }
+  return 0;
+}
+
 }  // namespace fabricast

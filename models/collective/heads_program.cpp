@@ -191,13 +191,11 @@ class HeadsProgram final : public ChannelProgram {
 }  // namespace
 
 Stream heads_stream(const Plan& plan, int channel, std::size_t heads, StreamPattern pattern) {
-  Stream s;
-  s.pattern = pattern;
-  s.slots = plan.slots;
-  const Loops loops = cut_loops(plan, plan.shares[static_cast<std::size_t>(channel)], chunks_per_loop(plan, heads));
-  s.loops = loops.whole, s.slices = 1, s.slice = plan.chunk;
-  if (loops.tail_chunk > 0) s.tail_slices = 1, s.tail_slice = loops.tail_chunk;
-  return s;
+  return chunk_stream(plan, channel, pattern, chunks_per_loop(plan, heads));
+}
+
+void head_trees(const Communicator& comm, const Plan&, int, const TreeSink& sink) {
+  for (const AggregationTree& tree : comm.sharp.trees) sink(tree);
 }
 
 std::unique_ptr<ChannelProgram> heads_program(const Communicator& comm, const Plan& plan, int channel,

@@ -26,12 +26,6 @@ Stream stream(const Communicator& comm, const Plan& plan, int channel) {
   return heads_stream(plan, channel, comm.heads.size(), comm.nodes() == 1 ? StreamPattern::nvls : StreamPattern::sharp);
 }
 
-void network_edges(const Communicator&, const Plan&, int, const EdgeSink&) {}
-void network_trees(const Communicator& comm, const Plan&, int, const TreeSink& sink) {
-  for (const AggregationTree& tree : comm.sharp.trees) sink(tree);
-}
-std::uint64_t node_role(const Communicator&, std::uint32_t) { return 0; }
-
 void node_transfers(const Communicator& comm, const Plan& plan, int, std::uint32_t, std::vector<NodeTransfer>& out) {
   out.clear();
   for (const int head : comm.heads) {
@@ -39,8 +33,7 @@ void node_transfers(const Communicator& comm, const Plan& plan, int, std::uint32
     if (plan.op != CollectiveOp::reduce_scatter) out.push_back({NodeTransfer::Kind::multicast, head, -1});
     if (comm.nodes() == 1) continue;
     const int nic = comm.nic_of_gpu[static_cast<std::size_t>(head)];
-    out.push_back({NodeTransfer::Kind::gpu_to_nic, head, nic});
-    out.push_back({NodeTransfer::Kind::nic_to_gpu, nic, head});
+    add_both_ways(out, head, nic);
   }
 }
 
@@ -53,8 +46,8 @@ std::unique_ptr<ChannelProgram> program(const Communicator& comm, const Plan& pl
 CollectiveAlgorithm nvls_algorithm() {
   return {Algorithm::nvls, "nvls",         "reduced and multicast in the NVSwitch",
           "[NCCL-device]", supports,       fits,
-          stream,          network_edges,  network_trees,
-          node_role,       node_transfers, program};
+          stream,          nullptr,        head_trees,
+          nullptr,         node_transfers, program};
 }
 
 }  // namespace fabricast

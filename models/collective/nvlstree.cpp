@@ -17,15 +17,9 @@ bool fits(const Communicator& comm, CollectiveOp, Protocol protocol) {
 }
 
 void network_edges(const Communicator& comm, const Plan&, int channel, const EdgeSink& sink) {
-  const std::int64_t nodes = comm.nodes();
-  for (const int head : comm.heads)
-    for (const bool up : {true, false})
-      for (std::int64_t node = 0; node < nodes; ++node)
-        if (const std::int64_t parent = double_tree(nodes, node, channel % 2).parent; parent >= 0) {
-          const auto nic = static_cast<std::uint16_t>(comm.nic_of_gpu[static_cast<std::size_t>(head)]);
-          const auto child = static_cast<std::uint32_t>(node), above = static_cast<std::uint32_t>(parent);
-          sink(up ? NetworkEdge{child, above, nic, nic} : NetworkEdge{above, child, nic, nic});
-        }
+  std::vector<int> nics;
+  for (const int head : comm.heads) nics.push_back(comm.nic_of_gpu[static_cast<std::size_t>(head)]);
+  double_tree_edges(comm.nodes(), channel % 2, nics, sink);
 }
 
 std::uint64_t node_role(const Communicator& comm, std::uint32_t node) { return double_tree_role(comm.nodes(), node); }
@@ -38,11 +32,8 @@ void node_transfers(const Communicator& comm, const Plan&, int channel, std::uin
     out.push_back({NodeTransfer::Kind::reduce, -1, head});
     out.push_back({NodeTransfer::Kind::multicast, head, -1});
     const int nic = comm.nic_of_gpu[static_cast<std::size_t>(head)];
-    for (const std::int64_t other : {place.parent, place.children[0], place.children[1]}) {
-      if (other < 0) continue;
-      out.push_back({NodeTransfer::Kind::gpu_to_nic, head, nic});
-      out.push_back({NodeTransfer::Kind::nic_to_gpu, nic, head});
-    }
+    for (const std::int64_t other : {place.parent, place.children[0], place.children[1]})
+      if (other >= 0) add_both_ways(out, head, nic);
   }
 }
 

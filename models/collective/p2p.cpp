@@ -168,8 +168,7 @@ class PeerProgram final : public ChannelProgram {
     return is_sender(worker) ? sends(plan_.op, comm_.ranks(), rank, peer) : sends(plan_.op, comm_.ranks(), peer, rank);
   }
   std::int64_t chunks(int part) const {
-    const std::int64_t bytes = std::min(plan_.part, plan_.pair - part * plan_.part);
-    return std::max<std::int64_t>(part == 0 ? 1 : 0, ceil_div(bytes, plan_.chunk));
+    return std::max<std::int64_t>(part == 0 ? 1 : 0, ceil_div(plan_.part_bytes(part), plan_.chunk));
   }
 
   const Communicator& comm_;

@@ -5,15 +5,11 @@
 // few blocks go, which spares the upper tiers of a fabric.
 #include "fabricast/collective/pat.hpp"
 
-#include <bit>
-
 #include "fabricast/collective/algorithm.hpp"
 
 namespace fabricast {
 
-int pat_dimensions(std::int64_t ranks) {
-  return static_cast<int>(std::bit_width(std::bit_ceil(static_cast<std::uint64_t>(ranks))) - 1);
-}
+int pat_dimensions(std::int64_t ranks) { return log2_up(ranks); }
 
 std::vector<std::int64_t> pat_parents(std::int64_t ranks, int dimension) {
   std::vector<std::int64_t> parents;
@@ -37,13 +33,7 @@ bool fits(const Communicator& comm, CollectiveOp, Protocol protocol) {
 }
 
 Stream stream(const Communicator&, const Plan& plan, int channel) {
-  Stream s;
-  s.pattern = StreamPattern::pat;
-  s.slots = plan.slots;
-  const Loops loops = cut_loops(plan, plan.shares[static_cast<std::size_t>(channel)], 1);
-  s.loops = loops.whole, s.slice = plan.chunk;
-  if (loops.tail_chunk > 0) s.tail_slices = 1, s.tail_slice = loops.tail_chunk;
-  return s;
+  return chunk_stream(plan, channel, StreamPattern::pat);
 }
 
 void network_edges(const Communicator& comm, const Plan& plan, int, const EdgeSink& sink) {
@@ -60,12 +50,9 @@ void network_edges(const Communicator& comm, const Plan& plan, int, const EdgeSi
   }
 }
 
-std::uint64_t node_role(const Communicator&, std::uint32_t) { return 0; }
-
 void node_transfers(const Communicator& comm, const Plan&, int, std::uint32_t, std::vector<NodeTransfer>& out) {
-  const auto blocks = static_cast<double>(comm.ranks() - 1);
-  const int nic = comm.nic_of_gpu.front();
-  out = {{NodeTransfer::Kind::gpu_to_nic, 0, nic, blocks}, {NodeTransfer::Kind::nic_to_gpu, nic, 0, blocks}};
+  out.clear();
+  add_both_ways(out, 0, comm.nic_of_gpu.front(), static_cast<double>(comm.ranks() - 1));
 }
 
 /// Worker 2r sends for rank r, worker 2r + 1 receives.
@@ -182,7 +169,7 @@ CollectiveAlgorithm pat_algorithm() {
   return {Algorithm::pat, "pat",          "log2(n) dimensions, a binomial tree per block",
           "[NCCL-PAT]",   supports,       fits,
           stream,         network_edges,  nullptr,
-          node_role,      node_transfers, program};
+          nullptr,        node_transfers, program};
 }
 
 }  // namespace fabricast

@@ -13,8 +13,6 @@ std::uint32_t reverse_bits(std::uint32_t value, int bits) {
   return reversed;
 }
 
-int log2_up(std::uint64_t value) { return static_cast<int>(std::bit_width(std::bit_ceil(value)) - 1); }
-
 }  // namespace
 
 PeerSchedule::PeerSchedule(const Communicator& comm, int channels) : ranks_(comm.ranks()), channels_(channels) {
@@ -29,7 +27,7 @@ PeerSchedule::PeerSchedule(const Communicator& comm, int channels) : ranks_(comm
         PeerRound round{distance, d, 0};
         const auto number = comm.nodes() == 1 ? static_cast<std::uint32_t>(rounds_.size())
                                               : static_cast<std::uint32_t>(distance * ceil_div(group_size_, 8) + d / 8);
-        const int bits = log2_up(static_cast<std::uint64_t>(channels));
+        const int bits = log2_up(channels);
         round.base = reverse_bits(number & (static_cast<std::uint32_t>(channels) - 1), bits);
         rounds_.push_back(round);
       }

@@ -22,7 +22,8 @@ std::span<const CollectiveAlgorithm> collective_algorithms() {
 std::vector<NetworkEdge> list_edges(const CollectiveAlgorithm& algorithm, const Communicator& comm, const Plan& plan,
                                     int channel) {
   std::vector<NetworkEdge> edges;
-  algorithm.network_edges(comm, plan, channel, [&](const NetworkEdge& edge) { edges.push_back(edge); });
+  if (algorithm.network_edges)
+    algorithm.network_edges(comm, plan, channel, [&](const NetworkEdge& edge) { edges.push_back(edge); });
   return edges;
 }
 

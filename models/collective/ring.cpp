@@ -65,9 +65,6 @@ void network_edges(const Communicator& comm, const Plan& plan, int channel, cons
   }
 }
 
-/// With crossNic 2 the rings of a pair swap at odd nodes: the same transfers, on the other channel.
-std::uint64_t node_role(const Communicator&, std::uint32_t) { return 0; }
-
 void node_transfers(const Communicator& comm, const Plan&, int channel, std::uint32_t node,
                     std::vector<NodeTransfer>& out) {
   out.clear();
@@ -220,7 +217,7 @@ CollectiveAlgorithm ring_algorithm() {
           stream,
           network_edges,
           nullptr,
-          node_role,
+          nullptr,
           node_transfers,
           program};
 }

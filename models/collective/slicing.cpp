@@ -22,4 +22,26 @@ Loops cut_loops(const Plan& plan, std::int64_t share, std::int64_t parts) {
   return loops;
 }
 
+Stream chunk_stream(const Plan& plan, int channel, StreamPattern pattern, std::int64_t parts) {
+  Stream s;
+  s.pattern = pattern;
+  s.slots = plan.slots;
+  const Loops loops = cut_loops(plan, plan.shares[static_cast<std::size_t>(channel)], parts);
+  s.loops = loops.whole, s.slices = 1, s.slice = plan.chunk;
+  if (loops.tail_chunk > 0) s.tail_slices = 1, s.tail_slice = loops.tail_chunk;
+  return s;
+}
+
+void add_both_ways(std::vector<NodeTransfer>& transfers, int gpu, int nic, double weight) {
+  transfers.push_back({NodeTransfer::Kind::gpu_to_nic, gpu, nic, weight});
+  transfers.push_back({NodeTransfer::Kind::nic_to_gpu, nic, gpu, weight});
+}
+
+void add_chain(std::vector<NodeTransfer>& transfers, const std::vector<int>& gpus) {
+  for (std::size_t i = 0; i + 1 < gpus.size(); ++i) {
+    transfers.push_back({NodeTransfer::Kind::gpu_to_gpu, gpus[i + 1], gpus[i]});
+    transfers.push_back({NodeTransfer::Kind::gpu_to_gpu, gpus[i], gpus[i + 1]});
+  }
+}
+
 }  // namespace fabricast

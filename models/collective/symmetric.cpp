@@ -20,9 +20,6 @@ Stream stream(const Communicator&, const Plan& plan, int) {
   return s;
 }
 
-void network_edges(const Communicator&, const Plan&, int, const EdgeSink&) {}
-std::uint64_t node_role(const Communicator&, std::uint32_t) { return 0; }
-
 /// Weights are bytes on a way for each byte of the buffer, as nccl-tests counts it.
 void node_transfers(const Communicator& comm, const Plan& plan, int, std::uint32_t, std::vector<NodeTransfer>& out) {
   out.clear();
@@ -63,9 +60,9 @@ CollectiveAlgorithm symmetric_kernels() {
           supports,
           fits,
           stream,
-          network_edges,
           nullptr,
-          node_role,
+          nullptr,
+          nullptr,
           node_transfers,
           nullptr};
 }

@@ -14,38 +14,14 @@ namespace {
 bool supports(CollectiveOp op) { return op == CollectiveOp::all_reduce; }
 
 Stream stream(const Communicator&, const Plan& plan, int channel) {
-  Stream s;
-  s.pattern = StreamPattern::tree;
-  s.slots = plan.slots;
-  const Loops loops = cut_loops(plan, plan.shares[static_cast<std::size_t>(channel)], 1);
-  s.loops = loops.whole, s.slices = 1, s.slice = plan.chunk;
-  if (loops.tail_chunk > 0) s.tail_slices = 1, s.tail_slice = loops.tail_chunk;
-  return s;
+  return chunk_stream(plan, channel, StreamPattern::tree);
 }
 
-/// Position in a node's chain where children of a type attach: with the balanced pattern the first child sits at the
-/// second GPU [NCCL-trees-4.3].
-int child_position(const Communicator& comm, int type) {
-  if (comm.gpus() == 1) return 0;
-  switch (comm.tree_pattern) {
-    case TreePattern::balanced: return type == 0 ? 1 : 0;
-    case TreePattern::split: return 1;
-    case TreePattern::tree: return 0;
-  }
-  return 0;
-}
+int child_position(const Communicator& comm, int type) { return child_position(comm.tree_pattern, comm.gpus(), type); }
 
 void network_edges(const Communicator& comm, const Plan&, int channel, const EdgeSink& sink) {
-  const std::int64_t nodes = comm.nodes();
-  if (nodes < 2) return;
-  const auto nic = static_cast<std::uint16_t>(comm.tree_shape(channel).nic_in);
-  const int index = comm.tree_index(channel);
-  for (const bool up : {true, false})
-    for (std::int64_t node = 0; node < nodes; ++node)
-      if (const std::int64_t parent = double_tree(nodes, node, index).parent; parent >= 0) {
-        const auto child = static_cast<std::uint32_t>(node), above = static_cast<std::uint32_t>(parent);
-        sink(up ? NetworkEdge{child, above, nic, nic} : NetworkEdge{above, child, nic, nic});
-      }
+  const int nic = comm.tree_shape(channel).nic_in;
+  if (comm.nodes() > 1) double_tree_edges(comm.nodes(), comm.tree_index(channel), {&nic, 1}, sink);
 }
 
 std::uint64_t node_role(const Communicator& comm, std::uint32_t node) { return double_tree_role(comm.nodes(), node); }
@@ -54,20 +30,13 @@ void node_transfers(const Communicator& comm, const Plan&, int channel, std::uin
                     std::vector<NodeTransfer>& out) {
   out.clear();
   const ChannelShape& shape = comm.tree_shape(channel);
-  for (std::size_t i = 0; i + 1 < shape.gpus.size(); ++i) {
-    out.push_back({NodeTransfer::Kind::gpu_to_gpu, shape.gpus[i + 1], shape.gpus[i]});
-    out.push_back({NodeTransfer::Kind::gpu_to_gpu, shape.gpus[i], shape.gpus[i + 1]});
-  }
+  add_chain(out, shape.gpus);
   if (comm.nodes() < 2) return;
   const TreePlace place = double_tree(comm.nodes(), node, comm.tree_index(channel));
-  const auto both_ways = [&](int gpu) {
-    out.push_back({NodeTransfer::Kind::gpu_to_nic, gpu, shape.nic_in});
-    out.push_back({NodeTransfer::Kind::nic_to_gpu, shape.nic_in, gpu});
-  };
-  if (place.parent >= 0) both_ways(shape.gpus.front());
+  if (place.parent >= 0) add_both_ways(out, shape.gpus.front(), shape.nic_in);
   for (int type = 0; type < 2; ++type)
     if (place.children[static_cast<std::size_t>(type)] >= 0)
-      both_ways(shape.gpus[static_cast<std::size_t>(child_position(comm, type))]);
+      add_both_ways(out, shape.gpus[static_cast<std::size_t>(child_position(comm, type))], shape.nic_in);
 }
 
 /// Worker 2 * rank reduces upwards, 2 * rank + 1 broadcasts downwards; the root does both in worker 2 * rank.

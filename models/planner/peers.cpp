@@ -105,8 +105,7 @@ Plan plan_peers(const Planner& planner, CollectiveOp op, std::int64_t bytes) {
   const PeerSchedule schedule(comm, total);
   for (const PeerRound& round : schedule.rounds())
     for (int p = 0; p < plan.parts; ++p)
-      plan.shares[static_cast<std::size_t>(schedule.channel(round, p))] +=
-          std::clamp<std::int64_t>(plan.pair - p * plan.part, 0, plan.part);
+      plan.shares[static_cast<std::size_t>(schedule.channel(round, p))] += plan.part_bytes(p);
   return plan;
 }
 

@@ -10,6 +10,7 @@ namespace fabricast {
 
 std::vector<NodeClass> node_classes(const Communicator& comm, Algorithm algorithm) {
   const CollectiveAlgorithm& a = *find_by_algorithm(algorithm);
+  if (!a.node_role) return {{0, static_cast<std::uint32_t>(comm.nodes())}};
   std::vector<NodeClass> classes;
   std::map<std::uint64_t, std::size_t> index_of;
   for (std::uint32_t node = 0; node < static_cast<std::uint32_t>(comm.nodes()); ++node) {

@@ -33,11 +33,10 @@ class BoundEngine final : public NetworkEngine {
     for (int c = 0; c < plan.channels; ++c) {
       std::vector<double> alone(static_cast<std::size_t>(plan.channels), 0);
       alone[static_cast<std::size_t>(c)] = 1;
-      double rate = costs.copy_rate * plan.parts / costs.copies;
+      double rate = costs.most_rate(plan);
       for (const LinkGroup& g : loads.groups)
         if (g.connections[static_cast<std::size_t>(c)] > 0) rate = std::min(rate, g.capacity / costs.wire);
-      const ChannelView view{comm,  plan, costs, loads,
-                             alone, c,    rate,  rate < costs.copy_rate * plan.parts / costs.copies};
+      const ChannelView view{comm, plan, costs, loads, alone, c, rate, rate < costs.most_rate(plan)};
       ChannelTime t = time_channel(view);
       if (t.makespan <= result.makespan) continue;
       split_time(view, t);

@@ -18,11 +18,11 @@ struct CollectiveAlgorithm {
   /// Whether it can run an operation that it supports on these ranks; null: always.
   bool (*fits)(const Communicator&, CollectiveOp, Protocol) = nullptr;
   Stream (*stream)(const Communicator&, const Plan&, int channel) = nullptr;
-  /// Connections over the network, a tree's upward edges first, then the downward ones.
+  /// Connections over the network, if it has any: a tree's upward edges first, then the downward ones.
   void (*network_edges)(const Communicator&, const Plan&, int channel, const EdgeSink&) = nullptr;
   /// Trees in which the switches reduce, if it uses any.
   void (*network_trees)(const Communicator&, const Plan&, int channel, const TreeSink&) = nullptr;
-  /// Nodes of the same role do the same inside, on every channel.
+  /// Nodes of the same role do the same inside, on every channel; null: all nodes do.
   std::uint64_t (*node_role)(const Communicator&, std::uint32_t node) = nullptr;
   /// What node `node` of the job does inside on this channel.
   void (*node_transfers)(const Communicator&, const Plan&, int channel, std::uint32_t node,

@@ -59,7 +59,7 @@ struct Communicator {
   bool p2p_pxn = true;  ///< and does so with sends to the receiver's rail, wherever its own NIC is
   bool gdr = true;
   bool gdr_by_cpu = false;  ///< GPUDirect RDMA crosses a CPU's root complex
-  bool gdr_read = true;  ///< GPUDirect RDMA for what is sent, too
+  bool gdr_read = true;     ///< GPUDirect RDMA for what is sent, too
   int qps_per_connection = 1;
   bool split_data_on_qps = false;
   NcclVersion version;
@@ -117,6 +117,8 @@ struct Plan {
   std::int64_t pair = 0;
   int parts = 1;
   std::int64_t part = 0;
+  /// The last part may be shorter.
+  std::int64_t part_bytes(int index) const { return std::clamp<std::int64_t>(pair - index * part, 0, part); }
   bool registered = false;            ///< NCCL works on the caller's buffers, without copies of its own
   std::vector<SymmetricRun> kernels;  ///< of algorithm `symmetric`: those that NCCL weighed, its choice first
   std::vector<Candidate> candidates;  ///< all usable ones, NCCL's first choice first

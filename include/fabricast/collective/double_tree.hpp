@@ -4,6 +4,9 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
+
+#include "fabricast/collective/schedule.hpp"
 
 namespace fabricast {
 
@@ -18,6 +21,13 @@ TreePlace double_tree(std::int64_t nodes, std::int64_t node, int index);
 
 /// Nodes with the same neighbours in both trees have the same role.
 std::uint64_t double_tree_role(std::int64_t nodes, std::int64_t node);
+
+/// Connections of a tree, up and then down, for one NIC of all nodes after the other.
+void double_tree_edges(std::int64_t nodes, int index, std::span<const int> nics, const EdgeSink& sink);
+
+/// Position in a node's chain where children of a type attach: with the balanced pattern the first child sits at the
+/// second GPU [NCCL-trees-4.3].
+int child_position(TreePattern pattern, int gpus, int type);
 
 /// Depth of the tree in edges.
 int tree_depth(std::int64_t nodes);

@@ -141,4 +141,12 @@ struct Loops {
 };
 Loops cut_loops(const Plan& plan, std::int64_t share, std::int64_t parts);
 
+/// A channel's share in loops of `parts` chunks that are handed on whole.
+Stream chunk_stream(const Plan& plan, int channel, StreamPattern pattern, std::int64_t parts = 1);
+
+/// A GPU sends to and receives from a NIC.
+void add_both_ways(std::vector<NodeTransfer>& transfers, int gpu, int nic, double weight = 1);
+/// Neighbours in a chain of GPUs send to each other.
+void add_chain(std::vector<NodeTransfer>& transfers, const std::vector<int>& gpus);
+
 }  // namespace fabricast

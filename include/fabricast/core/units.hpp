@@ -5,6 +5,7 @@
 // Text always carries a unit; see core/quantity.hpp for the parser.
 #pragma once
 
+#include <bit>
 #include <compare>
 #include <cstdint>
 
@@ -60,6 +61,8 @@ constexpr BytesPerSecond operator/(Bytes a, Seconds t) { return {static_cast<dou
 /// a / b rounded up; \pre a >= 0, b > 0.
 constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 constexpr std::int64_t round_up(std::int64_t a, std::int64_t multiple) { return ceil_div(a, multiple) * multiple; }
+/// log2 n rounded up; \pre n > 0.
+constexpr int log2_up(std::int64_t n) { return static_cast<int>(std::bit_width(static_cast<std::uint64_t>(n) - 1)); }
 
 constexpr double microseconds(Seconds t) { return t.value * 1e6; }
 constexpr double gigabytes_per_second(BytesPerSecond r) { return r.value * 1e-9; }

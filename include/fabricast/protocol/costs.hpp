@@ -25,14 +25,14 @@ struct ProtocolCosts {
   double copies = 1;     ///< bytes that they handle for each byte of a slice: NVLS copies the chunks of all heads
   bool in_place = false;     ///< NVLS: none of them is copied in and out
   double copies_at_nic = 1;  ///< sends and receives: the same next to a NIC, 0 where it reads the caller's buffer
-  double last_receive = 1;  ///< cost of a receive-only step relative to one that sends too
-  double hop_inside = 0;    ///< s; latency between GPUs of a node
-  double hop_network = 0;   ///< s; latency over the network, fabric excluded
-  double message = 0;       ///< s; proxy thread's visit of one message
-  double visits = 0;        ///< visits of the busiest proxy thread while each of its channels moves one slice
-  double sends = 1;         ///< sends among them
-  double check = 0;         ///< s per byte; LL only: flags that a proxy thread checks before it sends
-  double rendezvous = 0;    ///< s; added to hop_network for messages above `rendezvous_bytes`
+  double last_receive = 1;   ///< cost of a receive-only step relative to one that sends too
+  double hop_inside = 0;     ///< s; latency between GPUs of a node
+  double hop_network = 0;    ///< s; latency over the network, fabric excluded
+  double message = 0;        ///< s; proxy thread's visit of one message
+  double visits = 0;         ///< visits of the busiest proxy thread while each of its channels moves one slice
+  double sends = 1;          ///< sends among them
+  double check = 0;          ///< s per byte; LL only: flags that a proxy thread checks before it sends
+  double rendezvous = 0;     ///< s; added to hop_network for messages above `rendezvous_bytes`
   double rendezvous_bytes = 0;
   double tree_weight = 1;    ///< SHARP: of a link's rate, what a reducing tree takes for each byte
   double fan = 0;            ///< NVLS: a head is slower by this part for every two network connections beyond the first
@@ -42,6 +42,8 @@ struct ProtocolCosts {
 
   static constexpr double burst_bytes = 256;
 
+  /// B/s of a slice that the threads of a channel move: of all parts of a pair of ranks, of one head's chunks.
+  double most_rate(const Plan& plan) const { return copy_rate * plan.parts / copies; }
   /// How much slower a head of NVLS is with so many network connections.
   double fan_out(int connections) const { return 1 + fan * std::max(0, connections - 1) / 2; }
   /// Overhead of a slice of `bytes` at a GPU.

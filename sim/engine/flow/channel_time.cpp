@@ -126,7 +126,7 @@ double peers(const ChannelView& v, double scale) {
                                       : PeerPart::Way::network;
     inside += part.way == PeerPart::Way::inside, outside += part.way == PeerPart::Way::network;
     for (int p = 0; p < plan.parts; ++p) {
-      const std::int64_t bytes = std::clamp<std::int64_t>(plan.pair - p * plan.part, 0, plan.part);
+      const std::int64_t bytes = plan.part_bytes(p);
       part.chunks = std::max<std::int64_t>(1, ceil_div(bytes, plan.chunk));
       part.last = static_cast<double>(bytes - (part.chunks - 1) * plan.chunk) * scale;
       x.channels[static_cast<std::size_t>(schedule.channel(round, p))].push_back(part);

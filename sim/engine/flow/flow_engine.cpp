@@ -64,7 +64,7 @@ class FlowEngine final : public NetworkEngine {
       const Loads& loads = loads_of(plan, segment);
       if (timed != segment) {
         for (std::size_t c = 0; c < channels; ++c)
-          caps[c] = loads.blocked[c] ? 0 : costs.copy_rate * plan.parts / costs.copies;
+          caps[c] = loads.blocked[c] ? 0 : costs.most_rate(plan);
         sharing.emplace(loads.groups, caps, costs.wire);
       }
       const ChannelShares shares = sharing->share(open);

@@ -88,16 +88,19 @@ void count_inside(const Communicator& comm, const Plan& plan, const NetworkSegme
       if (comm.placement[i] == f.node) faulty.insert(i / comm.hosts_per_node);
   for (const std::uint32_t node : faulty) classes.push_back({node, 1});
 
-  std::map<std::tuple<NodeTransfer::Kind, int, int>, std::vector<std::uint16_t>> paths;
+  using Key = std::tuple<NodeTransfer::Kind, int, int>;
+  const auto key_of = [](const NodeTransfer& t) { return Key{t.kind, t.from, t.to}; };
+  std::map<Key, std::vector<std::uint16_t>> paths;
   const auto path_of = [&](const NodeTransfer& t) -> const std::vector<std::uint16_t>& {
-    const auto [it, fresh] = paths.try_emplace({t.kind, t.from, t.to});
+    const auto [it, fresh] = paths.try_emplace(key_of(t));
     if (fresh) it->second = inside_path(comm, t);
     return it->second;
   };
 
   const auto channels = static_cast<std::size_t>(plan.channels);
   std::vector<NodeTransfer> transfers;
-  std::vector<std::vector<double>> worst(channels);  // crowd of the chosen group, by transfer
+  std::vector<std::vector<double>> worst(channels);         // crowd of the chosen group, by transfer
+  std::vector<std::map<Key, std::size_t>> known(channels);  // where a transfer stands in the channel's list
   for (std::size_t k = 0; k < classes.size(); ++k) {
     const NodeClass& c = classes[k];
     std::vector<std::uint32_t> group_of(graph.links.size(), no_group);
@@ -128,14 +131,9 @@ void count_inside(const Communicator& comm, const Plan& plan, const NetworkSegme
       algorithm.node_transfers(comm, plan, static_cast<int>(ch), c.node, transfers);
       InsideGroups& inside = loads.inside[ch];
       for (std::size_t i = 0; i < transfers.size(); ++i) {
-        const auto same = [&](std::size_t j) {
-          const NodeTransfer& o = inside.transfers[j];
-          return o.kind == transfers[i].kind && o.from == transfers[i].from && o.to == transfers[i].to;
-        };
-        std::size_t at = 0;
-        while (at < inside.transfers.size() && !same(at)) ++at;
-        if (at == inside.transfers.size())
-          inside.transfers.push_back(transfers[i]), inside.group.push_back(no_group), worst[ch].push_back(0);
+        const auto [place, fresh] = known[ch].try_emplace(key_of(transfers[i]), inside.transfers.size());
+        const std::size_t at = place->second;
+        if (fresh) inside.transfers.push_back(transfers[i]), inside.group.push_back(no_group), worst[ch].push_back(0);
         for (const std::uint16_t l : path_of(transfers[i])) {
           const double crowd = loads.groups[group_of[l]].crowd();
           if (crowd > worst[ch][at]) worst[ch][at] = crowd, inside.group[at] = group_of[l];

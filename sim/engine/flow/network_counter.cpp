@@ -68,6 +68,13 @@ void NetworkCounter::for_each_path(std::uint32_t channel, std::size_t edge_index
   }
 }
 
+template <class Use>
+void NetworkCounter::for_each_edge(std::uint32_t channel, Use use) {
+  std::size_t e = 0;
+  if (algorithm_.network_edges)
+    algorithm_.network_edges(comm_, plan_, static_cast<int>(channel), [&](const NetworkEdge& edge) { use(e++, edge); });
+}
+
 void NetworkCounter::cut(const Flow& flow) const {
   std::string faults;
   for (const Fault& f : segment_.faults) faults += (faults.empty() ? " while " : ", ") + f.target;
@@ -81,9 +88,8 @@ void NetworkCounter::count_channel(std::uint32_t channel) {
   touched_.clear();
   double latency = 0;
   std::uint64_t paths = 0;
-  std::size_t e = 0;
-  algorithm_.network_edges(comm_, plan_, static_cast<int>(channel), [&](const NetworkEdge& edge) {
-    for_each_path(channel, e++, edge, [&](const Path& path) {
+  for_each_edge(channel, [&](std::size_t e, const NetworkEdge& edge) {
+    for_each_path(channel, e, edge, [&](const Path& path) {
       for (std::size_t i = 0; i < path.resources.size(); ++i) {
         const std::uint32_t r = path.resources[i];
         if (count_[r] == 0) touched_.push_back(r);
@@ -143,11 +149,10 @@ void NetworkCounter::collect_groups(Loads& loads) {
 }
 
 void NetworkCounter::see(std::uint32_t channel, EdgeGroups& out) {
-  std::size_t e = 0;
-  algorithm_.network_edges(comm_, plan_, static_cast<int>(channel), [&](const NetworkEdge& edge) {
+  for_each_edge(channel, [&](std::size_t e, const NetworkEdge& edge) {
     std::uint32_t worst = no_group, middle = no_group, port = no_group;
     double latency = 0;
-    for_each_path(channel, e++, edge, [&](const Path& path) {
+    for_each_path(channel, e, edge, [&](const Path& path) {
       for (std::size_t i = 0; i < path.resources.size(); ++i) {
         const std::uint32_t g = group_of_[signature_[path.resources[i]]];
         if (worst == no_group || crowd_[g] > crowd_[worst]) worst = g;

@@ -21,6 +21,9 @@ class NetworkCounter {
   double mean_latency(std::uint32_t channel) const { return mean_latency_[channel]; }
 
  private:
+  /// Connections of a channel, with their numbers.
+  template <class Use>
+  void for_each_edge(std::uint32_t channel, Use use);
   /// All flows of an edge: one per queue pair.
   template <class Use>
   void for_each_path(std::uint32_t channel, std::size_t edge_index, const NetworkEdge& edge, Use use);

@@ -65,15 +65,7 @@ class TreePath {
     return static_cast<std::size_t>(v_.comm.nodes() - 1) + up_edge(child);
   }
   /// Position in the node's chain where a child attaches.
-  int position(int type) const {
-    if (gpus_ == 1) return 0;
-    switch (layout_.pattern) {
-      case TreePattern::balanced: return type == 0 ? 1 : 0;
-      case TreePattern::split: return 1;
-      case TreePattern::tree: return 0;
-    }
-    return 0;
-  }
+  int position(int type) const { return child_position(layout_.pattern, gpus_, type); }
 
   void find_longest() {
     while (place(root_).parent >= 0) root_ = place(root_).parent;
