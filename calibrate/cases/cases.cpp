@@ -160,6 +160,7 @@ CaseRunner::CaseRunner(const MeasuredCase& c)
     prefixes_.push_back("links." + gpu.pcie + ".");
     prefixes_.push_back("pcie_paths.");
   }
+  first_ = build_world(scenario_);
   scenario_.hardware = {};  // every run brings its own
 }
 
@@ -172,7 +173,8 @@ Forecast CaseRunner::forecast(const Hardware& hardware, std::vector<Bytes> sizes
   Scenario scenario = scenario_;
   scenario.hardware = hardware;
   scenario.workload.sizes = std::move(sizes);
-  const auto world = build_world(std::move(scenario));
+  const auto world = build_world(std::move(scenario), first_.get());
+  world->setup.times_only = true;
   RunOptions options;
   options.threads = 1;
   return run_forecast(*world, options);

@@ -60,7 +60,7 @@ bool serves(const std::string& parameter, Algorithm algorithm, Protocol protocol
 }
 
 /// All pairs of more ranks take too long for a fit, and tell nothing else than those of fewer.
-constexpr int most_pairs = 512;
+constexpr int most_pairs = 256;
 bool is_long(const MeasuredCase& c) { return c.collective == "alltoall" && c.nodes * c.gpus_per_node > most_pairs; }
 
 }  // namespace

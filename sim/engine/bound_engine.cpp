@@ -22,7 +22,8 @@ class BoundEngine final : public NetworkEngine {
     Plan plan = asked;
     if (is_one_stream(plan.algorithm)) plan.channels = 1;
     costs.visits = costs.sends;
-    Loads loads = count_loads(comm, plan, setup_.fabric, router_.get(), setup_.segments.front());
+    InsidePaths paths(comm);
+    Loads loads = count_loads(comm, plan, setup_.fabric, router_.get(), setup_.segments.front(), paths);
     for (LinkGroup& g : loads.groups) {
       g.nics = std::min(g.nics, 1U);
       for (double& n : g.connections) n = std::min(n, 1.0);

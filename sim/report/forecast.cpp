@@ -48,7 +48,9 @@ void simulate(const World& world, const RunOptions& options, Forecast& forecast)
   // A task is one draw with all sizes: they share its loads. With one draw, sizes are shared out instead.
   const auto draws = static_cast<std::size_t>(world.draws.count), sizes = forecast.rows.size();
   std::vector<Cell> cells(draws * sizes);
-  const std::size_t parts = draws > 1 ? 1 : std::min<std::size_t>(sizes, 8);
+  const std::size_t wanted = options.threads > 0 ? static_cast<std::size_t>(options.threads)
+                                                 : std::max(1U, std::thread::hardware_concurrency());
+  const std::size_t parts = draws > 1 || wanted == 1 ? 1 : std::min<std::size_t>(sizes, 8);
   std::atomic<std::size_t> next{0}, done{0};
   std::mutex mutex;
   std::exception_ptr failure;
@@ -78,8 +80,6 @@ void simulate(const World& world, const RunOptions& options, Forecast& forecast)
       }
     }
   };
-  const std::size_t wanted = options.threads > 0 ? static_cast<std::size_t>(options.threads)
-                                                 : std::max(1U, std::thread::hardware_concurrency());
   // The chunk engine forks, which goes with one thread only.
   const std::size_t threads = s.network.engine == EngineKind::chunk ? 1 : std::min(wanted, draws * parts);
   std::vector<std::thread> pool;

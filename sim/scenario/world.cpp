@@ -103,7 +103,7 @@ NcclVersion main_version(const Scenario& s) {
   return !versions.known() && versions.contain(usual) ? usual : versions.last;
 }
 
-std::unique_ptr<World> build_world(Scenario scenario) {
+std::unique_ptr<World> build_world(Scenario scenario, const World* alike) {
   auto world = std::make_unique<World>();
   world->scenario = std::move(scenario);
   const Scenario& s = world->scenario;
@@ -116,8 +116,9 @@ std::unique_ptr<World> build_world(Scenario scenario) {
   Node node = build_node(spec, s.hardware, hosts, use);
   settings.given_graphs = s.nccl.graphs;
   if (s.nccl.graphs) check_graphs(*s.nccl.graphs, node, s.cluster.nodes > hosts);
+  const SearchGraphs* found = alike ? &alike->planner.graphs : nullptr;
   world->planner =
-      make_planner(std::move(node), place(s.cluster), static_cast<std::uint32_t>(hosts), std::move(settings));
+      make_planner(std::move(node), place(s.cluster), static_cast<std::uint32_t>(hosts), std::move(settings), found);
   const Communicator& comm = world->planner.comm;
   world->planner.buffers = s.workload.buffers;
   check_choice(*world);
@@ -145,7 +146,7 @@ std::unique_ptr<World> build_world(Scenario scenario) {
     }
   }
   world->setup.fabric = world->fabric.get();
-  use_sharp(world->planner, sharp_service(s.sharp, comm, world->fabric.get()));
+  use_sharp(world->planner, sharp_service(s.sharp, comm, world->fabric.get()), found);
   if (world->planner.settings.collnet_enable && !comm.sharp.available())
     world->warnings.push_back({Diagnostic::Severity::warning,
                                {},

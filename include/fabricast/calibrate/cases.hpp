@@ -4,6 +4,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -77,6 +78,7 @@ class CaseRunner {
 
   const MeasuredCase* case_;
   Scenario scenario_;
+  std::shared_ptr<const World> first_;  ///< with the shipped parameters; NCCL's channels are those of all others
   std::vector<std::string> prefixes_;
 };
 

@@ -55,6 +55,7 @@ struct NetworkSetup {
   const RoutingPolicy* policy = nullptr;
   const std::any* policy_spec = nullptr;
   std::vector<NetworkSegment> segments;
+  bool times_only = false;  ///< results go without bottleneck and split of the time: a fit needs neither
 };
 
 }  // namespace fabricast

@@ -16,12 +16,13 @@ struct Planner {
 };
 
 /// \param placement place on the fabric of each host of the job; `hosts_per_node` of them make a NCCL node
+/// \param found  what NCCL's search finds, if known; it takes milliseconds, and hangs on no measured parameter
 /// \throws UserError if the cluster has fewer than two ranks, or several nodes and no NIC.
 Planner make_planner(Node node, std::vector<std::uint32_t> placement, std::uint32_t hosts_per_node,
-                     NcclSettings settings);
+                     NcclSettings settings, const SearchGraphs* found = nullptr);
 
 /// Says what aggregation the fabric offers (sharp.hpp); without any, CollNet algorithms are not chosen.
-void use_sharp(Planner& planner, SharpService sharp);
+void use_sharp(Planner& planner, SharpService sharp, const SearchGraphs* found = nullptr);
 
 /// Whether there is a schedule.
 bool is_simulated(const Communicator& comm, CollectiveOp op, Algorithm algorithm, Protocol protocol);

@@ -334,7 +334,8 @@ class ChunkEngine final : public NetworkEngine {
       throw UserError::at("network.engine", "kernels on symmetric memory have no slices to simulate",
                           "use engine: flow, or workload.buffers: registered");
     // Loads are counted for their checks only: a cut fabric is refused here, with a message.
-    if (router_) count_loads(*setup_.comm, plan, setup_.fabric, router_.get(), setup_.segments.front());
+    InsidePaths paths(*setup_.comm);
+    if (router_) count_loads(*setup_.comm, plan, setup_.fabric, router_.get(), setup_.segments.front(), paths);
     CollectiveResult result;
     const std::vector<double> ends = in_a_child([&] { return Simulation(setup_, plan, router_.get()).run(); });
     result.launch = protocol_costs(*setup_.comm, plan).launch;

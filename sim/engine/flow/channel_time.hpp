@@ -17,13 +17,13 @@ struct Pace {
 };
 
 struct ChannelTime {
-  double makespan = 0;    ///< s
-  double work = 0;        ///< s, of its busiest station
-  double latency = 0;     ///< s, its makespan with empty slices (if less than `transfer`: what that adds)
-  double transfer = 0;    ///< s, its data through its share (if less than `latency`: what that adds)
-  bool by_proxy = false;  ///< the busiest station is the proxy thread
+  double makespan = 0;     ///< s
+  double work = 0;         ///< s, of its busiest station
+  double latency = 0;      ///< s, its makespan with empty slices (if less than `transfer`: what that adds)
+  double transfer = 0;     ///< s, its data through its share (if less than `latency`: what that adds)
+  bool by_proxy = false;   ///< the busiest station is the proxy thread
   bool by_kernel = false;  ///< it is a kernel for symmetric memory, and no link is slower than NCCL's estimate
-  double rate = 0;        ///< the share all this holds for, B/s
+  double rate = 0;         ///< the share all this holds for, B/s
   Pace whole, tail;
 
   /// The makespan at another share: only the pace of the slices changes.

@@ -40,7 +40,7 @@ namespace {
 class FlowEngine final : public NetworkEngine {
  public:
   FlowEngine(const NetworkSetup& setup, std::uint64_t seed)
-      : setup_(setup), seed_(seed), routers_(setup.segments.size() + 1) {}
+      : setup_(setup), seed_(seed), routers_(setup.segments.size() + 1), paths_(*setup.comm) {}
 
   CollectiveResult run(const Plan& asked) override {
     const Communicator& comm = *setup_.comm;
@@ -63,8 +63,7 @@ class FlowEngine final : public NetworkEngine {
     for (std::size_t left = channels; left > 0;) {
       const Loads& loads = loads_of(plan, segment);
       if (timed != segment) {
-        for (std::size_t c = 0; c < channels; ++c)
-          caps[c] = loads.blocked[c] ? 0 : costs.most_rate(plan);
+        for (std::size_t c = 0; c < channels; ++c) caps[c] = loads.blocked[c] ? 0 : costs.most_rate(plan);
         sharing.emplace(loads.groups, caps, costs.wire);
       }
       const ChannelShares shares = sharing->share(open);
@@ -139,8 +138,8 @@ class FlowEngine final : public NetworkEngine {
     const auto key = std::tuple(plan.op, plan.algorithm, kernel, plan.channels, segment);
     const auto it = loads_.find(key);
     if (it != loads_.end()) return it->second;
-    return loads_.emplace(key, count_loads(*setup_.comm, plan, setup_.fabric, router(segment), segment_at(segment)))
-        .first->second;
+    Loads loads = count_loads(*setup_.comm, plan, setup_.fabric, router(segment), segment_at(segment), paths_);
+    return loads_.emplace(key, std::move(loads)).first->second;
   }
 
   /// Times the slowest open channel of every class; the others refer to it.
@@ -218,6 +217,7 @@ class FlowEngine final : public NetworkEngine {
       if (makespan > longest) slowest = c, longest = makespan;
       result.work = std::max(result.work, reference[c].work);
     }
+    if (setup_.times_only) return;
     ChannelTime t = reference[slowest];
     const std::uint32_t g = shares.group[slowest];
     const std::vector<double> use = relative_to(slices(streams, std::vector<bool>(reference.size(), true)), slowest);
@@ -263,6 +263,7 @@ class FlowEngine final : public NetworkEngine {
   const NetworkSetup& setup_;
   std::uint64_t seed_;
   std::vector<std::unique_ptr<Router>> routers_;
+  InsidePaths paths_;
   std::map<std::tuple<CollectiveOp, Algorithm, int, int, std::size_t>, Loads> loads_;
   const NetworkSegment no_faults_;
 };

@@ -8,6 +8,9 @@
 
 namespace fabricast {
 
+using Key = std::tuple<NodeTransfer::Kind, int, int>;
+static Key key_of(const NodeTransfer& t) { return {t.kind, t.from, t.to}; }
+
 /// From a GPU to a NIC: where the NIC is far and a peer over NVLink is near it, by that peer (PXN) [NCCL-paths]. To the
 /// NIC of another host of an NVLink domain there is no other way.
 static std::vector<std::uint16_t> way_out(const Communicator& comm, int gpu, int nic) {
@@ -59,6 +62,12 @@ std::vector<std::uint16_t> inside_path(const Communicator& comm, const NodeTrans
   return way;
 }
 
+const std::vector<std::uint16_t>& InsidePaths::of(const NodeTransfer& t) {
+  const auto [it, fresh] = paths_.try_emplace(key_of(t));
+  if (fresh) it->second = inside_path(*comm_, t);
+  return it->second;
+}
+
 double inside_rate(const Communicator& comm, const NetworkSegment& segment, std::uint32_t node, std::uint16_t link,
                    NodeTransfer::Kind kind) {
   const LinkClass& c = comm.node.graph.links[link].link_class;
@@ -78,7 +87,8 @@ double inside_rate(const Communicator& comm, const NetworkSegment& segment, std:
 }
 
 /// Counts what happens inside the nodes, one node per role, and every node with a fault of its own.
-void count_inside(const Communicator& comm, const Plan& plan, const NetworkSegment& segment, Loads& loads) {
+void count_inside(const Communicator& comm, const Plan& plan, const NetworkSegment& segment, InsidePaths& paths,
+                  Loads& loads) {
   const CollectiveAlgorithm& algorithm = *find_by_algorithm(plan.algorithm);
   const NodeGraph& graph = comm.node.graph;
   std::vector<NodeClass> classes = node_classes(comm, plan.algorithm);
@@ -87,15 +97,6 @@ void count_inside(const Communicator& comm, const Plan& plan, const NetworkSegme
     for (std::uint32_t i = 0; i < comm.placement.size(); ++i)
       if (comm.placement[i] == f.node) faulty.insert(i / comm.hosts_per_node);
   for (const std::uint32_t node : faulty) classes.push_back({node, 1});
-
-  using Key = std::tuple<NodeTransfer::Kind, int, int>;
-  const auto key_of = [](const NodeTransfer& t) { return Key{t.kind, t.from, t.to}; };
-  std::map<Key, std::vector<std::uint16_t>> paths;
-  const auto path_of = [&](const NodeTransfer& t) -> const std::vector<std::uint16_t>& {
-    const auto [it, fresh] = paths.try_emplace(key_of(t));
-    if (fresh) it->second = inside_path(comm, t);
-    return it->second;
-  };
 
   const auto channels = static_cast<std::size_t>(plan.channels);
   std::vector<NodeTransfer> transfers;
@@ -109,7 +110,7 @@ void count_inside(const Communicator& comm, const Plan& plan, const NetworkSegme
       algorithm.node_transfers(comm, plan, static_cast<int>(ch), c.node, transfers);
       for (std::size_t i = 0; i < transfers.size(); ++i) {
         const NodeTransfer& t = transfers[i];
-        for (const std::uint16_t l : path_of(t)) {
+        for (const std::uint16_t l : paths.of(t)) {
           if (group_of[l] == no_group) {
             group_of[l] = static_cast<std::uint32_t>(loads.groups.size());
             LinkGroup g;
@@ -134,7 +135,7 @@ void count_inside(const Communicator& comm, const Plan& plan, const NetworkSegme
         const auto [place, fresh] = known[ch].try_emplace(key_of(transfers[i]), inside.transfers.size());
         const std::size_t at = place->second;
         if (fresh) inside.transfers.push_back(transfers[i]), inside.group.push_back(no_group), worst[ch].push_back(0);
-        for (const std::uint16_t l : path_of(transfers[i])) {
+        for (const std::uint16_t l : paths.of(transfers[i])) {
           const double crowd = loads.groups[group_of[l]].crowd();
           if (crowd > worst[ch][at]) worst[ch][at] = crowd, inside.group[at] = group_of[l];
         }

@@ -20,11 +20,11 @@ Flow flow_of(const Communicator& comm, const Fabric& fabric, const NetworkEdge& 
 }
 
 Loads count_loads(const Communicator& comm, const Plan& plan, const Fabric* fabric, const Router* router,
-                  const NetworkSegment& segment) {
+                  const NetworkSegment& segment, InsidePaths& paths) {
   Loads loads;
   loads.inside.resize(static_cast<std::size_t>(plan.channels));
   loads.blocked.assign(loads.inside.size(), false);
-  count_inside(comm, plan, segment, loads);
+  count_inside(comm, plan, segment, paths, loads);
   if (comm.nodes() > 1) {
     loads.network =
         std::make_shared<NetworkCounter>(comm, plan, *fabric, *router, segment, protocol_costs(comm, plan).tree_weight);

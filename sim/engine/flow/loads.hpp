@@ -7,9 +7,11 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <numeric>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "fabricast/collective/algorithm.hpp"
@@ -67,15 +69,27 @@ struct Loads {
   std::shared_ptr<NetworkCounter> network;  ///< null on a single node
 };
 
-/// \throws UserError if a connection has no path, and no fault ends.
-Loads count_loads(const Communicator& comm, const Plan& plan, const Fabric* fabric, const Router* router,
-                  const NetworkSegment& segment);
-
-/// Counts what happens inside the nodes, one node per role, and every node with a fault of its own.
-void count_inside(const Communicator& comm, const Plan& plan, const NetworkSegment& segment, Loads& loads);
-
 /// Links of the node graph that a transfer inside a node crosses, with NCCL's detours (host memory, PXN).
 std::vector<std::uint16_t> inside_path(const Communicator& comm, const NodeTransfer& transfer);
+
+/// The paths of a communicator's transfers, each found once.
+class InsidePaths {
+ public:
+  explicit InsidePaths(const Communicator& comm) : comm_(&comm) {}
+  const std::vector<std::uint16_t>& of(const NodeTransfer& transfer);
+
+ private:
+  const Communicator* comm_;
+  std::map<std::tuple<NodeTransfer::Kind, int, int>, std::vector<std::uint16_t>> paths_;
+};
+
+/// \throws UserError if a connection has no path, and no fault ends.
+Loads count_loads(const Communicator& comm, const Plan& plan, const Fabric* fabric, const Router* router,
+                  const NetworkSegment& segment, InsidePaths& paths);
+
+/// Counts what happens inside the nodes, one node per role, and every node with a fault of its own.
+void count_inside(const Communicator& comm, const Plan& plan, const NetworkSegment& segment, InsidePaths& paths,
+                  Loads& loads);
 /// Rate of a link inside a node of the job for such a transfer, faults included, B/s.
 double inside_rate(const Communicator& comm, const NetworkSegment& segment, std::uint32_t node, std::uint16_t link,
                    NodeTransfer::Kind kind);
