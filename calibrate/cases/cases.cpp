@@ -48,6 +48,7 @@ MeasuredCase read_case(const json& j) {
   if (j.contains("gdr") && !j.at("gdr").is_null()) c.gdr = j.at("gdr").get<bool>();
   for (const auto& [key, value] : j.at("env").items()) c.env[key] = text_of(value);
   for (const auto& [key, value] : j.at("harness").items()) c.harness[key] = text_of(value);
+  if (j.contains("set_aside")) take(j, "set_aside", c.set_aside);
   for (const json& row : j.at("rows"))
     c.rows.push_back({row.at("bytes").get<std::int64_t>(), row.at("time_us").get<double>()});
   return c;

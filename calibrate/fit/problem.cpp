@@ -67,7 +67,7 @@ bool is_long(const MeasuredCase& c) { return c.collective == "alltoall" && c.nod
 
 FitProblem::FitProblem(const std::vector<MeasuredCase>& cases, const Hardware& prior) : prior_(prior) {
   for (const MeasuredCase& c : cases)
-    if (!is_long(c)) runners_.emplace_back(c);
+    if (!is_long(c) && c.set_aside.empty()) runners_.emplace_back(c);
   std::vector<ForecastOfCase> forecasts(runners_.size());
   in_parallel(runners_.size(), [&](std::size_t i) { forecasts[i] = runners_[i].run(prior_); });
   for (std::size_t i = 0; i < runners_.size(); ++i) {

@@ -17,7 +17,7 @@ double robust(double r, double scale) { return scale * scale * std::log1p(r * r 
 double robust_weight(double r, double scale) { return 1 / (1 + r * r / (scale * scale)); }
 
 double prior_sigma(const Parameter& p) {
-  return std::max(0.05, std::log(std::max(p.high, p.value * 1.02) / std::max(p.low, p.value * 0.02)) / 2);
+  return std::max(0.01, std::log(std::max(p.high, p.value * 1.02) / std::max(p.low, p.value * 0.02)) / 2);
 }
 
 double counted(const FitTask& task) { return static_cast<double>((task.weights.array() > 0).count()); }

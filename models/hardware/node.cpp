@@ -153,12 +153,13 @@ HostNics nics_of(const NodeSpec& host, const NodeUse& use) {
   return nics;
 }
 
-/// More sockets share the copying, until the line is full [NCCL-sockets].
+/// More sockets share the copying, and fill more of the line [NCCL-sockets].
 void scale_sockets(Node& node, int sockets) {
   if (node.spec.nics.link != LinkKind::socket) return;
   constexpr double most = 0.9;
   Parameter& efficiency = node.network.nic_efficiency;
   efficiency.value = std::max(efficiency.value, std::min(most, efficiency.value * sockets));
+  node.network.thread_rate.value *= sockets;
 }
 
 /// The wiring of one host with the NICs in use.

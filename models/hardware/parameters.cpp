@@ -24,7 +24,8 @@ std::vector<ParameterRef> parameters(Architecture& a) {
       {"ll_burst", "us", "added to an LL step once it fills more than one warp", &a.ll_burst}};
   add_protocols(list, hop_names, "us", "store by one GPU to use by the next, over NVLink", a.hop);
   add_protocols(list, rate_names, "GB/s", "payload one channel copies or reduces", a.rate);
-  list.push_back({"rate_unaligned", "GB/s", "sends and receives: payload one channel copies off 16 B", &a.rate_unaligned});
+  list.push_back(
+      {"rate_unaligned", "GB/s", "sends and receives: payload one channel copies off 16 B", &a.rate_unaligned});
   list.insert(list.end(), {{"pcie_hop", "", "hops over PCIe, relative to those of the path", &a.pcie_hop},
                            {"network_hop", "", "hops over a network, relative to those of its kind", &a.network_hop}});
   list.insert(list.end(), {{"nvls_hop", "us", "NVLS: copied in by one GPU to reduced by another", &a.nvls_hop},
@@ -45,31 +46,37 @@ std::vector<ParameterRef> parameters(Network& n) {
   std::vector<ParameterRef> list = {
       {"nic_efficiency", "", "share of the link's payload rate that a NIC reaches", &n.nic_efficiency}};
   add_protocols(list, hop_names, "us", "buffer to buffer over the network, fabric excluded", n.hop);
-  list.insert(list.end(),
-              {{"tree_factor", "", "hop in a tree relative to a ring", &n.tree_factor},
-               {"message", "us", "proxy thread's visit of one message", &n.message},
-               {"peer_slice", "us", "sends and receives: added to a chunk at a GPU next to a NIC", &n.peer_slice},
-               {"peer", "us", "sends and receives: proxy thread, once per message of a pair", &n.peer},
-               {"peer_small", "us", "sends and receives: added to it for messages of at most 192 B", &n.peer_small},
-               {"peer_chunk", "us", "sends and receives: proxy thread, per chunk sent and received", &n.peer_chunk},
-               {"flush", "us", "Simple hop by GPUDirect RDMA to GPUs before Hopper: added for the flush", &n.flush},
-               {"start", "us", "once per call that uses the network", &n.start},
-               {"staged_hop", "us", "added to a hop without GPUDirect RDMA", &n.staged_hop},
-               {"staged_efficiency", "", "NIC efficiency without GPUDirect RDMA, relative", &n.staged_efficiency},
-               {"message_threshold", "KiB", "messages above it take a rendezvous; 0: none", &n.message_threshold},
-               {"rendezvous", "us", "time of a rendezvous", &n.rendezvous},
-               {"sharp_latency", "us", "SHARP: added to a hop through switches that reduce", &n.sharp_latency},
-               {"sharp_efficiency", "", "SHARP: share of a NIC's rate at which they stream", &n.sharp_efficiency}});
+  list.insert(
+      list.end(),
+      {{"tree_factor", "", "hop in a tree relative to a ring", &n.tree_factor},
+       {"message", "us", "proxy thread's visit of one message", &n.message},
+       {"thread_rate", "GB/s", "what a proxy thread moves, where NICs do not; 0: no bound", &n.thread_rate},
+       {"nic_slice", "us", "added to a slice at a GPU next to a NIC: rings in Simple, sends and receives",
+        &n.nic_slice},
+       {"peer_efficiency", "", "share of its rate that a NIC reaches in sends and receives", &n.peer_efficiency},
+       {"peer", "us", "sends and receives: proxy thread, once per message of a pair", &n.peer},
+       {"peer_small", "us", "sends and receives: added to it for messages of at most 192 B", &n.peer_small},
+       {"peer_chunk", "us", "sends and receives: proxy thread, per chunk sent and received", &n.peer_chunk},
+       {"flush", "us", "Simple hop by GPUDirect RDMA to GPUs before Hopper: added for the flush", &n.flush},
+       {"start", "us", "once per call that uses the network", &n.start},
+       {"staged_hop", "us", "added to a hop without GPUDirect RDMA", &n.staged_hop},
+       {"staged_efficiency", "", "NIC efficiency without GPUDirect RDMA, relative", &n.staged_efficiency},
+       {"message_threshold", "KiB", "messages above it take a rendezvous; 0: none", &n.message_threshold},
+       {"rendezvous", "us", "time of a rendezvous", &n.rendezvous},
+       {"sharp_latency", "us", "SHARP: added to a hop through switches that reduce", &n.sharp_latency},
+       {"sharp_efficiency", "", "SHARP: share of a NIC's rate at which they stream", &n.sharp_efficiency}});
   return list;
 }
 
 std::vector<ParameterRef> parameters(Software& s) {
   return {{"channel_launch_before_2.9", "us", "per channel and call, NCCL before 2.9", &s.channel_launch_old},
           {"channel_launch", "us", "per channel and call", &s.channel_launch},
-          {"ll_check_before_2.20", "GB/s", "payload of LL lines whose flags a proxy thread checks, NCCL before 2.20",
+          {"ll_check_before_2.17", "GB/s", "payload of LL lines whose flags a proxy thread checks, NCCL before 2.17",
            &s.ll_check_old},
           {"ll_check", "GB/s", "payload of LL lines whose flags a proxy thread checks", &s.ll_check},
           {"last_receive", "", "cost of a receive-only step relative to one that also sends", &s.last_receive},
+          {"issue_group", "us", "host time per GPU for a group of sends and receives, beyond issue_per_gpu",
+           &s.issue_group},
           {"gdr_by_cpu_efficiency", "", "GPUDirect RDMA through a CPU: share of the PCIe payload rate", &s.gdr_by_cpu},
           {"pytorch", "us", "least time of a call timed through PyTorch", &s.pytorch},
           {"host_timed", "us", "added when the host times and synchronizes every call", &s.host_timed}};

@@ -74,7 +74,8 @@ ProtocolCosts protocol_costs(const Communicator& comm, const Plan& plan) {
   c.slice = plan.protocol == Protocol::simple ? node.architecture.slice.us().value : 0;
   // A ring's threads meet at a barrier after every step, so a step that fills more warps takes longer at once; in a tree
   // or chain lines pass each by itself.
-  const bool steps = plan.algorithm == Algorithm::ring && plan.op != CollectiveOp::broadcast && plan.op != CollectiveOp::reduce;
+  const bool steps =
+      plan.algorithm == Algorithm::ring && plan.op != CollectiveOp::broadcast && plan.op != CollectiveOp::reduce;
   const bool pairs = plan.algorithm == Algorithm::p2p;
   c.cut_through = plan.protocol != Protocol::simple && !steps && !pairs;
   c.burst = ll && steps ? node.architecture.ll_burst.us().value : 0;
@@ -86,7 +87,8 @@ ProtocolCosts protocol_costs(const Communicator& comm, const Plan& plan) {
   if (plan.algorithm == Algorithm::nvls || plan.algorithm == Algorithm::nvlstree) {
     const Architecture& gpu = node.architecture;
     c.slice = gpu.nvls_slice.us().value, c.hop_inside = gpu.nvls_hop.us().value;
-    c.copy_rate = gpu.nvls_rate.gbps().value, c.copies = static_cast<double>(comm.heads.size()), c.fan = gpu.nvls_fan.value, c.last_receive = 1;
+    c.copy_rate = gpu.nvls_rate.gbps().value, c.copies = static_cast<double>(comm.heads.size()),
+    c.fan = gpu.nvls_fan.value, c.last_receive = 1;
     // With registered buffers heads reduce and store where the data is: nothing is copied in or out.
     if (plan.registered) c.copies = 1, c.in_place = true;
   }
@@ -108,7 +110,8 @@ ProtocolCosts protocol_costs(const Communicator& comm, const Plan& plan) {
   // Data by GPUDirect RDMA may come after the flag that announces them, but on Hopper and later [NCCL-protocols].
   const bool flushes = plan.protocol == Protocol::simple && comm.gdr && node.gpu.compute_capability < 90;
   if (flushes) c.hop_network += network.flush.us().value;
-  if (plan.algorithm == Algorithm::tree || plan.algorithm == Algorithm::nvlstree) c.hop_network *= network.tree_factor.value;
+  if (plan.algorithm == Algorithm::tree || plan.algorithm == Algorithm::nvlstree)
+    c.hop_network *= network.tree_factor.value;
   // Half of the way through host memory is the sender's.
   if (!comm.gdr || !comm.gdr_read) c.hop_network += network.staged_hop.us().value * (comm.gdr ? 0.5 : 1);
   if (find_by_algorithm(plan.algorithm)->network_trees && comm.sharp.available()) {
@@ -116,19 +119,23 @@ ProtocolCosts protocol_costs(const Communicator& comm, const Plan& plan) {
     c.tree_weight = 1 / (network.sharp_efficiency.value * comm.sharp.share);
   }
   c.message = network.message.us().value;
+  // Next to a NIC a slice is told of by flags over PCIe.
+  if (pairs || (steps && plan.protocol == Protocol::simple)) c.network_slice = network.nic_slice.us().value;
+  if (network.thread_rate.value > 0) c.thread = 1 / network.thread_rate.gbps().value;
   if (pairs) {
-    c.network_slice = network.peer_slice.us().value, c.peer = network.peer.us().value;
+    c.peer = network.peer.us().value;
     if (plan.pair <= small_message) c.peer += network.peer_small.us().value;
-    c.message = network.peer_chunk.us().value, c.visits = c.sends = 1;
+    // A visit is of a chunk that leaves and of one that comes.
+    c.message = network.peer_chunk.us().value, c.visits = c.sends = 1, c.thread *= 2;
     c.copies_at_nic = plan.registered ? 0 : 1;
   } else {
     const ProxyLoad proxy = busiest_proxy(comm, plan);
     c.visits = proxy.visits, c.sends = std::max(1.0, proxy.sends);
   }
-  const Parameter& check = comm.version < NcclVersion{2, 20, 0} ? node.software.ll_check_old : node.software.ll_check;
+  const Parameter& check = comm.version < NcclVersion{2, 17, 0} ? node.software.ll_check_old : node.software.ll_check;
   if (ll) c.check = 1 / check.gbps().value;
-  c.rendezvous_bytes = network.message_threshold.value * 1024;
-  c.rendezvous = network.rendezvous.us().value;
+  // LL lines leave from host memory, whose messages go eagerly.
+  if (!ll) c.rendezvous_bytes = network.message_threshold.value * 1024, c.rendezvous = network.rendezvous.us().value;
   return c;
 }
 

@@ -37,10 +37,12 @@ int validate(const std::vector<std::string>& arguments) {
       "profile", po::value<std::string>(), "lay a fitted profile over the shipped parameters")(
       "leave-one-out", "fit anew from the priors without each system in turn, and count its errors then: minutes")(
       "identified", po::value<std::string>(), "for those fits, as of `calibrate fit`, in percent (default 1000)")(
+      "prior-weight", po::value<std::string>(), "for those fits, as of `calibrate fit`, in percent (default 100)")(
       "markdown", po::value<std::string>(), "write the page for the docs")("rows", "print every row");
   if (!options.parse(arguments)) return 0;
-  if (options.has("identified") && !options.has("leave-one-out"))
-    throw UserError("--identified: only with --leave-one-out", "without it nothing is fitted");
+  for (const std::string name : {"identified", "prior-weight"})
+    if (options.has(name) && !options.has("leave-one-out"))
+      throw UserError("--" + name + ": only with --leave-one-out", "without it nothing is fitted");
   const std::string markdown = output_path(options, "markdown");
   Hardware hardware = shipped_hardware();
   if (options.has("profile")) overlay_profile(hardware, read_file(options.text("profile")), options.text("profile"));
@@ -50,6 +52,7 @@ int validate(const std::vector<std::string>& arguments) {
     FitOptions fit_options;
     fit_options.iterations = 40;  // as the shipped fit
     fit_options.identified = options.integer("identified", 1000, 0, 100000) / 100.0;
+    fit_options.prior_weight *= options.integer("prior-weight", 100, 1, 100000) / 100.0;
     fit_options.progress = show_fit;
     v.leave_one_out = leave_one_out(cases, prior_hardware(), fit_options);
   }
@@ -66,6 +69,9 @@ int fit(const std::vector<std::string>& arguments) {
       "from-priors", "start from data sheets and studies, without the shipped fit")(
       "identified", po::value<std::string>(),
       "keep parameters at their start that the data alone do not tell to within this factor, in percent, e.g. 250")(
+      "prior-weight", po::value<std::string>(),
+      "what the start counts against the data, in percent; 100: a parameter at the end of its interval as much as a "
+      "system that is 15 % off in one band")(
       "parameters", po::value<std::vector<std::string>>()->composing(),
       "parameter or group to fit, e.g. networks.roce (default: all); may be repeated")(
       "leave-out", po::value<std::vector<std::string>>()->composing(), "a system not to look at; may be repeated")(
@@ -88,6 +94,7 @@ int fit(const std::vector<std::string>& arguments) {
   if (options.has("leave-out")) fit_options.left_out = options.get<std::vector<std::string>>("leave-out");
   fit_options.iterations = options.integer("iterations", 12, 1, 1000);
   fit_options.identified = options.integer("identified", 0, 0, 100000) / 100.0;
+  fit_options.prior_weight *= options.integer("prior-weight", 100, 1, 100000) / 100.0;
   fit_options.progress = show_fit;
   const Fit result = fit_parameters(cases, hardware, fit_options);
   std::string out = fmt::format("mean loss {:.5f} -> {:.5f}\n", result.loss_before, result.loss_after);

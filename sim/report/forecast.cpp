@@ -23,7 +23,8 @@ double harness_time(const HarnessSpec& harness, const Communicator& comm, const 
     time = std::min(call, gpu.issue_gap.us().value + channel_launch(comm, plan) + r.work +
                               std::max(0.0, r.makespan - r.work) / harness.iterations);
   const int per_thread = harness.ranks_per_process / std::max(1, harness.threads);
-  if (per_thread > 1) time = std::max(time, per_thread * gpu.issue_per_gpu.us().value);
+  const double group = is_point_to_point(plan.op) ? comm.node.software.issue_group.us().value : 0;
+  if (per_thread > 1) time = std::max(time, per_thread * (gpu.issue_per_gpu.us().value + group));
   if (harness.tool == Tool::pytorch) time = std::max(time, comm.node.software.pytorch.us().value);
   if (harness.tool == Tool::host_timed) time += comm.node.software.host_timed.us().value;
   return time;

@@ -135,6 +135,8 @@ std::unique_ptr<World> build_world(Scenario scenario, const World* alike) {
     demand.header_efficiency = comm.node.header_efficiency;
     demand.nic_efficiency =
         comm.node.nic_rate(comm.gdr && comm.gdr_read).value / (demand.port_rate.value * demand.header_efficiency);
+    // Many connections with messages of 128 KiB take more of a NIC than few with long ones.
+    if (is_point_to_point(s.workload.collective)) demand.nic_efficiency *= comm.node.network.peer_efficiency.value;
     world->fabric = std::make_unique<Fabric>(topologies()[s.fabric.kind].build(s.fabric.spec, demand));
     for (std::size_t i = 0; i < s.faults.size(); ++i) {
       const FaultSpec& f = s.faults[i];

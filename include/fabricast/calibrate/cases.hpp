@@ -27,6 +27,7 @@ struct MeasuredCase {
   std::optional<bool> gdr;
   std::map<std::string, std::string> env;
   std::map<std::string, std::string> harness;
+  std::string set_aside;  ///< why no fit looks at it: something of it that a scenario can not say; usually empty
   std::vector<MeasuredRow> rows;
 };
 

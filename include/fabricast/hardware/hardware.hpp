@@ -61,7 +61,9 @@ struct Network {
   PerProtocol<Parameter> hop;   ///< data ready at one GPU's buffer to use by the GPU beyond the wire, fabric excluded
   Parameter tree_factor;        ///< the same hop in a tree, relative to a ring
   Parameter message;            ///< proxy thread's visit of one message
-  Parameter peer_slice;         ///< added to a chunk at a GPU next to a NIC, in sends and receives
+  Parameter thread_rate;        ///< what a proxy thread moves, where it does so itself (sockets); 0: no bound
+  Parameter nic_slice;          ///< added to a slice at a GPU next to a NIC: rings in Simple, sends and receives
+  Parameter peer_efficiency;    ///< share of its rate that a NIC reaches in sends and receives
   Parameter peer;               ///< proxy thread, once per message of a pair of ranks
   Parameter peer_small;         ///< added to it for messages of at most 192 B, which some transports copy
   Parameter peer_chunk;         ///< proxy thread, per chunk of such a message, sent and received
@@ -80,9 +82,10 @@ std::vector<ParameterRef> parameters(Network& network);
 struct Software {
   Parameter channel_launch_old;  ///< per channel and call, NCCL before 2.9
   Parameter channel_launch;
-  Parameter ll_check_old;  ///< payload of LL lines whose flags a proxy thread checks, NCCL before 2.20
+  Parameter ll_check_old;  ///< payload of LL lines whose flags a proxy thread checks, NCCL before 2.17
   Parameter ll_check;
   Parameter last_receive;  ///< cost of a receive-only step relative to one that also sends
+  Parameter issue_group;   ///< host time per GPU for a group of sends and receives, beyond issue_per_gpu
   Parameter gdr_by_cpu;    ///< GPUDirect RDMA through a CPU's root complex: share of the PCIe payload rate
   Parameter pytorch;       ///< least time of a call timed through PyTorch
   Parameter host_timed;    ///< added when every call is timed and synchronized by the host

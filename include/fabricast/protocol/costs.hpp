@@ -29,6 +29,7 @@ struct ProtocolCosts {
   double hop_inside = 0;     ///< s; latency between GPUs of a node
   double hop_network = 0;    ///< s; latency over the network, fabric excluded
   double message = 0;        ///< s; proxy thread's visit of one message
+  double thread = 0;         ///< s per byte on the wire; proxy thread's part in moving it
   double visits = 0;         ///< visits of the busiest proxy thread while each of its channels moves one slice
   double sends = 1;          ///< sends among them
   double check = 0;          ///< s per byte; LL only: flags that a proxy thread checks before it sends
@@ -36,7 +37,7 @@ struct ProtocolCosts {
   double rendezvous_bytes = 0;
   double tree_weight = 1;    ///< SHARP: of a link's rate, what a reducing tree takes for each byte
   double fan = 0;            ///< NVLS: a head is slower by this part for every two network connections beyond the first
-  double network_slice = 0;  ///< s; sends and receives: added to `slice` next to a NIC
+  double network_slice = 0;  ///< s; added to `slice` next to a NIC
   double peer = 0;           ///< s; sends and receives: proxy thread, once per part
   double launch = 0;         ///< s; fixed, once per call
 
@@ -49,7 +50,7 @@ struct ProtocolCosts {
   /// Overhead of a slice of `bytes` at a GPU.
   double gpu_overhead(double bytes) const { return slice + burst * (bytes < burst_bytes ? bytes / burst_bytes : 1.0); }
   /// A proxy thread's time for one message of `bytes`: its share of the visits, and the flags.
-  double proxy(double bytes) const { return visits / sends * message + check * bytes; }
+  double proxy(double bytes) const { return visits / sends * (message + thread * wire * bytes) + check * bytes; }
   /// The same for all messages it sends while each channel moves one slice.
   double proxy_round(double bytes) const { return sends * proxy(bytes); }
   double network_latency(double bytes) const {

@@ -41,7 +41,9 @@ double ring(const Services& services, const Stream& stream, double scale) {
     l.slices = slices;
     const double bytes = static_cast<double>(slice) * scale;
     for (std::size_t p = 0; p < static_cast<std::size_t>(v.comm.gpus()); ++p) {
-      l.op.push_back(std::max(services.threads(bytes), services.staggered_link(p, bytes)));
+      const bool at_nic = r.network && (p == 0 || p + 1 == static_cast<std::size_t>(v.comm.gpus()));
+      const double threads = services.threads(bytes) + (at_nic ? v.costs.network_slice : 0);
+      l.op.push_back(std::max(threads, services.staggered_link(p, bytes)));
       l.round.push_back(services.link(p, bytes));
     }
     l.receive = services.receive(bytes);
@@ -150,7 +152,7 @@ double peers(const ChannelView& v, double scale) {
   x.copy = 1 / v.costs.copy_rate, x.copies_at_nic = v.costs.copies_at_nic, x.receive = v.costs.last_receive;
   x.sender_alone = plan.op == CollectiveOp::gather, x.receiver_alone = plan.op == CollectiveOp::scatter;
   x.hop_inside = v.costs.hop_inside;
-  x.message = v.costs.proxy(0), x.first_message = v.costs.peer;
+  x.message = v.costs.proxy(0), x.thread = v.costs.thread * v.costs.wire, x.first_message = v.costs.peer;
   x.hop_network = v.costs.network_latency(x.chunk) + v.loads.mean_latency(v.channel);
   return peer_makespan(x);
 }

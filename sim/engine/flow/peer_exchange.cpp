@@ -97,7 +97,7 @@ class Simulation {
         break;
       case PeerPart::Way::inside: at(now_ + x_.hop_inside, What::arrived, place), ++p.sent; break;
       case PeerPart::Way::network: {
-        const double posted = serve(proxy_free_, x_.message + (p.sent == 0 ? x_.first_message : 0));
+        const double posted = serve(proxy_free_, x_.message + x_.thread * size + (p.sent == 0 ? x_.first_message : 0));
         nic_free_ = std::max(nic_free_, posted) + size * x_.nic;
         at(nic_free_ + x_.hop_network, What::arrived, place), ++p.sent;
         break;

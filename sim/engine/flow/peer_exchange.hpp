@@ -40,6 +40,7 @@ struct PeerExchange {
   double hop_inside = 0;     ///< s
   double nic = 0;            ///< s per byte
   double message = 0;        ///< s; proxy thread per chunk, sent and received
+  double thread = 0;         ///< s per byte; the same for what it moves
   double first_message = 0;  ///< s; added once per part
   double hop_network = 0;    ///< s
 };
