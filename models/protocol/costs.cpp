@@ -59,9 +59,8 @@ constexpr std::int64_t small_message = 192;
 
 double channel_launch(const Communicator& comm, const Plan& plan) {
   const Software& s = comm.node.software;
-  const auto open = std::count_if(plan.shares.begin(), plan.shares.end(), [](std::int64_t share) { return share > 0; });
   return (comm.version < NcclVersion{2, 9, 0} ? s.channel_launch_old : s.channel_launch).us().value *
-         static_cast<double>(std::max<std::int64_t>(1, open));
+         plan.open_channels();
 }
 
 ProtocolCosts protocol_costs(const Communicator& comm, const Plan& plan) {

@@ -239,7 +239,7 @@ std::string inspect_plan_text(const World& world, std::int64_t bytes) {
   const SearchGraphs& g = world.planner.graphs;
   std::string out = fmt::format("{} of {}: {}/{}\n", name_of(op), to_text(Bytes{bytes}), name_of(plan.algorithm),
                                 name_of(plan.protocol));
-  out += fmt::format("  channels {} of {}, threads {}, chunk {} B in {} slices, {} slots\n", plan.channels,
+  out += fmt::format("  channels {} of {}, threads {}, chunk {} B in {} slices, {} slots\n", plan.open_channels(),
                      world.planner.comm.channels, plan.threads, plan.chunk, plan.slices_per_chunk, plan.slots);
   for (const SymmetricRun& k : plan.kernels)
     out += fmt::format("  kernel {} on {} blocks, NCCL's estimate {:.2f} us\n", name_of(k.kernel), k.blocks,

@@ -103,20 +103,25 @@ struct Plan {
   std::int64_t bytes = 0;  ///< as nccl-tests counts them
   Algorithm algorithm = Algorithm::ring;
   Protocol protocol = Protocol::simple;
-  int channels = 1;  ///< used
+  int channels = 1;  ///< that its data is spread over
   int threads = 512;
   std::int64_t chunk = 0;    ///< most payload a rank hands on in one step
   int slices_per_chunk = 1;  ///< pipelined pieces of a chunk
   std::int64_t least_slice = 0;
   int slots = 8;  ///< slices in flight between two ranks
   /// Payload of each channel: of the whole buffer for all_reduce, broadcast and reduce; of one rank's part for
-  /// all_gather and reduce_scatter.
+  /// all_gather and reduce_scatter; of sends and receives what the busiest rank sends or receives, the larger.
   std::vector<std::int64_t> shares;
   std::vector<std::int64_t> offsets;  ///< where each channel's share starts
   /// Sends and receives (peers.hpp): bytes between two ranks, in how many parts, and their size.
   std::int64_t pair = 0;
   int parts = 1;
   std::int64_t part = 0;
+  /// Channels for which NCCL launches a block: those that carry data of the busiest rank.
+  int open_channels() const {
+    const auto open = std::count_if(shares.begin(), shares.end(), [](std::int64_t share) { return share > 0; });
+    return kernels.empty() ? std::max(1, static_cast<int>(open)) : channels;
+  }
   /// The last part may be shorter.
   std::int64_t part_bytes(int index) const { return std::clamp<std::int64_t>(pair - index * part, 0, part); }
   bool registered = false;            ///< NCCL works on the caller's buffers, without copies of its own

@@ -55,6 +55,11 @@ constexpr bool sends(CollectiveOp op, std::int64_t ranks, std::int64_t from, std
   }
 }
 
+/// The rank that has most to do: of a ring of sends the last GPU of a node, which sends over the network; else the root.
+inline std::int64_t busiest_rank(CollectiveOp op, const Communicator& comm) {
+  return op == CollectiveOp::sendrecv ? comm.gpus() - 1 : 0;
+}
+
 /// The NIC by which a GPU sends to a GPU of another node: with PXN the one of the receiver's rail, else its own
 /// [NCCL-p2p]. A GPU receives by its own.
 inline int sending_nic(const Communicator& comm, int from_gpu, int to_gpu) {

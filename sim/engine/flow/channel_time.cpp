@@ -108,8 +108,7 @@ double peers(const ChannelView& v, double scale) {
   const Communicator& comm = v.comm;
   const Plan& plan = v.plan;
   const std::int64_t n = comm.ranks(), g = comm.gpus();
-  // Of a ring of sends, the last GPU of a node sends over the network; the root has all of a scatter or gather.
-  const std::int64_t rank = plan.op == CollectiveOp::sendrecv ? g - 1 : 0;
+  const std::int64_t rank = busiest_rank(plan.op, comm);
   const auto channels = static_cast<int>(plan.shares.size());
   PeerExchange x;
   x.channels.resize(plan.shares.size());
