@@ -6,6 +6,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <compare>
 #include <cstdint>
 #include <string>
@@ -41,7 +42,15 @@ struct SharpService {
   std::vector<AggregationTree> trees;  ///< by NIC; empty: none
   double share = 1;                    ///< of the rate that a tree has of its switches, as other trees take turns
   std::string without;                 ///< why there is none
+  /// Shorter messages take the low-latency trees, in pieces, of which so many are on their way at once.
+  std::int64_t streaming_from = 16384;
+  static constexpr int piece = 1024, pieces_at_once = 8;  ///< B [SHARP-plugin]
   bool available() const { return !trees.empty(); }
+  bool streams(double bytes) const { return bytes >= static_cast<double>(streaming_from); }
+  /// Windows of pieces that a message fills on a low-latency tree; 0 on a streaming one.
+  double windows(double bytes) const { return streams(bytes) ? 0 : std::ceil(bytes / piece) / pieces_at_once; }
+  /// Round trips that a message waits for pieces of its own.
+  double waits(double bytes) const { return std::max(0.0, std::ceil(windows(bytes)) - 1); }
 };
 
 struct Communicator {

@@ -274,6 +274,7 @@ class Simulation {
       const double part = (out.empty() && !in.empty() ? costs_.last_receive : 1) * (at_nic ? costs_.copies_at_nic : 1);
       const double copying = free ? 0 : bytes / copy_rate * part;
       for (const sg::CommPtr& copy : copies) copy->wait();
+      if (step.in_switches) sg::this_actor::sleep_for(comm_.sharp.waits(bytes) * step.in_switches->latency.value);
       if (sg::Engine::get_clock() < start + overhead + copying) sg::this_actor::sleep_until(start + overhead + copying);
       for (Wire* wire : in)
         if (costs_.cut_through && !wire->network) wire->last.take();
