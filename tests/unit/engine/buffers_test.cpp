@@ -3,6 +3,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "fabricast/protocol/costs.hpp"
 #include "fabricast/report/forecast.hpp"
 #include "fabricast/report/report.hpp"
 
@@ -114,6 +115,22 @@ TEST_CASE("registered buffers spare sends and receives their copies", "[engine]"
   compare(with(outside, "workload.buffers=registered"), 0.1);
   compare_with_plain(with(inside, "workload.sizes=[4MiB, 256MiB]"));  // below, LL copies as ever
   compare_with_plain(outside);
+}
+
+TEST_CASE("a NIC of the other socket adds the link between them at both ends of a hop", "[engine]") {
+  const auto hop = [](const char* numa, const char* gdr) {
+    const auto world = build_world(
+        parse_scenario("fabricast: 1\nnode: {gpu: h100-sxm, gpus: 8}\ncluster: {nodes: 2}\n"
+                       "workload: {collective: all_reduce, sizes: [8B]}\n",
+                       "socket.yaml", {fmt::format("node.nics.numa={}", numa), fmt::format("node.gdr={}", gdr)})
+            .scenario);
+    const Communicator& comm = world->planner.comm;
+    return protocol_costs(comm,
+                          plan_collective(world->planner, CollectiveOp::all_reduce, 8, Algorithm::ring, Protocol::ll))
+        .hop_network;
+  };
+  // 0.12 us each, with GPUDirect RDMA or through host memory.
+  for (const char* gdr : {"true", "false"}) CHECK(hop("remote", gdr) - hop("local", gdr) == Approx(0.24e-6));
 }
 
 TEST_CASE("a message on a low-latency tree waits a trip for its ninth piece", "[engine]") {
