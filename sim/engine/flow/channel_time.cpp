@@ -123,6 +123,10 @@ double peers(const ChannelView& v, double scale) {
     part.way = peer == rank           ? PeerPart::Way::self
                : peer / g == rank / g ? PeerPart::Way::inside
                                       : PeerPart::Way::network;
+    // By PXN a root's sends are shared out among the proxy threads of its host. In an all-to-all these have sends of their
+    // own, as many as they are rid of.
+    if (plan.op == CollectiveOp::scatter && part.way == PeerPart::Way::network)
+      part.proxy = static_cast<std::size_t>(sending_nic(comm, static_cast<int>(rank % g), static_cast<int>(peer % g)));
     inside += part.way == PeerPart::Way::inside, outside += part.way == PeerPart::Way::network;
     for (int p = 0; p < plan.parts; ++p) {
       const std::int64_t bytes = plan.part_bytes(p);
