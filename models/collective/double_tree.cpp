@@ -80,14 +80,15 @@ std::uint64_t double_tree_role(std::int64_t nodes, std::int64_t node) {
 void double_tree_edges(std::int64_t nodes, int index, std::span<const int> nics, const EdgeSink& sink) {
   std::vector<std::int64_t> parents;
   for (std::int64_t node = 0; node < nodes; ++node) parents.push_back(double_tree(nodes, node, index).parent);
-  for (const int number : nics)
-    for (const bool up : {true, false})
-      for (std::size_t node = 0; node < parents.size(); ++node)
-        if (parents[node] >= 0) {
-          const auto nic = static_cast<std::uint16_t>(number);
-          const auto child = static_cast<std::uint32_t>(node), above = static_cast<std::uint32_t>(parents[node]);
-          sink(up ? NetworkEdge{child, above, nic, nic} : NetworkEdge{above, child, nic, nic});
-        }
+  for (const bool up : {true, false})
+    for (std::size_t node = 0; node < parents.size(); ++node) {
+      if (parents[node] < 0) continue;
+      const auto child = static_cast<std::uint32_t>(node), above = static_cast<std::uint32_t>(parents[node]);
+      for (const int number : nics) {
+        const auto nic = static_cast<std::uint16_t>(number);
+        sink(up ? NetworkEdge{child, above, nic, nic} : NetworkEdge{above, child, nic, nic});
+      }
+    }
 }
 
 int child_position(TreePattern pattern, int gpus, int type) {

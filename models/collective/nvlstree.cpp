@@ -16,10 +16,12 @@ bool fits(const Communicator& comm, CollectiveOp, Protocol protocol) {
   return protocol == Protocol::simple && comm.nodes() > 1 && comm.heads.size() > 0;
 }
 
+int edge_set(const Communicator&, int channel) { return channel % 2; }
+
 void network_edges(const Communicator& comm, const Plan&, int channel, const EdgeSink& sink) {
   std::vector<int> nics;
   for (const int head : comm.heads) nics.push_back(comm.nic_of_gpu[static_cast<std::size_t>(head)]);
-  double_tree_edges(comm.nodes(), channel % 2, nics, sink);
+  double_tree_edges(comm.nodes(), edge_set(comm, channel), nics, sink);
 }
 
 std::uint64_t node_role(const Communicator& comm, std::uint32_t node) { return double_tree_role(comm.nodes(), node); }
@@ -58,7 +60,8 @@ CollectiveAlgorithm nvlstree_algorithm() {
           nullptr,
           node_role,
           node_transfers,
-          program};
+          program,
+          edge_set};
 }
 
 }  // namespace fabricast

@@ -100,12 +100,17 @@ Plan plan_peers(const Planner& planner, CollectiveOp op, std::int64_t bytes) {
   const std::int64_t at_once = std::clamp<std::int64_t>(peers * plan.parts / total, 1, concurrent_parts);
   plan.slots = comm.nodes() == 1 ? 8 : static_cast<int>(std::min<std::int64_t>(8, 16 / at_once));
 
-  plan.shares.assign(static_cast<std::size_t>(total), 0);
-  plan.offsets.assign(plan.shares.size(), 0);
+  plan.offsets.assign(static_cast<std::size_t>(total), 0);
+  std::vector<std::int64_t> sent(plan.offsets.size(), 0), received = sent;
   const PeerSchedule schedule(comm, total);
+  const std::int64_t rank = busiest_rank(op, comm);
   for (const PeerRound& round : schedule.rounds())
-    for (int p = 0; p < plan.parts; ++p)
-      plan.shares[static_cast<std::size_t>(schedule.channel(round, p))] += plan.part_bytes(p);
+    for (int p = 0; p < plan.parts; ++p) {
+      const auto channel = static_cast<std::size_t>(schedule.channel(round, p));
+      if (sends(op, n, rank, schedule.sends_to(round, rank))) sent[channel] += plan.part_bytes(p);
+      if (sends(op, n, schedule.receives_from(round, rank), rank)) received[channel] += plan.part_bytes(p);
+    }
+  for (std::size_t c = 0; c < sent.size(); ++c) plan.shares.push_back(std::max(sent[c], received[c]));
   return plan;
 }
 

@@ -38,6 +38,8 @@ void visit_fields(FieldVisitor& visit, SharpSpec& spec) {
   visit("generation", spec.generation,
         "of the switches' SHARP: auto (by the link rate), none, v2 (HDR), v3 (NDR), v4 (XDR)");
   visit("other_trees", spec.other_trees, "trees of other jobs on the same switches", between(0, 1024));
+  visit("streaming_from", spec.streaming_from,
+        "shortest message that streams; shorter ones take low-latency trees. SHARP_COLL_SAT_THRESHOLD", at_least(0));
 }
 
 SharpService sharp_service(const SharpSpec& spec, const Communicator& comm, const Fabric* fabric) {
@@ -58,6 +60,7 @@ SharpService sharp_service(const SharpSpec& spec, const Communicator& comm, cons
     return without(fmt::format("SHARP {} has {} trees: {} are taken, the job needs {}", name_of(generation),
                                limits.trees, spec.other_trees, nics));
   SharpService service;
+  service.streaming_from = spec.streaming_from.value;
   std::map<VertexId, int> in_switch;
   int most = 0;
   for (std::uint32_t nic = 0; nic < nics; ++nic) {

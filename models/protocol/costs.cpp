@@ -52,6 +52,17 @@ ProxyLoad busiest_proxy(const Communicator& comm, const Plan& plan) {
   return most;
 }
 
+/// s; what the link between the sockets adds to the way of a GPU to its NIC, where a wrong binding gives it one of the
+/// other socket.
+double socket_crossing(const Communicator& comm) {
+  if (comm.node.spec.nics.numa != NicNuma::remote) return 0;
+  double crossing = 0;
+  const NodeGraph& graph = comm.node.graph;
+  for (const std::uint16_t l : graph.gpu_to_nic(0, comm.nic_of_gpu.front(), comm.gdr))
+    if (graph.links[l].link_class.kind == LinkKind::cpu_interconnect) crossing += graph.links[l].link_class.latency.value;
+  return crossing;
+}
+
 }  // namespace
 
 /// Bytes; messages up to it are copied by libfabric's Slingshot provider [cxi-inject].
@@ -59,9 +70,8 @@ constexpr std::int64_t small_message = 192;
 
 double channel_launch(const Communicator& comm, const Plan& plan) {
   const Software& s = comm.node.software;
-  const auto open = std::count_if(plan.shares.begin(), plan.shares.end(), [](std::int64_t share) { return share > 0; });
   return (comm.version < NcclVersion{2, 9, 0} ? s.channel_launch_old : s.channel_launch).us().value *
-         static_cast<double>(std::max<std::int64_t>(1, open));
+         plan.open_channels();
 }
 
 ProtocolCosts protocol_costs(const Communicator& comm, const Plan& plan) {
@@ -114,6 +124,7 @@ ProtocolCosts protocol_costs(const Communicator& comm, const Plan& plan) {
     c.hop_network *= network.tree_factor.value;
   // Half of the way through host memory is the sender's.
   if (!comm.gdr || !comm.gdr_read) c.hop_network += network.staged_hop.us().value * (comm.gdr ? 0.5 : 1);
+  c.hop_network += 2 * socket_crossing(comm);  // the sender's and the receiver's
   if (find_by_algorithm(plan.algorithm)->network_trees && comm.sharp.available()) {
     c.hop_network += network.sharp_latency.us().value;
     c.tree_weight = 1 / (network.sharp_efficiency.value * comm.sharp.share);

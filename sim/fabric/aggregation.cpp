@@ -11,11 +11,12 @@ namespace {
 /// Collects the cables of a tree, each with both directions.
 class Collector {
  public:
-  explicit Collector(const Fabric& fabric) : fabric_(fabric) {}
+  explicit Collector(const Fabric& fabric) : fabric_(fabric), taken_(fabric.links() / 2) {}
 
   /// Goes over an upward link; false if the tree had it already.
   bool climb(std::uint32_t up) {
-    if (!cables_.insert(up / 2).second) return false;
+    if (taken_[up / 2]) return false;
+    taken_[up / 2] = true;
     tree_.switches.push_back(fabric_.link(LinkId(up)).to);
     return true;
   }
@@ -27,8 +28,8 @@ class Collector {
     tree_.levels = std::max(tree_.levels, static_cast<int>(ups.size()));
   }
   AggregationTree finish() {
-    for (const std::uint32_t cable : cables_)
-      tree_.links.push_back(LinkId(2 * cable)), tree_.links.push_back(LinkId(2 * cable + 1));
+    for (std::uint32_t cable = 0; cable < taken_.size(); ++cable)
+      if (taken_[cable]) tree_.links.push_back(LinkId(2 * cable)), tree_.links.push_back(LinkId(2 * cable + 1));
     std::sort(tree_.switches.begin(), tree_.switches.end());
     tree_.switches.erase(std::unique(tree_.switches.begin(), tree_.switches.end()), tree_.switches.end());
     return std::move(tree_);
@@ -36,7 +37,7 @@ class Collector {
 
  private:
   const Fabric& fabric_;
-  std::set<std::uint32_t> cables_;
+  std::vector<bool> taken_;  ///< by cable
   AggregationTree tree_;
 };
 

@@ -114,7 +114,7 @@ Forecast empty_forecast(const World& world) {
 ForecastRow row_of(Plan plan) {
   ForecastRow row;
   row.bytes = plan.bytes, row.plan = std::move(plan);
-  row.algorithm = row.plan.algorithm, row.protocol = row.plan.protocol, row.channels = row.plan.channels;
+  row.algorithm = row.plan.algorithm, row.protocol = row.plan.protocol, row.channels = row.plan.open_channels();
   if (row.plan.stands_in) row.nccl = {row.plan.candidates.front().algorithm, row.plan.candidates.front().protocol, 0};
   return row;
 }

@@ -123,7 +123,7 @@ Alternatives more_channels(const Situation& s) {
   for (const int n : {24, 32})
     if (comm(s).channels < n) list.push_back({fmt::format("at least {} channels", n), {word(variable, n)}});
   int used = 0;
-  for (const ForecastRow& row : s.forecast.rows) used = std::max(used, row.channels);
+  for (const ForecastRow& row : s.forecast.rows) used = std::max(used, row.plan.channels);
   if (2 * used <= most_channels) list.push_back({"twice the channels", {word(variable, 2 * used)}});
   return list;
 }

@@ -126,6 +126,22 @@ std::string buffers_text(const World& world, const ForecastRow& row) {
   return out;
 }
 
+/// How the switches reduce it, or why they do not although NCCL was asked to.
+std::string switches_text(const Planner& planner, const Plan& plan) {
+  const Communicator& comm = planner.comm;
+  const CollectiveAlgorithm& algorithm = *find_by_algorithm(plan.algorithm);
+  const SharpService& sharp = comm.sharp;
+  if (!sharp.available())
+    return planner.settings.collnet_enable ? fmt::format("  (the switches do not reduce: {})\n", sharp.without) : "";
+  if (!algorithm.network_trees) return {};
+  const Stream stream = algorithm.stream(comm, plan, 0);
+  const Bytes message{stream.loops > 0 ? stream.slice : stream.tail_slice};
+  if (sharp.streams(static_cast<double>(message.value)))
+    return fmt::format("  switches reduce it on streaming trees, up to {} a message\n", to_text(message));
+  return fmt::format("  switches reduce it on low-latency trees, up to {} a message, {} pieces of {} at once\n",
+                     to_text(message), SharpService::pieces_at_once, to_text(Bytes{SharpService::piece}));
+}
+
 }  // namespace
 
 std::string explain_text(const World& world, const Explanation& explanation) {
@@ -141,6 +157,7 @@ std::string explain_text(const World& world, const Explanation& explanation) {
               : fmt::format("\nNCCL {} runs it as ", to_text(comm.version));
   out += row.plan.kernels.empty() ? algorithm_text(row) : kernels_text(row.plan);
   out += buffers_text(world, row);
+  out += switches_text(world.planner, row.plan);
   if (row.plan.stands_in)
     out += fmt::format("  (NCCL would choose {}/{}, which is not simulated yet; the next choice stands in)\n",
                        name_of(row.plan.candidates.front().algorithm), name_of(row.plan.candidates.front().protocol));
@@ -239,7 +256,7 @@ std::string inspect_plan_text(const World& world, std::int64_t bytes) {
   const SearchGraphs& g = world.planner.graphs;
   std::string out = fmt::format("{} of {}: {}/{}\n", name_of(op), to_text(Bytes{bytes}), name_of(plan.algorithm),
                                 name_of(plan.protocol));
-  out += fmt::format("  channels {} of {}, threads {}, chunk {} B in {} slices, {} slots\n", plan.channels,
+  out += fmt::format("  channels {} of {}, threads {}, chunk {} B in {} slices, {} slots\n", plan.open_channels(),
                      world.planner.comm.channels, plan.threads, plan.chunk, plan.slices_per_chunk, plan.slots);
   for (const SymmetricRun& k : plan.kernels)
     out += fmt::format("  kernel {} on {} blocks, NCCL's estimate {:.2f} us\n", name_of(k.kernel), k.blocks,

@@ -115,6 +115,7 @@ class ClosSpreader final : public Router {
     Path way;
     return !state_.any_down() || any_way_.route(flow, way);
   }
+  bool settled(std::uint32_t, std::uint32_t) const override { return true; }
   std::uint32_t bundles() const override { return 2 * (clos_.leaves + clos_.groups); }
   Bundle bundle(std::uint32_t i) const override {
     const std::uint32_t owner = i / 2, down = i % 2;

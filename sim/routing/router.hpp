@@ -49,6 +49,7 @@ class ClosRouter final : public Router {
     if (leaf_a == leaf_b) path.latency = latency_.of(0);
     return !some_down_ || (!state_.down(out.front()) && !state_.down(out.back()));
   }
+  bool settled(std::uint32_t from, std::uint32_t to) const override { return clos_.leaf_of(from) == clos_.leaf_of(to); }
 
  private:
   bool between_leaves(const Flow& flow, std::uint32_t leaf_a, std::uint32_t leaf_b, Path& path) const {

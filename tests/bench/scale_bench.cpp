@@ -94,7 +94,11 @@ int main(int argc, char** argv) {
       {"512 GPUs, 25 sizes, 16 seeds",
        {"cluster.nodes=64", "routing.seeds=16", powers_of_two("workload.sizes", 25)},
        0.1,
-       100}};
+       100},
+      {"1,048,576 GPUs, 16 seeds, NVLSTree",
+       {"cluster.nodes=131072", "routing.seeds=16", "nccl.env.NCCL_ALGO=NVLSTree"},
+       30,
+       4096}};
   fmt::print("{:34} {:>9} {:>9} {:>9} {:>9}\n", "fabricast run", "s", "MB", "target s", "target MB");
   bool met = true;
   std::vector<double> seconds;

@@ -29,6 +29,8 @@ struct CollectiveAlgorithm {
                          std::vector<NodeTransfer>& transfers) = nullptr;
   /// Null for kernels that no schedule describes.
   std::unique_ptr<ChannelProgram> (*program)(const Communicator&, const Plan&, int channel) = nullptr;
+  /// Channels with the same number have the same network edges; null: each has its own.
+  int (*edge_set)(const Communicator&, int channel) = nullptr;
 };
 
 /// Whether the algorithm can run an operation on these ranks.

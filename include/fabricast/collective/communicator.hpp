@@ -6,6 +6,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <compare>
 #include <cstdint>
 #include <string>
@@ -41,7 +42,15 @@ struct SharpService {
   std::vector<AggregationTree> trees;  ///< by NIC; empty: none
   double share = 1;                    ///< of the rate that a tree has of its switches, as other trees take turns
   std::string without;                 ///< why there is none
+  /// Shorter messages take the low-latency trees, in pieces, of which so many are on their way at once.
+  std::int64_t streaming_from = 16384;
+  static constexpr int piece = 1024, pieces_at_once = 8;  ///< B [SHARP-plugin]
   bool available() const { return !trees.empty(); }
+  bool streams(double bytes) const { return bytes >= static_cast<double>(streaming_from); }
+  /// Windows of pieces that a message fills on a low-latency tree; 0 on a streaming one.
+  double windows(double bytes) const { return streams(bytes) ? 0 : std::ceil(bytes / piece) / pieces_at_once; }
+  /// Round trips that a message waits for pieces of its own.
+  double waits(double bytes) const { return std::max(0.0, std::ceil(windows(bytes)) - 1); }
 };
 
 struct Communicator {
@@ -103,20 +112,25 @@ struct Plan {
   std::int64_t bytes = 0;  ///< as nccl-tests counts them
   Algorithm algorithm = Algorithm::ring;
   Protocol protocol = Protocol::simple;
-  int channels = 1;  ///< used
+  int channels = 1;  ///< that its data is spread over
   int threads = 512;
   std::int64_t chunk = 0;    ///< most payload a rank hands on in one step
   int slices_per_chunk = 1;  ///< pipelined pieces of a chunk
   std::int64_t least_slice = 0;
   int slots = 8;  ///< slices in flight between two ranks
   /// Payload of each channel: of the whole buffer for all_reduce, broadcast and reduce; of one rank's part for
-  /// all_gather and reduce_scatter.
+  /// all_gather and reduce_scatter; of sends and receives what the busiest rank sends or receives, the larger.
   std::vector<std::int64_t> shares;
   std::vector<std::int64_t> offsets;  ///< where each channel's share starts
   /// Sends and receives (peers.hpp): bytes between two ranks, in how many parts, and their size.
   std::int64_t pair = 0;
   int parts = 1;
   std::int64_t part = 0;
+  /// Channels for which NCCL launches a block: those that carry data of the busiest rank.
+  int open_channels() const {
+    const auto open = std::count_if(shares.begin(), shares.end(), [](std::int64_t share) { return share > 0; });
+    return kernels.empty() ? std::max(1, static_cast<int>(open)) : channels;
+  }
   /// The last part may be shorter.
   std::int64_t part_bytes(int index) const { return std::clamp<std::int64_t>(pair - index * part, 0, part); }
   bool registered = false;            ///< NCCL works on the caller's buffers, without copies of its own

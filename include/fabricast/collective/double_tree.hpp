@@ -22,7 +22,7 @@ TreePlace double_tree(std::int64_t nodes, std::int64_t node, int index);
 /// Nodes with the same neighbours in both trees have the same role.
 std::uint64_t double_tree_role(std::int64_t nodes, std::int64_t node);
 
-/// Connections of a tree, up and then down, for one NIC of all nodes after the other.
+/// Connections of a tree for some NICs of every node: all that go up by child node and NIC, and then down.
 void double_tree_edges(std::int64_t nodes, int index, std::span<const int> nics, const EdgeSink& sink);
 
 /// Position in a node's chain where children of a type attach: with the balanced pattern the first child sits at the

@@ -55,10 +55,17 @@ constexpr bool sends(CollectiveOp op, std::int64_t ranks, std::int64_t from, std
   }
 }
 
-/// The NIC by which a GPU sends to a GPU of another node: with PXN the one of the receiver's rail, else its own
-/// [NCCL-p2p]. A GPU receives by its own.
+/// The rank that has most to do: of a ring of sends the last GPU of a node, which sends over the network; else the root.
+inline std::int64_t busiest_rank(CollectiveOp op, const Communicator& comm) {
+  return op == CollectiveOp::sendrecv ? comm.gpus() - 1 : 0;
+}
+
+/// The NIC by which a GPU sends to a GPU of another node: with PXN the one of its own host that is on the receiver's
+/// rail, else its own [NCCL-p2p]. A GPU receives by its own.
 inline int sending_nic(const Communicator& comm, int from_gpu, int to_gpu) {
-  return comm.nic_of_gpu[static_cast<std::size_t>(comm.p2p_pxn && comm.node.nvlink ? to_gpu : from_gpu)];
+  const int per_host = comm.gpus() / static_cast<int>(comm.hosts_per_node);
+  const int on_rail = from_gpu / per_host * per_host + to_gpu % per_host;
+  return comm.nic_of_gpu[static_cast<std::size_t>(comm.p2p_pxn && comm.node.nvlink ? on_rail : from_gpu)];
 }
 
 }  // namespace fabricast

@@ -5,7 +5,8 @@
 //   v3           NDR     511               one per port
 //   v4           XDR     511               one per port
 //
-// A job takes a tree for every NIC of a node. Trees that meet in a switch which streams one at a time take turns.
+// A job takes a tree for every NIC of a node, and with it a low-latency tree, of which there are as many. Trees that meet
+// in a switch which streams one at a time take turns.
 #pragma once
 
 #include "fabricast/core/fields.hpp"
@@ -22,6 +23,7 @@ struct EnumNames<SharpGeneration> {
 struct SharpSpec {
   SharpGeneration generation = SharpGeneration::automatic;
   int other_trees = 0;  ///< of other jobs, on the same switches
+  Bytes streaming_from{16384};
 };
 void visit_fields(FieldVisitor& visit, SharpSpec& spec);
 

@@ -56,6 +56,8 @@ class Router {
   virtual ~Router() = default;
   /// Fills `path`; returns false if there is no way. Thread-safe.
   virtual bool route(const Flow& flow, Path& path) const = 0;
+  /// Whether all queue pairs between two NIC ports go the same way, whatever their numbers.
+  virtual bool settled(std::uint32_t, std::uint32_t) const { return false; }
   /// Resources beyond the links, if the policy uses any.
   virtual std::uint32_t bundles() const { return 0; }
   /// The links of a bundle (numbered from 0): first, first + 2, ... `count` of them.

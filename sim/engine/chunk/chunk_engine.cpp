@@ -187,12 +187,20 @@ class Simulation {
       for (const std::uint16_t l : inside_path(comm_, {NodeTransfer::Kind::nic_to_gpu, edge->to_nic, gpu_b}))
         way.push_back(node_link(b / g, l, NodeTransfer::Kind::nic_to_gpu));
       wire.latency = path.latency.value;
-      wire.proxy = a, wire.nic = {in_step_with(edges), path.resources};
+      wire.proxy = a / g * g + static_cast<std::uint32_t>(proxy_gpu(gpu_a, edge->from_nic));
+      wire.nic = {in_step_with(edges), path.resources};
       proxies_.try_emplace(wire.proxy, std::make_unique<Server>());
       nics_.try_emplace(wire.nic, std::make_unique<Server>());
     }
     if (!way.empty()) wire.from = platform_.add_route(way);
     for (int s = 0; s < plan_.slots; ++s) wire.credit.send(0), wire.remote.send(0);
+  }
+
+  /// Whose proxy thread sends: by PXN sends between pairs of ranks leave by that of the NIC's GPU.
+  int proxy_gpu(int gpu, int nic) const {
+    const std::vector<int>& nics = comm_.nic_of_gpu;
+    if (plan_.algorithm != Algorithm::p2p || nics[static_cast<std::size_t>(gpu)] == nic) return gpu;
+    return static_cast<int>(std::find(nics.begin(), nics.end(), nic) - nics.begin());
   }
 
   /// Holds a connection's messages back until the receiver has a slot for them.
@@ -274,6 +282,7 @@ class Simulation {
       const double part = (out.empty() && !in.empty() ? costs_.last_receive : 1) * (at_nic ? costs_.copies_at_nic : 1);
       const double copying = free ? 0 : bytes / copy_rate * part;
       for (const sg::CommPtr& copy : copies) copy->wait();
+      if (step.in_switches) sg::this_actor::sleep_for(comm_.sharp.waits(bytes) * step.in_switches->latency.value);
       if (sg::Engine::get_clock() < start + overhead + copying) sg::this_actor::sleep_until(start + overhead + copying);
       for (Wire* wire : in)
         if (costs_.cut_through && !wire->network) wire->last.take();

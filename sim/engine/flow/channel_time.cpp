@@ -110,8 +110,7 @@ double peers(const ChannelView& v, double scale) {
   const Communicator& comm = v.comm;
   const Plan& plan = v.plan;
   const std::int64_t n = comm.ranks(), g = comm.gpus();
-  // Of a ring of sends, the last GPU of a node sends over the network; the root has all of a scatter or gather.
-  const std::int64_t rank = plan.op == CollectiveOp::sendrecv ? g - 1 : 0;
+  const std::int64_t rank = busiest_rank(plan.op, comm);
   const auto channels = static_cast<int>(plan.shares.size());
   PeerExchange x;
   x.channels.resize(plan.shares.size());
@@ -126,6 +125,10 @@ double peers(const ChannelView& v, double scale) {
     part.way = peer == rank           ? PeerPart::Way::self
                : peer / g == rank / g ? PeerPart::Way::inside
                                       : PeerPart::Way::network;
+    // By PXN a root's sends are shared out among the proxy threads of its host. In an all-to-all these have sends of their
+    // own, as many as they are rid of.
+    if (plan.op == CollectiveOp::scatter && part.way == PeerPart::Way::network)
+      part.proxy = static_cast<std::size_t>(sending_nic(comm, static_cast<int>(rank % g), static_cast<int>(peer % g)));
     inside += part.way == PeerPart::Way::inside, outside += part.way == PeerPart::Way::network;
     for (int p = 0; p < plan.parts; ++p) {
       const std::int64_t bytes = plan.part_bytes(p);

@@ -11,22 +11,24 @@ namespace fabricast {
 using Key = std::tuple<NodeTransfer::Kind, int, int>;
 static Key key_of(const NodeTransfer& t) { return {t.kind, t.from, t.to}; }
 
-/// From a GPU to a NIC: where the NIC is far and a peer over NVLink is near it, by that peer (PXN) [NCCL-paths]. To the
-/// NIC of another host of an NVLink domain there is no other way.
+/// From a GPU to a NIC: where the NIC is far and a peer over NVLink is near it, by the nearest (PXN) [NCCL-paths]. To
+/// the NIC of another host of an NVLink domain there is no other way.
 static std::vector<std::uint16_t> way_out(const Communicator& comm, int gpu, int nic) {
   const NodeGraph& graph = comm.node.graph;
   const bool gdr = comm.gdr && comm.gdr_read;
   const PathType distance = graph.gpu_nic_distance(gpu, nic);
   const bool elsewhere = distance == PathType::DIS;
-  if (comm.node.nvlink && (elsewhere || (comm.pxn && gdr && distance > PathType::P2C)))
-    for (int peer = 0; peer < comm.gpus(); ++peer) {
-      if (graph.gpu_nic_distance(peer, nic) > (elsewhere ? PathType::SYS : PathType::P2C)) continue;
-      std::vector<std::uint16_t> way = graph.gpu_to_gpu(gpu, peer);
-      const std::vector<std::uint16_t> rest = graph.gpu_to_nic(peer, nic, gdr);
-      way.insert(way.end(), rest.begin(), rest.end());
-      return way;
-    }
-  return graph.gpu_to_nic(gpu, nic, gdr);
+  if (!comm.node.nvlink || !(elsewhere || (comm.pxn && gdr && distance > PathType::P2C)))
+    return graph.gpu_to_nic(gpu, nic, gdr);
+  int nearest = -1;
+  PathType least = elsewhere ? PathType::DIS : PathType::PXN;
+  for (int peer = 0; peer < comm.gpus(); ++peer)
+    if (const PathType d = graph.gpu_nic_distance(peer, nic); d < least) least = d, nearest = peer;
+  if (nearest < 0) return graph.gpu_to_nic(gpu, nic, gdr);
+  std::vector<std::uint16_t> way = graph.gpu_to_gpu(gpu, nearest);
+  const std::vector<std::uint16_t> rest = graph.gpu_to_nic(nearest, nic, gdr);
+  way.insert(way.end(), rest.begin(), rest.end());
+  return way;
 }
 
 /// All links of one operation of the NVSwitch: from every GPU to it and from it to one, or the other way round.

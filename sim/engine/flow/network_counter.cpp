@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "fabricast/core/error.hpp"
 
@@ -35,6 +36,7 @@ NetworkCounter::NetworkCounter(const Communicator& comm, const Plan& plan, const
 
 void NetworkCounter::count(Loads& loads) {
   for (std::uint32_t c = 0; c < static_cast<std::uint32_t>(plan_.channels); ++c) count_channel(c);
+  sets_.clear();
   collect_groups(loads);
   loads.blocked = blocked_;
   seen_.resize(static_cast<std::size_t>(plan_.channels));
@@ -84,33 +86,65 @@ void NetworkCounter::cut(const Flow& flow) const {
                                   fabric_.name(VertexId(flow.to)), faults));
 }
 
-void NetworkCounter::count_channel(std::uint32_t channel) {
-  touched_.clear();
-  double latency = 0;
-  std::uint64_t paths = 0;
-  for_each_edge(channel, [&](std::size_t e, const NetworkEdge& edge) {
-    for_each_path(channel, e, edge, [&](const Path& path) {
-      for (std::size_t i = 0; i < path.resources.size(); ++i) {
-        const std::uint32_t r = path.resources[i];
-        if (count_[r] == 0) touched_.push_back(r);
-        const std::uint64_t one =
-            path.weights.empty() ? 1 : static_cast<std::uint64_t>(path.weights[i] / weight_unit + 0.5);
-        count_[r] += one * edge.weight;
-        weighted_ |= !path.weights.empty();
-      }
-      latency += path.latency.value;
-      ++paths;
-    });
-  });
-  if (algorithm_.network_trees) count_trees(channel, latency, paths);
-  mean_latency_.push_back(paths ? latency / static_cast<double>(paths) : 0);
-  for (const std::uint32_t r : touched_) {
-    signature_[r] = signatures_.child(signature_[r], channel, count_[r]);
-    count_[r] = 0;
+void NetworkCounter::count_path(const Path& path, std::uint64_t connections) {
+  for (std::size_t i = 0; i < path.resources.size(); ++i) {
+    const std::uint32_t r = path.resources[i];
+    if (count_[r] == 0) touched_.push_back(r);
+    const std::uint64_t one =
+        path.weights.empty() ? 1 : static_cast<std::uint64_t>(path.weights[i] / weight_unit + 0.5);
+    count_[r] += one * connections;
+    weighted_ |= !path.weights.empty();
   }
 }
 
-void NetworkCounter::count_trees(std::uint32_t channel, double& latency, std::uint64_t& paths) {
+void NetworkCounter::count_edge(std::uint32_t channel, std::size_t edge_index, const NetworkEdge& edge, Tally& tally) {
+  for_each_path(channel, edge_index, edge, [&](const Path& path) {
+    count_path(path, edge.weight);
+    tally.latency += path.latency.value, ++tally.paths;
+  });
+}
+
+const NetworkCounter::EdgeSet& NetworkCounter::set_of(std::uint32_t channel) {
+  const auto [it, fresh] = sets_.try_emplace(algorithm_.edge_set(comm_, static_cast<int>(channel)));
+  EdgeSet& set = it->second;
+  if (!fresh) return set;
+  for_each_edge(channel, [&](std::size_t e, const NetworkEdge& edge) {
+    const Flow flow = flow_of(comm_, fabric_, edge, static_cast<int>(channel), e, 0);
+    if (!router_.settled(flow.from, flow.to) || !router_.route(flow, path_)) {
+      set.open.emplace_back(e, edge);
+      return;
+    }
+    count_path(path_, std::uint64_t{edge.weight} * queue_pairs_);
+    set.tally.latency += path_.latency.value * queue_pairs_, set.tally.paths += queue_pairs_;
+  });
+  for (const std::uint32_t r : touched_) set.settled.emplace_back(r, std::exchange(count_[r], 0));
+  touched_.clear();
+  return set;
+}
+
+void NetworkCounter::count_channel(std::uint32_t channel) {
+  touched_.clear();
+  Tally tally;
+  const EdgeSet* set = algorithm_.edge_set ? &set_of(channel) : nullptr;
+  if (set) {
+    tally = set->tally;
+    for (const auto& [e, edge] : set->open) count_edge(channel, e, edge, tally);
+  } else {
+    for_each_edge(channel, [&](std::size_t e, const NetworkEdge& edge) { count_edge(channel, e, edge, tally); });
+  }
+  if (algorithm_.network_trees) count_trees(channel, tally);
+  mean_latency_.push_back(tally.paths ? tally.latency / static_cast<double>(tally.paths) : 0);
+  const auto sign = [&](std::uint32_t r, std::uint64_t count) {
+    signature_[r] = signatures_.child(signature_[r], channel, count);
+    count_[r] = 0;
+  };
+  if (set)
+    for (const auto& [r, count] : set->settled) sign(r, count + count_[r]);
+  for (const std::uint32_t r : touched_)
+    if (count_[r] > 0) sign(r, count_[r]);
+}
+
+void NetworkCounter::count_trees(std::uint32_t channel, Tally& tally) {
   // Weights of parts count in their own unit; one tree is one connection of every queue pair.
   weighted_ = true;
   const auto weight = static_cast<std::uint64_t>(tree_weight_ * queue_pairs_ / weight_unit + 0.5);
@@ -125,8 +159,7 @@ void NetworkCounter::count_trees(std::uint32_t channel, double& latency, std::ui
       if (count_[link.value] == 0) touched_.push_back(link.value);
       count_[link.value] += weight;
     }
-    latency += tree.latency.value;
-    ++paths;
+    tally.latency += tree.latency.value, ++tally.paths;
   });
 }
 

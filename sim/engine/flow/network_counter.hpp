@@ -1,6 +1,9 @@
 // Counts the connections of a plan on the links of a fabric. Each is hashed twice: to count it, and where a channel is
-// timed, to see how crowded its way is. Paths are not stored.
+// timed, to see how crowded its way is. Paths are not stored. Connections that have one way only, as those below a leaf,
+// are counted once for all channels that have them.
 #pragma once
+
+#include <map>
 
 #include "fabricast/collective/algorithm.hpp"
 #include "fabricast/engine/network.hpp"
@@ -21,6 +24,17 @@ class NetworkCounter {
   double mean_latency(std::uint32_t channel) const { return mean_latency_[channel]; }
 
  private:
+  /// How many paths, and their latencies together, s.
+  struct Tally {
+    double latency = 0;
+    std::uint64_t paths = 0;
+  };
+  /// What channels with the same connections have in common.
+  struct EdgeSet {
+    std::vector<std::pair<std::uint32_t, std::uint64_t>> settled;  ///< connections with one way only, by resource
+    Tally tally;                                                   ///< of these
+    std::vector<std::pair<std::size_t, NetworkEdge>> open;         ///< the others, with their numbers
+  };
   /// Connections of a channel, with their numbers.
   template <class Use>
   void for_each_edge(std::uint32_t channel, Use use);
@@ -28,8 +42,12 @@ class NetworkCounter {
   template <class Use>
   void for_each_path(std::uint32_t channel, std::size_t edge_index, const NetworkEdge& edge, Use use);
   [[noreturn]] void cut(const Flow& flow) const;
-  void count_trees(std::uint32_t channel, double& latency, std::uint64_t& paths);
   void count_channel(std::uint32_t channel);
+  /// All queue pairs of an edge, or one path.
+  void count_path(const Path& path, std::uint64_t connections);
+  void count_edge(std::uint32_t channel, std::size_t edge_index, const NetworkEdge& edge, Tally& tally);
+  const EdgeSet& set_of(std::uint32_t channel);
+  void count_trees(std::uint32_t channel, Tally& tally);
   void collect_groups(Loads& loads);
   void see(std::uint32_t channel, EdgeGroups& out);
 
@@ -48,6 +66,7 @@ class NetworkCounter {
   std::vector<std::uint32_t> signature_, touched_, group_of_;
   std::vector<std::uint64_t> count_;
   std::vector<double> crowd_, mean_latency_;
+  std::map<int, EdgeSet> sets_;   ///< by number, while channels are counted
   std::vector<EdgeGroups> seen_;  ///< by channel; empty: not asked for yet
   Path path_;
 };

@@ -97,7 +97,10 @@ class Simulation {
         break;
       case PeerPart::Way::inside: at(now_ + x_.hop_inside, What::arrived, place), ++p.sent; break;
       case PeerPart::Way::network: {
-        const double posted = serve(proxy_free_, x_.message + x_.thread * size + (p.sent == 0 ? x_.first_message : 0));
+        const std::size_t proxy = part(p).proxy;
+        if (proxy >= proxy_free_.size()) proxy_free_.resize(proxy + 1, 0);
+        const double posted =
+            serve(proxy_free_[proxy], x_.message + x_.thread * size + (p.sent == 0 ? x_.first_message : 0));
         nic_free_ = std::max(nic_free_, posted) + size * x_.nic;
         at(nic_free_ + x_.hop_network, What::arrived, place), ++p.sent;
         break;
@@ -130,7 +133,8 @@ class Simulation {
 
   const PeerExchange& x_;
   std::int64_t most_;
-  double now_ = 0, link_free_ = 0, proxy_free_ = 0, nic_free_ = 0;
+  double now_ = 0, link_free_ = 0, nic_free_ = 0;
+  std::vector<double> proxy_free_;
   std::uint64_t next_ = 0;
   std::vector<Place> places_;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;

@@ -6,7 +6,7 @@
 //   channel       does its parts in order, `concurrent_parts` side by side; their threads are shared out among them
 //   a chunk       waits for a slot, is copied by the GPU, then over NVLink (or PCIe) to a peer of the node
 //                 or by the proxy thread and the NIC over the network, and is copied out; then its slot is free again
-//   NVLink, proxy thread, NIC   take chunks one by one
+//   NVLink, proxy thread, NIC   take chunks one by one; by PXN other GPUs' proxy threads send for this rank
 //
 // Chunks of one part are alike, so once the slots are full the makespan grows by the same time with every round of
 // slots: long parts are not followed to their end.
@@ -21,7 +21,8 @@ namespace fabricast {
 struct PeerPart {
   enum class Way { self, inside, network } way = Way::inside;
   std::int64_t chunks = 1;
-  double last = 0;  ///< bytes of the last chunk
+  double last = 0;        ///< bytes of the last chunk
+  std::size_t proxy = 0;  ///< which proxy thread sends it
 };
 
 struct PeerExchange {

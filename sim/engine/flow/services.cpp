@@ -72,6 +72,13 @@ double Services::slowest_gpu(double bytes) const {
   return slowest;
 }
 
+Service Services::tree(double bytes) const {
+  const double all = bytes * tree_seconds_, sharers = std::max(1.0, tree_sharers_);
+  // Low-latency trees have a window of pieces; beyond it a piece waits for a round trip.
+  const double trip = v_.loads.mean_latency(v_.channel), pieces = sharers * v_.comm.sharp.windows(bytes) * trip;
+  return {all / sharers + v_.comm.sharp.waits(bytes) * trip, all, std::max(all, pieces)};
+}
+
 double Services::staggered_link(std::size_t hop, double bytes) const {
   if (edges_.group.empty()) return link(hop, bytes);
   const double n = connections(0, edges_.port[0]), in_step = link(hop, bytes) / n;

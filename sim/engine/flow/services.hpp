@@ -46,6 +46,8 @@ class Services {
   /// how many channels do.
   double tree_seconds() const { return tree_seconds_; }
   double tree_sharers() const { return tree_sharers_; }
+  /// A message on its way through the switches that reduce.
+  Service tree(double bytes) const;
   /// NVLS: the links of a head's reduction and multicast of a chunk.
   double reduce(std::size_t head, double bytes) const { return head < reduce_.size() ? reduce_[head] * bytes : 0; }
   double multicast(std::size_t head, double bytes) const {

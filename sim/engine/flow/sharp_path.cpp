@@ -69,10 +69,7 @@ class SharpPath {
       path_.stations.back().server = true;
     };
     add_server([&](double bytes) { return s_.proxy({1, v_.costs.sends, v_.costs.sends}, bytes); });
-    add_server([&](double bytes) {
-      const double all = bytes * s_.tree_seconds();
-      return Service{all / std::max(1.0, s_.tree_sharers()), all, all};
-    });
+    add_server([&](double bytes) { return s_.tree(bytes); });
     // The result is the acknowledgement: no slot travels back.
     path_.stations.back().latency = v_.costs.network_latency(bytes_.whole) + v_.loads.mean_latency(v_.channel);
   }

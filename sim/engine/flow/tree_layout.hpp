@@ -10,9 +10,8 @@ struct TreeLayout {
   std::vector<ChannelShape> shapes;  ///< by channel
   std::vector<int> index;            ///< by channel: which of the two trees
   TreePattern pattern = TreePattern::tree;
-  std::size_t first_edge = 0;  ///< of the channel's edges: upwards, then downwards
-  bool by_nvswitch = false;    ///< GPUs of a node meet in the NVSwitch: shapes hold the head
-  std::size_t head = 0;        ///< which of them
+  bool by_nvswitch = false;         ///< GPUs of a node meet in the NVSwitch: shapes hold the head
+  std::size_t head = 0, heads = 1;  ///< which of them, of how many
 };
 
 /// A tree over the chains of the search.

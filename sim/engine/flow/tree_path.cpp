@@ -57,12 +57,12 @@ class TreePath {
     const TreePlace here = place(node), parent = place(here.parent);
     return {node, here.parent, here.child_type, (parent.children[0] >= 0) + (parent.children[1] >= 0)};
   }
-  /// Edges are numbered by child node, the root left out, upward ones first.
+  /// Edges are numbered by child node, the root left out, and head, upward ones first.
   std::size_t up_edge(std::int64_t child) const {
-    return layout_.first_edge + static_cast<std::size_t>(child - (child > root_ ? 1 : 0));
+    return static_cast<std::size_t>(child - (child > root_ ? 1 : 0)) * layout_.heads + layout_.head;
   }
   std::size_t down_edge(std::int64_t child) const {
-    return static_cast<std::size_t>(v_.comm.nodes() - 1) + up_edge(child);
+    return static_cast<std::size_t>(v_.comm.nodes() - 1) * layout_.heads + up_edge(child);
   }
   /// Position in the node's chain where a child attaches.
   int position(int type) const { return child_position(layout_.pattern, gpus_, type); }
@@ -72,7 +72,11 @@ class TreePath {
     const auto nodes = static_cast<std::size_t>(v_.comm.nodes());
     std::vector<double> above(nodes, -1), below(nodes, -1);
     above[static_cast<std::size_t>(root_)] = below[static_cast<std::size_t>(root_)] = 0;
-    const double detour = s_.slowest_gpu(bytes_.whole) + v_.costs.hop_inside;
+    const double gpu = s_.slowest_gpu(bytes_.whole), detour = gpu + v_.costs.hop_inside;
+    const double hop = gpu + v_.costs.network_latency(bytes_.whole);
+    const auto weight = [&](std::size_t e, int siblings) {
+      return s_.edges().latency[e] + s_.alone(e) * siblings * bytes_.whole + hop;
+    };
     std::vector<std::int64_t> way;
     std::int64_t deepest_up = root_, deepest_down = root_;
     for (std::int64_t node = 0; node < v_.comm.nodes(); ++node) {
@@ -92,10 +96,6 @@ class TreePath {
     for (std::int64_t n = deepest_up; n != root_; n = ups_.back().parent) ups_.push_back(edge_above(n));
     for (std::int64_t n = deepest_down; n != root_; n = downs_.back().parent) downs_.push_back(edge_above(n));
     std::reverse(downs_.begin(), downs_.end());
-  }
-  double weight(std::size_t e, int siblings) const {
-    return s_.edges().latency[e] + s_.alone(e) * siblings * bytes_.whole + v_.costs.network_latency(bytes_.whole) +
-           s_.slowest_gpu(bytes_.whole);
   }
 
   // ---- its stations ----
@@ -367,7 +367,7 @@ TreeLayout head_layout(const Communicator& comm, int channels, std::size_t head)
   const int gpu = comm.heads[head], nic = comm.nodes() > 1 ? comm.nic_of_gpu[static_cast<std::size_t>(gpu)] : -1;
   layout.shapes.assign(static_cast<std::size_t>(channels), {{gpu}, nic, nic});
   for (int c = 0; c < channels; ++c) layout.index.push_back(c % 2);
-  layout.first_edge = head * 2 * static_cast<std::size_t>(comm.nodes() - 1);
+  layout.heads = comm.heads.size();
   return layout;
 }
 

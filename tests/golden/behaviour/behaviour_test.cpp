@@ -60,6 +60,21 @@ TEST_CASE("explain says once what NCCL weighed, and nothing where it had no choi
   CHECK(headings(output("explain scenarios/two_nodes.yaml --size 1MiB --set workload.collective=alltoall")) == 0);
 }
 
+TEST_CASE("explain says on which trees switches reduce, and why they do not", "[behaviour]") {
+  const auto line = [](const std::string& words) {
+    const std::string text = output("explain scenarios/sharp.yaml --set nccl.env.NCCL_ALGO=NVLS,Ring " + words);
+    const auto at = std::min(text.find("switches reduce it"), text.find("switches do not"));
+    if (at == std::string::npos) return std::string();
+    return text.substr(at, text.find('\n', at) - at);
+  };
+  CHECK(line("--size 1KiB") ==
+        "switches reduce it on low-latency trees, up to 128B a message, 8 pieces of 1KiB at once");
+  CHECK(line("--size 16MiB") == "switches reduce it on streaming trees, up to 32KiB a message");
+  CHECK(line("--size 16MiB --set sharp.other_trees=504") ==
+        "switches do not reduce: SHARP v3 has 511 trees: 504 are taken, the job needs 8)");
+  CHECK(line("--size 16MiB --set nccl.env.NCCL_COLLNET_ENABLE=0").empty());
+}
+
 TEST_CASE("a forecast is the same bytes on every run and number of threads", "[behaviour]") {
   const std::string words =
       GENERATE(as<std::string>(), "run scenarios/ecmp_collision.yaml", "run scenarios/nodes64_fat_tree.yaml",

@@ -278,6 +278,27 @@ TEST_CASE("an alltoall over nodes goes at the rate of a GPU's own NIC", "[scenar
   CHECK(r.at("algorithm") == "p2p");
 }
 
+TEST_CASE("a scatter leaves by all NICs of the root's node, a gather comes in by one", "[scenarios]") {
+  // 120 of 128 messages leave the node, or come to it.
+  const auto by_nic = [](const char* op) {
+    return large("alltoall", std::string("--set workload.collective=") + op).at("algbw_gbps").get<double>() * 120 / 128;
+  };
+  CHECK(by_nic("gather") <= infiniband_cable);
+  CHECK(by_nic("gather") > 0.9 * infiniband_cable);
+  CHECK(by_nic("scatter") <= nics * infiniband_cable);
+  CHECK(by_nic("scatter") > 0.5 * nics * infiniband_cable);
+}
+
+TEST_CASE("an alltoall between NVLink domains leaves by each host's own NICs, not across its CPUs", "[scenarios]") {
+  // 32 MiB a pair; 216 of 288 ranks are in other domains.
+  const std::int64_t bytes = std::int64_t{288} << 25;
+  const json r = row(run("nvl72", "--set workload.collective=alltoall --set workload.sizes=[9GiB]"), bytes);
+  const double by_nic = r.at("algbw_gbps").get<double>() * 216 / 288;
+  CHECK(by_nic <= infiniband_cable);
+  CHECK(by_nic > 0.9 * infiniband_cable);
+  CHECK(r.at("bottleneck") == "node0.nic0-leaf0");
+}
+
 TEST_CASE("switches that reduce take each byte once, and small messages gain nothing", "[scenarios]") {
   const json with = large("sharp"), without = large("sharp", "--set nccl.env.NCCL_COLLNET_ENABLE=0");
   CHECK(with.at("algorithm") == "nvls");

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "fabricast/collective/algorithm.hpp"
+#include "fabricast/protocol/costs.hpp"
 #include "support/reducing.hpp"
 
 namespace fabricast {
@@ -89,6 +90,29 @@ TEST_CASE("channels of a pair grow with its bytes, as its link can take them", "
   CHECK(plan_of(test::planner_of(test::preset_spec("hgx-h100"), 10), alltoall, 10240 * MiB).parts == 1);
   const NodeSpec slower = test::with_nics(test::preset_spec("hgx-h100"), 8, 200);
   CHECK(plan_of(test::planner_of(slower, 2), alltoall, 256 * MiB).parts == 2);
+}
+
+TEST_CASE("only channels that carry data of a rank are open, and are launched", "[collective]") {
+  const auto open = [](std::uint32_t nodes, CollectiveOp op, std::int64_t bytes) {
+    const Planner planner = test::planner_of(test::preset_spec("hgx-h100"), nodes);
+    const Plan plan = plan_of(planner, op, bytes);
+    CHECK(channel_launch(planner.comm, plan) ==
+          planner.comm.node.software.channel_launch.us().value * plan.open_channels());
+    return plan.open_channels();
+  };
+  // On one node a rank sends and receives in the same round, its parts side by side on 4 to 32 of 32 channels.
+  CHECK(open(1, sendrecv, 32 * MiB) == 4);
+  CHECK(open(1, sendrecv, 128 * MiB) == 8);
+  CHECK(open(1, sendrecv, 512 * MiB) == 32);
+  // The last GPU of a node sends to the next group of ranks and receives in its own: rounds 1 and 0, which start at
+  // channels 8 and 0 of 16. One part each, or four.
+  CHECK(open(2, sendrecv, 64 * KiB) == 2);
+  CHECK(open(2, sendrecv, 256 * MiB) == 8);
+  // Rounds of all peers: of two groups, or of sixteen.
+  CHECK(open(2, alltoall, 16 * 64 * KiB) == 2);
+  CHECK(open(2, CollectiveOp::scatter, 16 * 64 * KiB) == 2);
+  CHECK(open(2, CollectiveOp::gather, 16 * 64 * KiB) == 2);
+  CHECK(open(16, alltoall, 128 * 64 * KiB) == 16);
 }
 
 TEST_CASE("parts and chunks keep their limits", "[collective]") {

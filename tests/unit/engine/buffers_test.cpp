@@ -1,8 +1,9 @@
-// Registered buffers and symmetric memory in the engines.
+// Registered buffers, symmetric memory, and trees for short messages in the engines.
 #include <fmt/format.h>
 
 #include <catch2/catch.hpp>
 
+#include "fabricast/protocol/costs.hpp"
 #include "fabricast/report/forecast.hpp"
 #include "fabricast/report/report.hpp"
 
@@ -114,6 +115,51 @@ TEST_CASE("registered buffers spare sends and receives their copies", "[engine]"
   compare(with(outside, "workload.buffers=registered"), 0.1);
   compare_with_plain(with(inside, "workload.sizes=[4MiB, 256MiB]"));  // below, LL copies as ever
   compare_with_plain(outside);
+}
+
+TEST_CASE("a NIC of the other socket adds the link between them at both ends of a hop", "[engine]") {
+  const auto hop = [](const char* numa, const char* gdr) {
+    const auto world = build_world(
+        parse_scenario("fabricast: 1\nnode: {gpu: h100-sxm, gpus: 8}\ncluster: {nodes: 2}\n"
+                       "workload: {collective: all_reduce, sizes: [8B]}\n",
+                       "socket.yaml", {fmt::format("node.nics.numa={}", numa), fmt::format("node.gdr={}", gdr)})
+            .scenario);
+    const Communicator& comm = world->planner.comm;
+    return protocol_costs(comm,
+                          plan_collective(world->planner, CollectiveOp::all_reduce, 8, Algorithm::ring, Protocol::ll))
+        .hop_network;
+  };
+  // 0.12 us each, with GPUDirect RDMA or through host memory.
+  for (const char* gdr : {"true", "false"}) CHECK(hop("remote", gdr) - hop("local", gdr) == Approx(0.24e-6));
+}
+
+TEST_CASE("a message on a low-latency tree waits a trip for its ninth piece", "[engine]") {
+  // One channel of one NIC: one message of 12 KiB, in twelve pieces, or streaming.
+  const char* text =
+      "fabricast: 1\nnode: {gpu: h100-sxm, gpus: 1, nics: {count: 1, rate: 400Gbps}}\ncluster: {nodes: 4}\n"
+      "nccl: {env: {NCCL_COLLNET_ENABLE: 1, NCCL_ALGO: CollNetChain, NCCL_MAX_NCHANNELS: 1}}\n"
+      "workload: {collective: all_reduce, sizes: [8KiB, 12KiB, 24KiB], harness: {tool: isolated}}\n";
+  const auto world = [&](const char* from) {
+    return build_world(parse_scenario(text, "short.yaml", {fmt::format("sharp.streaming_from={}", from)}).scenario);
+  };
+  const auto streaming = world("0B"), usual = world("16KiB"), never = world("1MiB");
+  const double trip = usual->planner.comm.sharp.trees.front().latency.value;
+  CHECK(trip > 0);
+  for (const char* engine : {"flow", "chunk"}) {
+    CAPTURE(engine);
+    const auto times = [&](const World& w) {
+      Scenario s = w.scenario;
+      s.network.engine = std::string(engine) == "flow" ? EngineKind::flow : EngineKind::chunk;
+      std::vector<double> seconds;
+      for (const ForecastRow& row : run_forecast(*build_world(s)).rows) seconds.push_back(row.time);
+      return seconds;
+    };
+    const auto a = times(*streaming), b = times(*usual), c = times(*never);
+    CHECK(b[0] == Approx(a[0]).epsilon(1e-9));
+    CHECK(b[1] - a[1] == Approx(trip));
+    CHECK(b[2] == Approx(a[2]).epsilon(1e-9));
+    CHECK(c[2] - a[2] == Approx(2 * trip));  // 24 pieces are three windows
+  }
 }
 
 }  // namespace

@@ -80,6 +80,15 @@ TEST_CASE("a NIC, a proxy thread, a link and threads carry one byte at a time") 
   CHECK(peer_makespan(x) == Approx(40 * 1000 * 0.01));
 }
 
+TEST_CASE("proxy threads send side by side") {
+  PeerPart first{network, 1, 1000, 0}, second{network, 1, 1000, 0};
+  PeerExchange x = free_exchange({{first}, {second}});
+  x.message = 3, x.first_message = 1;
+  CHECK(peer_makespan(x) == Approx(8));
+  x.channels[1].front().proxy = 5;
+  CHECK(peer_makespan(x) == Approx(4));
+}
+
 TEST_CASE("a channel works on eight parts side by side") {
   PeerExchange x = free_exchange({parts(8, {inside, 1, 1000})});
   x.hop_inside = 7;

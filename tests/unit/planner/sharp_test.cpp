@@ -51,6 +51,23 @@ TEST_CASE("HDR switches stream one tree at a time", "[planner]") {
   CHECK(service_of(others(1, SharpGeneration::v3), eight_nics(200)).share == 1);
 }
 
+TEST_CASE("short messages go in windows of eight pieces of 1 KiB, and stream from 16 KiB on", "[planner]") {
+  const SharpService service = service_of({}, eight_nics(400));
+  CHECK(service.windows(1) == 1. / 8);
+  CHECK(service.windows(1024) == 1. / 8);
+  CHECK(service.windows(1025) == 2. / 8);
+  CHECK(service.waits(8192) == 0);
+  CHECK(service.waits(8193) == 1);
+  CHECK(service.waits(16383) == 1);
+  CHECK_FALSE(service.streams(16383));
+  CHECK(service.streams(16384));
+  CHECK(service.windows(16384) == 0);
+  CHECK(service.waits(16384) == 0);
+  SharpSpec later;
+  later.streaming_from = Bytes{100'000};
+  CHECK(service_of(later, eight_nics(400)).waits(65'536) == 7);
+}
+
 TEST_CASE("trees run out: 63 of HDR, 511 from NDR on", "[planner]") {
   CHECK(service_of(others(55), eight_nics(200)).available());
   const SharpService hdr = service_of(others(56), eight_nics(200));

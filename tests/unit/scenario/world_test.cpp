@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 #include <numeric>
 
+#include "fabricast/collective/peers.hpp"
 #include "fabricast/protocol/costs.hpp"
 
 namespace fabricast {
@@ -57,6 +58,14 @@ TEST_CASE("hosts of one NVLink domain are one node to NCCL", "[scenario]") {
   CHECK(world->fabric->ports_per_node() == 4);
   CHECK(world->fabric->nodes() == 18);
   CHECK(comm.endpoint(1, 5, 4) == 10 * 4 + 1);  // second domain, second host, second NIC
+}
+
+TEST_CASE("in an NVLink domain a GPU sends by a NIC of its own host", "[scenario]") {
+  const auto world = world_of("node: {profile: gb200-tray}\nnvlink_domain: {nodes: 9}\ncluster: {nodes: 18}\n");
+  // GPU 6 is the third of the second host, GPU 33 the second of the ninth: rails 2 and 1.
+  CHECK(sending_nic(world->planner.comm, 6, 33) == 5);
+  CHECK(sending_nic(world->planner.comm, 33, 6) == 34);
+  CHECK(sending_nic(world->planner.comm, 6, 6) == 6);
 }
 
 TEST_CASE("faults become segments of time", "[scenario]") {

@@ -1,0 +1,91 @@
+// Loads of the flow engine against connections routed one by one.
+#include "sim/engine/flow/loads.hpp"
+
+#include <fmt/format.h>
+
+#include <catch2/catch.hpp>
+#include <map>
+
+#include "fabricast/scenario/scenario.hpp"
+#include "fabricast/scenario/world.hpp"
+
+namespace fabricast {
+namespace {
+
+/// 48 nodes on leaves of 16 NIC ports, so that few connections stay below a leaf, or of 64, so that most do.
+std::unique_ptr<World> world_of(int ports, const char* routing, const char* faults = "[]") {
+  const std::string text = fmt::format(
+      "fabricast: 1\nnode: {{gpu: h100-sxm, gpus: 8}}\ncluster: {{nodes: 48}}\n"
+      "fabric: {{kind: fat_tree, tiers: 3, switch: {{ports: {}}}}}\nrouting: {{kind: {}}}\nfaults: {}\n"
+      "nccl: {{env: {{NCCL_IB_QPS_PER_CONNECTION: 2}}}}\nworkload: {{collective: all_reduce, sizes: [1GiB]}}\n",
+      ports, routing, faults);
+  return build_world(parse_scenario(text, "loads.yaml", {}).scenario);
+}
+
+/// How many links have so much capacity and so many connections of every channel.
+using Census = std::map<std::pair<double, std::vector<double>>, std::uint32_t>;
+
+Census by_hand(const World& world, const Plan& plan, const Router& router, const NetworkSegment& segment) {
+  const Communicator& comm = world.planner.comm;
+  const auto channels = static_cast<std::size_t>(plan.channels);
+  std::map<std::uint32_t, std::vector<double>> connections;
+  Path path;
+  for (int c = 0; c < plan.channels; ++c) {
+    const auto edges = list_edges(*find_by_algorithm(plan.algorithm), comm, plan, c);
+    for (std::size_t e = 0; e < edges.size(); ++e)
+      for (std::uint32_t pair = 0; pair < 2; ++pair) {
+        REQUIRE(router.route(flow_of(comm, *world.fabric, edges[e], c, e, pair), path));
+        for (const std::uint32_t r : path.resources) {
+          auto& of_link = connections[r];
+          of_link.resize(channels);
+          of_link[static_cast<std::size_t>(c)] += 0.5;  // of the connection's two queue pairs
+        }
+      }
+  }
+  Census census;
+  for (const auto& [r, of_link] : connections)
+    ++census[{capacity(*world.fabric, router, segment.links, r).value, of_link}];
+  return census;
+}
+
+TEST_CASE("links are as crowded as their connections, routed one by one, make them", "[engine]") {
+  for (const int ports : {16, 64})
+    for (const char* routing : {"ecmp", "adaptive", "static"})
+      for (const char* faults : {"[]", "[{link: leaf0-spine1, rate: 0}, {link: leaf1-spine0, rate: 50%}]"}) {
+        const auto world = world_of(ports, routing, faults);
+        const NetworkSegment& segment = world->setup.segments.front();
+        const auto router = world->setup.policy->make(*world->setup.policy_spec, *world->fabric, segment.links, 7);
+        for (const Algorithm algorithm : {Algorithm::ring, Algorithm::tree, Algorithm::nvlstree}) {
+          CAPTURE(ports, routing, faults, name_of(algorithm));
+          const Plan plan =
+              plan_collective(world->planner, CollectiveOp::all_reduce, 1 << 30, algorithm, Protocol::simple);
+          const Loads loads = count_loads(world->planner.comm, plan, world->fabric.get(), router.get(), segment);
+          Census census;
+          for (const LinkGroup& g : loads.groups)
+            if (!g.inside) census[{g.capacity, g.connections}] += g.members;
+          const Census expected = by_hand(*world, plan, *router, segment);
+          CHECK(expected.size() > 3);
+          CHECK(census == expected);
+        }
+      }
+}
+
+TEST_CASE("channels of one edge set have the same edges", "[engine]") {
+  const auto world = world_of(64, "ecmp");
+  int sets = 0;
+  for (const CollectiveAlgorithm& a : collective_algorithms()) {
+    if (!a.edge_set) continue;
+    const Plan plan = plan_collective(world->planner, CollectiveOp::all_reduce, 1 << 30, a.algorithm, Protocol::simple);
+    std::map<int, std::vector<NetworkEdge>> edges;
+    for (int c = 0; c < plan.channels; ++c) {
+      const auto own = list_edges(a, world->planner.comm, plan, c);
+      const auto it = edges.try_emplace(a.edge_set(world->planner.comm, c), own).first;
+      CHECK(it->second == own);
+    }
+    sets += static_cast<int>(edges.size());
+  }
+  CHECK(sets == 2);  // NVLSTree's two trees
+}
+
+}  // namespace
+}  // namespace fabricast
