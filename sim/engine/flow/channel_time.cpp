@@ -65,26 +65,34 @@ double nvls(const Services& services, const Stream& stream, double scale) {
   return makespan_of(nvls_path(services, slice_bytes(stream, scale)), stream);
 }
 
-double pat(const Services& services, const Stream& stream, double scale) {
-  const ChannelView& v = services.view();
-  const std::int64_t n = v.comm.ranks(), share = v.plan.shares[static_cast<std::size_t>(v.channel)];
-  const std::int64_t blocks = pat_blocks_per_message(v.plan, n, share);
-  PatRun run;
+PatShare pat_share(const ChannelView& v, int channel, double scale) {
+  const Stream stream = find_by_algorithm(v.plan.algorithm)->stream(v.comm, v.plan, channel);
+  const std::int64_t n = v.comm.ranks();
+  const std::int64_t blocks = pat_blocks_per_message(v.plan, n, v.plan.shares[static_cast<std::size_t>(channel)]);
+  PatShare share;
+  share.loops = stream.loops;
+  if (stream.tail_slices > 0) share.tail = static_cast<double>(stream.tail_slice) * scale;
   const int dimensions = pat_dimensions(n);
   for (int i = 0; i < dimensions; ++i) {
     const auto all = static_cast<std::int64_t>(
         pat_parents(n, v.plan.op == CollectiveOp::all_gather ? dimensions - 1 - i : i).size());
     const std::int64_t messages = ceil_div(all, blocks);
-    run.dimensions.push_back({messages, blocks, all - (messages - 1) * blocks});
+    share.dimensions.push_back({messages, blocks, all - (messages - 1) * blocks});
   }
-  run.loops = stream.loops, run.slots = stream.slots;
+  return share;
+}
+
+double pat(const Services& services, const Stream& stream, double scale) {
+  const ChannelView& v = services.view();
+  PatRun run;
+  run.slots = stream.slots;
   run.block = static_cast<double>(stream.slice) * scale;
-  run.tail = stream.tail_slices > 0 ? static_cast<double>(stream.tail_slice) * scale : -1;
+  for (int c = 0; c < v.plan.channels; ++c)
+    if (v.use[static_cast<std::size_t>(c)] > 0) run.channels.push_back(pat_share(v, c, scale));
   run.overhead = services.threads(0);
   run.copy = 1 / v.costs.copy_rate, run.receive = v.costs.last_receive;
   run.proxy = v.costs.proxy(0), run.nic = services.mean_alone();
   run.latency = v.costs.network_latency(run.block) + services.mean_latency();
-  run.channels = static_cast<int>(std::count_if(v.use.begin(), v.use.end(), [](double use) { return use > 0; }));
   return pat_makespan(run);
 }
 
