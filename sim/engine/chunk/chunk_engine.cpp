@@ -136,7 +136,7 @@ class Simulation {
     std::vector<std::size_t> way;
     for (const std::uint16_t l : inside_path(comm_, transfer)) way.push_back(node_link(rank / g, l, transfer.kind));
     wire.latency = tree.latency.value / 2 + (above ? 0 : costs_.network_latency(0) / 2);
-    wire.hop = 0.5;
+    wire.hop = 0.5, wire.in_switches = true;
     if (above) {
       wire.network = true, wire.proxy = rank, wire.nic = {rank, {}};
       proxies_.try_emplace(wire.proxy, std::make_unique<Server>());
@@ -253,7 +253,7 @@ class Simulation {
           wire->last.take();
       for (Wire* wire : out) wire->credit.take();
       const double start = sg::Engine::get_clock();
-      const auto by_network = [](const Wire* wire) { return wire->network; };
+      const auto by_network = [](const Wire* wire) { return wire->network || wire->in_switches; };
       const bool at_nic =
           std::any_of(in.begin(), in.end(), by_network) || std::any_of(out.begin(), out.end(), by_network);
       const bool free = step.waits || step.in_switches;  // no GPU works
@@ -269,7 +269,7 @@ class Simulation {
         copies.push_back(platform_.start(bytes * costs_.tree_weight, operations_.at({channel, w}).tree, 0));
       if (step.in_nvswitch && bytes > 0) {
         const Operations& operations = operations_.at({channel, w});
-        const auto inside = [](const Wire* wire) { return !wire->network; };
+        const auto inside = [&](const Wire* wire) { return !by_network(wire); };
         if (std::any_of(in.begin(), in.end(), inside)) copies.push_back(platform_.start(bytes, operations.reduce, 0));
         if (std::any_of(out.begin(), out.end(), inside))
           copies.push_back(platform_.start(bytes, operations.multicast, 0));

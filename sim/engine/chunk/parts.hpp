@@ -107,7 +107,8 @@ struct Wire {
   };
   std::deque<Posted> posted;  ///< messages that wait for such a slot
   sg::SemaphorePtr post = sg::Semaphore::create(0);
-  bool network = false;
+  bool network = false;      ///< sent by a proxy thread
+  bool in_switches = false;  ///< to or from a tree of switches that reduce
   sg::Host* from = nullptr;  ///< whose route it takes; null: no link at all
   double latency = 0;        ///< s
   double hop = 1;            ///< part of a network hop's latency

@@ -5,10 +5,9 @@
 
 #include "fabricast/collective/algorithm.hpp"
 #include "fabricast/collective/pat.hpp"
-#include "fabricast/collective/peers.hpp"
 #include "pat_recurrence.hpp"
 #include "paths.hpp"
-#include "peer_exchange.hpp"
+#include "peer_time.hpp"
 
 namespace fabricast {
 
@@ -68,26 +67,34 @@ double nvls(const Services& services, const Stream& stream, double scale) {
   return makespan_of(nvls_path(services, slice_bytes(stream, scale)), stream);
 }
 
-double pat(const Services& services, const Stream& stream, double scale) {
-  const ChannelView& v = services.view();
-  const std::int64_t n = v.comm.ranks(), share = v.plan.shares[static_cast<std::size_t>(v.channel)];
-  const std::int64_t blocks = pat_blocks_per_message(v.plan, n, share);
-  PatRun run;
+PatShare pat_share(const ChannelView& v, int channel, double scale) {
+  const Stream stream = find_by_algorithm(v.plan.algorithm)->stream(v.comm, v.plan, channel);
+  const std::int64_t n = v.comm.ranks();
+  const std::int64_t blocks = pat_blocks_per_message(v.plan, n, v.plan.shares[static_cast<std::size_t>(channel)]);
+  PatShare share;
+  share.loops = stream.loops;
+  if (stream.tail_slices > 0) share.tail = static_cast<double>(stream.tail_slice) * scale;
   const int dimensions = pat_dimensions(n);
   for (int i = 0; i < dimensions; ++i) {
     const auto all = static_cast<std::int64_t>(
         pat_parents(n, v.plan.op == CollectiveOp::all_gather ? dimensions - 1 - i : i).size());
     const std::int64_t messages = ceil_div(all, blocks);
-    run.dimensions.push_back({messages, blocks, all - (messages - 1) * blocks});
+    share.dimensions.push_back({messages, blocks, all - (messages - 1) * blocks});
   }
-  run.loops = stream.loops, run.slots = stream.slots;
+  return share;
+}
+
+double pat(const Services& services, const Stream& stream, double scale) {
+  const ChannelView& v = services.view();
+  PatRun run;
+  run.slots = stream.slots;
   run.block = static_cast<double>(stream.slice) * scale;
-  run.tail = stream.tail_slices > 0 ? static_cast<double>(stream.tail_slice) * scale : -1;
+  for (int c = 0; c < v.plan.channels; ++c)
+    if (v.use[static_cast<std::size_t>(c)] > 0) run.channels.push_back(pat_share(v, c, scale));
   run.overhead = services.threads(0);
   run.copy = 1 / v.costs.copy_rate, run.receive = v.costs.last_receive;
-  run.proxy = v.costs.proxy(0), run.nic = services.mean_alone();
+  run.proxy = v.costs.proxy(0), run.thread = v.costs.proxy(1) - run.proxy, run.nic = services.mean_alone();
   run.latency = v.costs.network_latency(run.block) + services.mean_latency();
-  run.channels = static_cast<int>(std::count_if(v.use.begin(), v.use.end(), [](double use) { return use > 0; }));
   return pat_makespan(run);
 }
 
@@ -103,61 +110,6 @@ double chain(const Services& services, const Stream& stream, double scale) {
     return pipeline_makespan(path);
   };
   return makespan + static_cast<double>(nodes - shown) * (first_slice(shown) - first_slice(shown - 1));
-}
-
-/// Sends and receives of the rank that has most to do. \param scale  of bytes
-double peers(const ChannelView& v, double scale) {
-  const Communicator& comm = v.comm;
-  const Plan& plan = v.plan;
-  const std::int64_t n = comm.ranks(), g = comm.gpus();
-  const std::int64_t rank = busiest_rank(plan.op, comm);
-  const auto channels = static_cast<int>(plan.shares.size());
-  PeerExchange x;
-  x.channels.resize(plan.shares.size());
-  const PeerSchedule schedule(comm, channels);
-  double inside = 0, outside = 0;
-  for (const PeerRound& round : schedule.rounds()) {
-    std::int64_t peer = schedule.sends_to(round, rank);
-    if (plan.op == CollectiveOp::gather) peer = schedule.receives_from(round, rank);
-    const bool taken = plan.op == CollectiveOp::gather ? sends(plan.op, n, peer, rank) : sends(plan.op, n, rank, peer);
-    if (!taken) continue;
-    PeerPart part;
-    part.way = peer == rank           ? PeerPart::Way::self
-               : peer / g == rank / g ? PeerPart::Way::inside
-                                      : PeerPart::Way::network;
-    // By PXN a root's sends are shared out among the proxy threads of its host. In an all-to-all these have sends of their
-    // own, as many as they are rid of.
-    if (plan.op == CollectiveOp::scatter && part.way == PeerPart::Way::network)
-      part.proxy = static_cast<std::size_t>(sending_nic(comm, static_cast<int>(rank % g), static_cast<int>(peer % g)));
-    inside += part.way == PeerPart::Way::inside, outside += part.way == PeerPart::Way::network;
-    for (int p = 0; p < plan.parts; ++p) {
-      const std::int64_t bytes = plan.part_bytes(p);
-      part.chunks = std::max<std::int64_t>(1, ceil_div(bytes, plan.chunk));
-      part.last = static_cast<double>(bytes - (part.chunks - 1) * plan.chunk) * scale;
-      x.channels[static_cast<std::size_t>(schedule.channel(round, p))].push_back(part);
-    }
-  }
-  // The most crowded links, as this rank's part of them.
-  double link = 0, nic = 0;
-  const InsideGroups& ways = v.loads.inside[static_cast<std::size_t>(v.channel)];
-  for (std::size_t i = 0; i < ways.transfers.size(); ++i) {
-    if (ways.group[i] == no_group) continue;
-    const double seconds = crowded_seconds(v.loads.groups[ways.group[i]], v.use, v.costs.wire);
-    double& worst = ways.transfers[i].kind == NodeTransfer::Kind::gpu_to_gpu ? link : nic;
-    worst = std::max(worst, seconds);
-  }
-  for (const LinkGroup& group : v.loads.groups)
-    if (!group.inside) nic = std::max(nic, crowded_seconds(group, v.use, v.costs.wire));
-  x.link = link / std::max(1.0, inside), x.nic = nic / std::max(1.0, outside);
-  x.chunk = static_cast<double>(plan.chunk) * scale;
-  x.slots = plan.slots;
-  x.overhead = v.costs.slice, x.network_overhead = v.costs.network_slice;
-  x.copy = 1 / v.costs.copy_rate, x.copies_at_nic = v.costs.copies_at_nic, x.receive = v.costs.last_receive;
-  x.sender_alone = plan.op == CollectiveOp::gather, x.receiver_alone = plan.op == CollectiveOp::scatter;
-  x.hop_inside = v.costs.hop_inside;
-  x.message = v.costs.proxy(0), x.thread = v.costs.thread * v.costs.wire, x.first_message = v.costs.peer;
-  x.hop_network = v.costs.network_latency(x.chunk) + v.loads.mean_latency(v.channel);
-  return peer_makespan(x);
 }
 
 double makespan(const Services& services, const Stream& stream, double scale) {
@@ -185,7 +137,7 @@ ChannelTime time_channel(const ChannelView& v) {
   }
   const Stream stream = find_by_algorithm(v.plan.algorithm)->stream(v.comm, v.plan, v.channel);
   if (stream.pattern == StreamPattern::peers) {
-    t.makespan = t.work = peers(v, 1);
+    t.makespan = t.work = peer_time(v, 1);
     return t;
   }
   if (stream.pattern == StreamPattern::kernel) {
@@ -222,7 +174,7 @@ void split_time(const ChannelView& v, ChannelTime& t) {
   const bool by_pairs = stream.pattern == StreamPattern::peers;
   const std::int64_t payload =
       by_pairs ? v.plan.pair : stream.loops * stream.slices * stream.slice + stream.tail_slices * stream.tail_slice;
-  t.latency = std::min(t.makespan, by_pairs ? peers(v, 0) : makespan(Services(v), stream, 0));
+  t.latency = std::min(t.makespan, by_pairs ? peer_time(v, 0) : makespan(Services(v), stream, 0));
   t.transfer = std::min(t.makespan, static_cast<double>(stream.sends * payload) / v.rate);
   // They overlap. The larger one counts in full, the other one for what it adds.
   double& smaller = t.latency > t.transfer ? t.transfer : t.latency;

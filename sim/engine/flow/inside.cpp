@@ -1,6 +1,7 @@
 // What happens inside the nodes: ways of transfers, and their loads.
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <set>
 
 #include "fabricast/protocol/costs.hpp"
@@ -122,13 +123,21 @@ void count_inside(const Communicator& comm, const Plan& plan, const NetworkSegme
           }
           LinkGroup& g = loads.groups[group_of[l]];
           g.connections[ch] += t.weight;
-          if (t.kind != NodeTransfer::Kind::gpu_to_nic && t.kind != NodeTransfer::Kind::nic_to_gpu) continue;
+          if (t.kind != NodeTransfer::Kind::gpu_to_nic && t.kind != NodeTransfer::Kind::nic_to_gpu) {
+            g.between_gpus += t.weight;
+            continue;
+          }
           std::set<int>& at_once = nics[{l, i}];
           at_once.insert(t.kind == NodeTransfer::Kind::gpu_to_nic ? t.to : t.from);
           g.nics = std::max(g.nics, static_cast<std::uint32_t>(at_once.size()));
         }
       }
     }
+    for (const std::uint32_t g : group_of)
+      if (g != no_group) {
+        LinkGroup& group = loads.groups[g];
+        group.between_gpus /= std::accumulate(group.connections.begin(), group.connections.end(), 0.0);
+      }
     // The most crowded link of every transfer; nodes of other roles may be worse.
     for (std::size_t ch = 0; ch < channels; ++ch) {
       algorithm.node_transfers(comm, plan, static_cast<int>(ch), c.node, transfers);

@@ -28,7 +28,8 @@ struct LinkGroup {
   std::uint32_t resource = 0;  ///< one of them: of the router, or of the node graph if `inside`
   std::uint32_t node = 0;      ///< if inside: which node of the job
   bool inside = false;
-  std::uint32_t nics = 0;  ///< if inside: NICs that send or receive over it at once
+  std::uint32_t nics = 0;   ///< if inside: NICs that send or receive over it at once
+  double between_gpus = 0;  ///< if inside: the part of all connections that neither begins nor ends at a NIC
 
   /// Connections per B/s: what tells which of several links is the most crowded.
   double crowd() const {

@@ -12,10 +12,15 @@ namespace {
 
 class Simulation {
  public:
-  Simulation(const PatRun& run, std::int64_t loops)
-      : run_(run), loops_(loops), total_(loops + (run.tail >= 0 ? 1 : 0)), queues_(run.dimensions.size()) {
-    channels_.resize(static_cast<std::size_t>(run.channels));
-    for (Channel& c : channels_) c.used.resize(run.dimensions.size());
+  /// \param skipped  whole loops that are left out
+  Simulation(const PatRun& run, std::int64_t skipped) : run_(run), queues_(run.channels.front().dimensions.size()) {
+    for (const PatShare& share : run.channels) {
+      Channel& c = channels_.emplace_back();
+      c.dimensions = &share.dimensions;
+      c.loops = std::max<std::int64_t>(0, share.loops - skipped), c.tail = share.tail;
+      c.total = c.loops + (share.tail >= 0 ? 1 : 0);
+      c.arrived.resize(queues_.size()), c.used.resize(queues_.size());
+    }
   }
 
   double operator()() {
@@ -46,54 +51,64 @@ class Simulation {
     std::size_t channel, dimension;
     double bytes;
   };
-  struct Channel {
-    std::int64_t loop = 0, message = 0;  ///< to be sent next
+  /// Which message of the schedule: ranks send and receive in the same order.
+  struct Place {
+    std::int64_t loop = 0, message = 0;
     std::size_t dimension = 0;
+  };
+  struct Channel {
+    const std::vector<PatMessages>* dimensions = nullptr;
+    std::int64_t loops = 0, total = 0;  ///< whole ones, all
+    double tail = 0;
+    Place sent, taken;  ///< next
     bool copying = false;
     double sender = 0, receiver = 0;
-    std::vector<std::vector<double>> used;  ///< by dimension: when each message has been received and used
-    std::deque<Message> posted;             ///< on its way through the proxy thread
+    std::vector<std::vector<double>> arrived, used;  ///< by dimension: when each message has come, and been used
+    std::deque<Message> posted;                      ///< on its way through the proxy thread
   };
 
-  double bytes(const Channel& c) const {
-    const PatMessages& d = run_.dimensions[c.dimension];
-    const double block = c.loop < loops_ ? run_.block : run_.tail;
-    return block * static_cast<double>(c.message + 1 == d.messages ? d.last : d.blocks);
+  double bytes(const Channel& c, const Place& p) const {
+    const PatMessages& d = (*c.dimensions)[p.dimension];
+    const double block = p.loop < c.loops ? run_.block : c.tail;
+    return block * static_cast<double>(p.message + 1 == d.messages ? d.last : d.blocks);
+  }
+  static void advance(const Channel& c, Place& p) {
+    if (++p.message < (*c.dimensions)[p.dimension].messages) return;
+    p.message = 0;
+    if (++p.dimension == c.dimensions->size()) p.dimension = 0, ++p.loop;
   }
 
   /// Copies the channel's next message, if what it sends on has come and a slot is free.
   void send_next(std::size_t index) {
     Channel& c = channels_[index];
-    if (c.copying || c.loop == total_) return;
+    const Place& p = c.sent;
+    if (c.copying || p.loop == c.total) return;
     double start = c.sender;
-    if (c.dimension > 0) {
-      const std::vector<double>& before = c.used[c.dimension - 1];
-      const auto needed = static_cast<std::size_t>((c.loop + 1) * run_.dimensions[c.dimension - 1].messages);
+    if (p.dimension > 0) {
+      const std::vector<double>& before = c.used[p.dimension - 1];
+      const auto needed = static_cast<std::size_t>((p.loop + 1) * (*c.dimensions)[p.dimension - 1].messages);
       if (before.size() < needed) return;
       start = std::max(start, before[needed - 1]);
     }
-    const auto number = static_cast<std::size_t>(c.loop * run_.dimensions[c.dimension].messages + c.message);
+    const auto number = static_cast<std::size_t>(p.loop * (*c.dimensions)[p.dimension].messages + p.message);
     const auto slots = static_cast<std::size_t>(run_.slots);
     if (number >= slots) {
-      const std::vector<double>& used = c.used[c.dimension];
+      const std::vector<double>& used = c.used[p.dimension];
       if (used.size() < number - slots + 1) return;
       start = std::max(start, used[number - slots] + run_.latency);
     }
     c.copying = true;
-    c.sender = start + run_.overhead + bytes(c) * run_.copy;
+    c.sender = start + run_.overhead + bytes(c, p) * run_.copy;
     posts_.push({c.sender, next_++, index, false});
   }
 
   void post(std::size_t index) {
     Channel& c = channels_[index];
-    c.posted.push_back({index, c.dimension, bytes(c)});
-    proxy_ = std::max(proxy_, now_) + run_.proxy;
+    c.posted.push_back({index, c.sent.dimension, bytes(c, c.sent)});
+    proxy_ = std::max(proxy_, now_) + run_.proxy + run_.thread * c.posted.back().bytes;
     posts_.push({proxy_, next_++, index, true});
     c.copying = false;
-    if (++c.message == run_.dimensions[c.dimension].messages) {
-      c.message = 0;
-      if (++c.dimension == run_.dimensions.size()) c.dimension = 0, ++c.loop;
-    }
+    advance(c, c.sent);
     send_next(index);
   }
 
@@ -131,18 +146,26 @@ class Simulation {
     const Message m = least->front();
     least->pop_front();
     Channel& c = channels_[m.channel];
-    const auto number = static_cast<std::int64_t>(c.used[m.dimension].size());
-    const PatMessages& d = run_.dimensions[m.dimension];
-    const double block = number / d.messages < loops_ ? run_.block : run_.tail;
-    const double size = block * static_cast<double>((number + 1) % d.messages == 0 ? d.last : d.blocks);
-    const double part = m.dimension + 1 == queues_.size() ? run_.receive : 1;
-    c.receiver = std::max(c.receiver, now_ + run_.latency) + run_.overhead + size * run_.copy * part;
-    c.used[m.dimension].push_back(c.receiver);
+    c.arrived[m.dimension].push_back(now_ + run_.latency);
+    receive(c);
     send_next(m.channel);
   }
 
+  /// Takes what has come, in the order of the schedule.
+  void receive(Channel& c) {
+    while (c.taken.loop < c.total) {
+      const auto number =
+          static_cast<std::size_t>(c.taken.loop * (*c.dimensions)[c.taken.dimension].messages + c.taken.message);
+      if (c.arrived[c.taken.dimension].size() <= number) return;
+      const double part = c.taken.dimension + 1 == queues_.size() ? run_.receive : 1;
+      c.receiver = std::max(c.receiver, c.arrived[c.taken.dimension][number]) + run_.overhead +
+                   bytes(c, c.taken) * run_.copy * part;
+      c.used[c.taken.dimension].push_back(c.receiver);
+      advance(c, c.taken);
+    }
+  }
+
   const PatRun& run_;
-  std::int64_t loops_, total_;
   double now_ = 0, proxy_ = 0;
   std::uint64_t next_ = 0;
   std::vector<Channel> channels_;
@@ -155,10 +178,12 @@ class Simulation {
 
 double pat_makespan(const PatRun& run) {
   constexpr std::int64_t followed = 12, period = 8;  // loops: periodic long before
-  if (run.loops <= followed + period) return Simulation(run, run.loops)();
-  const std::int64_t a = followed + (run.loops - followed) % period, b = a + period;
-  const double at_a = Simulation(run, a)(), at_b = Simulation(run, b)();
-  return at_b + (at_b - at_a) * static_cast<double>((run.loops - b) / period);
+  std::int64_t loops = 0;
+  for (const PatShare& share : run.channels) loops = std::max(loops, share.loops);
+  if (loops <= followed + period) return Simulation(run, 0)();
+  const std::int64_t periods = (loops - followed) / period - 1;
+  const double at_a = Simulation(run, (periods + 1) * period)(), at_b = Simulation(run, periods * period)();
+  return at_b + (at_b - at_a) * static_cast<double>(periods);
 }
 
 }  // namespace fabricast

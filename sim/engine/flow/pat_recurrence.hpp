@@ -18,17 +18,23 @@ struct PatMessages {
   std::int64_t last = 0;      ///< in the last one
 };
 
-struct PatRun {
+/// What a channel sends of every block.
+struct PatShare {
   std::vector<PatMessages> dimensions;  ///< in the order in which they are sent
-  std::int64_t loops = 0;
-  double block = 0, tail = 0;  ///< bytes of a block in a whole loop and in the last one; tail < 0: there is none
+  std::int64_t loops = 0;               ///< whole ones
+  double tail = -1;                     ///< bytes of a block in the last one; < 0: there is none
+};
+
+struct PatRun {
+  std::vector<PatShare> channels;
+  double block = 0;  ///< bytes of a block in a whole loop
   int slots = 8;
   double overhead = 0;  ///< s; of a message at a GPU
   double copy = 0;      ///< s per byte
   double receive = 1;   ///< the same on the last dimension for what is received, relative
   double proxy = 0;     ///< s per message
+  double thread = 0;    ///< s per byte; the same thread's part in moving it
   double nic = 0;       ///< s per byte
-  int channels = 1;     ///< that share them
   double latency = 0;   ///< s
 };
 

@@ -1,6 +1,8 @@
 #include "peer_exchange.hpp"
 
 #include <algorithm>
+#include <deque>
+#include <limits>
 #include <queue>
 #include <tuple>
 
@@ -13,22 +15,30 @@ namespace {
 class Simulation {
  public:
   /// \param most  chunks of a part that are followed
-  Simulation(const PeerExchange& x, std::int64_t most) : x_(x), most_(most) {}
+  Simulation(const PeerExchange& x, std::int64_t most)
+      : x_(x), most_(most), link_(x.link, x.link_shared), nic_(x.nic, x.nic_shared) {}
 
   double run() {
     for (const std::vector<PeerPart>& parts : x_.channels) {
       const std::size_t places = std::min<std::size_t>(parts.size(), concurrent_parts);
       for (std::size_t place = 0; place < places; ++place) {
         places_.push_back({&parts, place});
-        begin(places_.size() - 1, 0);
+        begin(places_.size() - 1);
       }
     }
-    while (!events_.empty()) {
+    while (true) {
+      const double served = std::min(link_.next(now_, nic_), nic_.next(now_, link_));
+      if (events_.empty() && served == infinity) break;
+      if (events_.empty() || served < std::get<0>(events_.top())) {
+        finish_served(served);
+        continue;
+      }
       const auto [time, order, what, place] = events_.top();
       events_.pop();
-      now_ = time;
+      elapse(time);
       switch (what) {
         case What::copied: copied(place); break;
+        case What::posted: nic_.push(place, bytes(places_[place], places_[place].posted++)); break;
         case What::arrived: arrived(place); break;
         case What::consumed: consumed(place); break;
         case What::credit: ++places_[place].free_slots, copy_next(place); break;
@@ -38,16 +48,16 @@ class Simulation {
   }
 
  private:
-  enum class What : std::uint8_t { copied, arrived, consumed, credit };
+  enum class What : std::uint8_t { copied, posted, arrived, consumed, credit };
   using Event = std::tuple<double, std::uint64_t, What, std::size_t>;  // order breaks ties
 
   /// One of the parts that a channel works on side by side.
   struct Place {
     const std::vector<PeerPart>* parts;
     std::size_t part;
-    std::int64_t started = 0, sent = 0, received = 0, done = 0;
+    std::int64_t started = 0, sent = 0, posted = 0, received = 0, done = 0;
     int free_slots = 0;
-    bool copying = false;
+    int copying = 0;  ///< what its chunk still waits for: threads, link
     double receiver_free = 0;
   };
 
@@ -68,28 +78,26 @@ class Simulation {
   }
   void at(double time, What what, std::size_t place) { events_.push({time, next_++, what, place}); }
 
-  void begin(std::size_t place, double time) {
+  void begin(std::size_t place) {
     Place& p = places_[place];
-    p.started = p.sent = p.received = p.done = 0;
+    p.started = p.sent = p.posted = p.received = p.done = 0;
     p.free_slots = x_.slots;
-    now_ = time;
     copy_next(place);
   }
 
   void copy_next(std::size_t place) {
     Place& p = places_[place];
-    if (p.part >= p.parts->size() || p.copying || p.free_slots == 0 || p.started == chunks(p)) return;
+    if (p.part >= p.parts->size() || p.copying > 0 || p.free_slots == 0 || p.started == chunks(p)) return;
     const double size = bytes(p, p.started++);
-    double end = now_ + threads(p, size, true);
-    if (part(p).way == PeerPart::Way::inside) end = std::max(end, serve(link_free_, size * x_.link));
-    p.copying = true, --p.free_slots;
-    at(end, What::copied, place);
+    const bool inside = part(p).way == PeerPart::Way::inside;
+    if (inside) link_.push(place, size);
+    p.copying = inside ? 2 : 1, --p.free_slots;
+    at(now_ + threads(p, size, true), What::copied, place);
   }
 
   void copied(std::size_t place) {
     Place& p = places_[place];
-    const double size = bytes(p, p.sent);
-    p.copying = false;
+    if (--p.copying > 0) return;
     switch (part(p).way) {
       case PeerPart::Way::self:  // a copy inside the GPU: nothing is received
         ++p.sent, ++p.free_slots;
@@ -99,10 +107,10 @@ class Simulation {
       case PeerPart::Way::network: {
         const std::size_t proxy = part(p).proxy;
         if (proxy >= proxy_free_.size()) proxy_free_.resize(proxy + 1, 0);
-        const double posted =
-            serve(proxy_free_[proxy], x_.message + x_.thread * size + (p.sent == 0 ? x_.first_message : 0));
-        nic_free_ = std::max(nic_free_, posted) + size * x_.nic;
-        at(nic_free_ + x_.hop_network, What::arrived, place), ++p.sent;
+        double& free = proxy_free_[proxy];
+        const double moving = x_.thread * bytes(p, p.sent);
+        free = std::max(free, now_) + x_.message + moving + (p.sent == 0 ? x_.first_message : 0);
+        at(free, What::posted, place), ++p.sent;
         break;
       }
     }
@@ -126,15 +134,52 @@ class Simulation {
     Place& p = places_[place];
     if (++p.done < chunks(p)) return;
     p.part += concurrent_parts;
-    if (p.part < p.parts->size()) begin(place, now_);
+    if (p.part < p.parts->size()) begin(place);
   }
 
-  double serve(double& free, double seconds) const { return free = std::max(free, now_) + seconds; }
+  /// Takes chunks one by one, faster while another one has nothing to do.
+  class Line {
+   public:
+    Line(double alone, double shared) : alone_(alone), shared_(shared) {}
+    void push(std::size_t place, double bytes) { chunks_.emplace_back(place, bytes); }
+    /// When the first chunk will have passed if nothing changes.
+    double next(double now, const Line& other) const {
+      return chunks_.empty() ? infinity : now + std::max(0.0, chunks_.front().second) * pace(other);
+    }
+    void elapse(double seconds, const Line& other) {
+      if (!chunks_.empty() && pace(other) > 0) chunks_.front().second -= seconds / pace(other);
+    }
+    std::size_t pop() {
+      const std::size_t place = chunks_.front().first;
+      chunks_.pop_front();
+      return place;
+    }
 
+   private:
+    double pace(const Line& other) const { return alone_ + (other.chunks_.empty() ? 0 : shared_); }
+    double alone_, shared_;                              // s per byte
+    std::deque<std::pair<std::size_t, double>> chunks_;  // place, bytes left
+  };
+
+  void elapse(double time) {
+    link_.elapse(time - now_, nic_), nic_.elapse(time - now_, link_);
+    now_ = time;
+  }
+  void finish_served(double time) {
+    const bool inside = link_.next(now_, nic_) <= nic_.next(now_, link_);
+    elapse(time);
+    if (inside)
+      copied(link_.pop());
+    else
+      at(now_ + x_.hop_network, What::arrived, nic_.pop());
+  }
+
+  static constexpr double infinity = std::numeric_limits<double>::infinity();
   const PeerExchange& x_;
   std::int64_t most_;
-  double now_ = 0, link_free_ = 0, nic_free_ = 0;
+  double now_ = 0;
   std::vector<double> proxy_free_;
+  Line link_, nic_;
   std::uint64_t next_ = 0;
   std::vector<Place> places_;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;

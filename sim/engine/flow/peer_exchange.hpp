@@ -8,6 +8,9 @@
 //                 or by the proxy thread and the NIC over the network, and is copied out; then its slot is free again
 //   NVLink, proxy thread, NIC   take chunks one by one; by PXN other GPUs' proxy threads send for this rank
 //
+// Over PCIe a GPU's link carries what goes to its node beside what goes to the NIC: each is faster while the other is
+// idle.
+//
 // Chunks of one part are alike, so once the slots are full the makespan grows by the same time with every round of
 // slots: long parts are not followed to their end.
 #pragma once
@@ -38,8 +41,10 @@ struct PeerExchange {
   /// receives of a scatter.
   bool sender_alone = false, receiver_alone = false;
   double link = 0;           ///< s per byte; to a GPU of the node
+  double link_shared = 0;    ///< added while something goes over the network, across the same links
   double hop_inside = 0;     ///< s
   double nic = 0;            ///< s per byte
+  double nic_shared = 0;     ///< added while something goes to GPUs of the node, across the same links
   double message = 0;        ///< s; proxy thread per chunk, sent and received
   double thread = 0;         ///< s per byte; the same for what it moves
   double first_message = 0;  ///< s; added once per part

@@ -10,8 +10,9 @@ namespace fabricast {
 
 namespace {
 
-/// Iterations over the times when stations are busy: at most so many, or until the makespan stays.
-constexpr int passes = 4;
+/// Iterations over the times when stations are busy: at most so many, or until the makespan stays. Where channels come
+/// apart they may swing, so each goes half of the way only, and there are more.
+constexpr int passes = 4, passes_apart = 16;
 constexpr double settled = 1e-4;
 
 /// The first and the last of the channels that run in step.
@@ -23,27 +24,40 @@ Moments operator+(Moments a, double seconds) { return {a.first + seconds, a.last
 
 /// When the first slice comes to each station, and the last one has left it.
 struct Busy {
+  explicit Busy(std::size_t stations) : from(stations), until(stations), worked(stations) {}
   std::vector<double> from, until;
+  std::vector<double> worked;  ///< s in between, where channels come apart
+
+  /// Part of that time in which the station has something to do.
+  double load(std::size_t i) const {
+    return worked[i] > 0 && until[i] > from[i] ? std::min(1.0, worked[i] / (until[i] - from[i])) : 1;
+  }
 };
 
-/// Sum (2) of one station: a step function of time.
+/// Sum (2) of one station: a step function of time, and what (3) needs of it.
 class Activity {
  public:
   Activity(const Pipeline& p, std::size_t station, const Busy& busy) {
+    double opposite = 0;
     for (const PlaceUser& user : p.stations[station].users) {
       begin_ = std::min(begin_, busy.from[user.station]);
       is_last_ &= busy.until[user.station] <= busy.until[station];
       // While it works itself, it is busy.
       if (user.station == station) {
-        always_ += user.part;
+        always_ += user.part, opposite += user.opposite;
         continue;
       }
-      steps_.push_back({busy.from[user.station], user.part});
-      steps_.push_back({busy.until[user.station], -user.part});
+      const double load = busy.load(user.station);
+      steps_.push_back({busy.from[user.station], user.part, load * user.part, load * user.opposite});
+      steps_.push_back({busy.until[user.station], -user.part, -load * user.part, -load * user.opposite});
     }
     std::sort(steps_.begin(), steps_.end(), [](const Step& a, const Step& b) { return a.time < b.time; });
-    double sum = always_;
-    for (Step& step : steps_) step.level = sum += step.level;
+    double sum = always_, loaded = always_;
+    alone_ = std::max(always_, opposite);
+    for (Step& step : steps_) {
+      step.level = sum += step.level;
+      step.loaded = std::max(loaded += step.loaded, opposite += step.opposite);
+    }
   }
   /// When the first of the users begins, if this station is the last to end.
   bool is_last() const { return is_last_; }
@@ -53,12 +67,21 @@ class Activity {
         std::upper_bound(steps_.begin(), steps_.end(), now, [](double t, const Step& step) { return t < step.time; });
     return next == steps_.begin() ? always_ : (next - 1)->level;
   }
+  /// How long a round takes from now on, in the company of those that have something to do.
+  double stretch(double now, double round) const {
+    auto next =
+        std::upper_bound(steps_.begin(), steps_.end(), now, [](double t, const Step& step) { return t < step.time; });
+    double level = next == steps_.begin() ? alone_ : (next - 1)->loaded, t = now, left = round;
+    for (; next != steps_.end() && left * level > next->time - t; t = next->time, level = next->loaded, ++next)
+      left -= (next->time - t) / level;
+    return t + left * level - now;
+  }
 
  private:
   struct Step {
-    double time, level;
+    double time, level, loaded, opposite;
   };
-  double always_ = 0, begin_ = std::numeric_limits<double>::infinity();
+  double always_ = 0, alone_ = 0, begin_ = std::numeric_limits<double>::infinity();
   bool is_last_ = true;
   std::vector<Step> steps_;
 };
@@ -71,7 +94,7 @@ class Run {
       : p_(p),
         whole_(whole),
         total_(whole + p.tails),
-        busy_{std::vector<double>(p.stations.size()), std::vector<double>(p.stations.size())},
+        busy_(p.stations.size()),
         slot_(static_cast<std::size_t>(p.slots)) {
     done_.assign(p.stations.size() * slot_, Moments{});
     consumer_.resize(p.stations.size());
@@ -83,6 +106,11 @@ class Run {
     for (std::size_t i = p.stations.size(), last = 0; i-- > 0;) {
       if (p.stations[i].server && !p.stations[i + 1].server) last = i;
       sender_[i] = last;
+    }
+    for (std::size_t i = 0; i < p.stations.size(); ++i) {
+      double part = p.stations[i].users.empty() ? 1 : 0;
+      for (const PlaceUser& user : p.stations[i].users) part += user.station == i ? user.part : 0;
+      own_part_.push_back(part > 0 ? part : 1);
     }
     if (expected)
       for (std::size_t i = 0; i < p.stations.size(); ++i) activities_.emplace_back(p, i, *expected);
@@ -109,15 +137,21 @@ class Run {
       if (s.server) {
         if (!p_.stations[i - 1].server && k >= p_.slots)
           arrival = max(arrival, done(consumer_[i], k - p_.slots) + p_.stations[sender_[i]].credit);
+        const double step = s.as_they_come ? in_company(i, service.step, arrival.first) : service.step;
         end = arrival + service.pass;
-        end.last = std::max(end.last, arrival.first + service.step);
+        end.last = std::max(end.last, arrival.first + step);
+        if (s.as_they_come) busy_.worked[i] += end.last - arrival.first;
         if (k > 0) end = max(end, before + std::max(service.step, round(i, service, arrival.last)));
         if (k + 1 == total_) end.last = std::max(end.last, least_end(i));
         arrival = whole_arrival = end + s.latency;
       } else {
         Moments start = k > 0 ? max(arrival, before) : arrival;
         if (k >= p_.slots && i + 1 < p_.stations.size()) start = max(start, freed(i, k - p_.slots));
-        end = max(start + std::max(service.pass, round(i, service, start.last)), whole_arrival);
+        const double all = round(i, service, start.last);
+        end = max(start + (s.as_they_come ? sojourn(i, service, start, all) : std::max(service.pass, all)),
+                  whole_arrival);
+        if (s.as_they_come && k > 0) end = max(end, before + all);
+        if (s.as_they_come) busy_.worked[i] += end.last - start.last;
         if (k > 0 && !tail) end = max(end, before + s.gap);
         if (k + 1 == total_) end.last = std::max(end.last, least_end(i));
         whole_arrival = end + s.latency;
@@ -129,10 +163,23 @@ class Run {
     return done(p_.stations.size() - 1, k);
   }
 
+  /// (3) \param all  a round in the company of the others: R + B
+  double sojourn(std::size_t i, const Service& service, Moments start, double all) const {
+    const double others = all - service.round * own_part_[i], spread = start.last - start.first;
+    return std::max(service.pass, (all - spread + std::sqrt(sqr(all - spread) + 4 * others * spread)) / 2);
+  }
+  static double sqr(double x) { return x * x; }
+
   /// (2)
   double round(std::size_t i, const Service& service, double now) const {
     if (activities_.empty() || p_.stations[i].users.empty()) return service.round;
+    if (p_.stations[i].as_they_come && !p_.stations[i].server) return activities_[i].stretch(now, service.round);
     return service.round * activities_[i].at(now);
+  }
+
+  /// What a station's own part of a round takes from some moment on.
+  double in_company(std::size_t i, double own, double now) const {
+    return activities_.empty() || p_.stations[i].users.empty() ? own : activities_[i].stretch(now, own / own_part_[i]);
   }
 
   /// A place does not end before it has done all its work.
@@ -156,6 +203,7 @@ class Run {
   std::int64_t whole_, total_;
   Busy busy_;
   std::vector<Activity> activities_;
+  std::vector<double> own_part_;
   std::size_t slot_;
   std::vector<Moments> done_;          ///< by station and slice modulo slots
   std::vector<std::size_t> consumer_;  ///< the next worker
@@ -165,14 +213,22 @@ class Run {
 double run(const Pipeline& p, std::int64_t slices) {
   const bool shared =
       std::any_of(p.stations.begin(), p.stations.end(), [](const Station& s) { return !s.users.empty(); });
-  Busy busy;
+  const bool apart = std::any_of(p.stations.begin(), p.stations.end(), [](const Station& s) { return s.as_they_come; });
+  Busy busy(p.stations.size());
   double makespan = 0;
-  for (int pass = 0; pass < passes; ++pass) {
+  for (int pass = 0; pass < (apart ? passes_apart : passes); ++pass) {
     Run run(p, slices, pass == 0 ? nullptr : &busy);
     const double before = makespan;
     makespan = run();
     if (!shared || (pass > 1 && std::abs(makespan - before) < settled * makespan)) break;
-    busy = std::move(run.busy());
+    if (pass < 2 || !apart) {
+      busy = std::move(run.busy());
+      continue;
+    }
+    const auto middle = [](double a, double b) { return (a + b) / 2; };
+    std::transform(busy.from.begin(), busy.from.end(), run.busy().from.begin(), busy.from.begin(), middle);
+    std::transform(busy.until.begin(), busy.until.end(), run.busy().until.begin(), busy.until.begin(), middle);
+    std::transform(busy.worked.begin(), busy.worked.end(), run.busy().worked.begin(), busy.worked.begin(), middle);
   }
   return makespan;
 }

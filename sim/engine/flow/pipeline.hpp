@@ -23,6 +23,15 @@
 //
 // When stations are busy is found by iteration, starting from "all the time".
 //
+// Where channels come to a worker one after the other, those that are through leave the place to those that are still
+// there. With R the station's own part of a round, B what others do meanwhile and D = L - F of the arrivals, each stays
+// for d, and they leave as far apart as they came:
+//
+//   d = R d / (D + d) + B                                                                                         (3)
+//
+// Others count for the part of their time in which they have something to do, and a burst of messages at a server takes
+// its turns with theirs.
+//
 // All is max and plus, so the makespan grows by the same amount with every `slots` slices once the pipe is full. Two
 // short runs give that amount: the cost does not grow with bytes.
 #pragma once
@@ -42,11 +51,13 @@ struct Service {
 /// A station that uses the same place: its links, its proxy thread, its NIC.
 struct PlaceUser {
   std::uint32_t station = 0;
-  double part = 0;  ///< of the place's work
+  double part = 0;      ///< of the place's work
+  double opposite = 0;  ///< of the work of a second place, which the station needs as well: the slower one counts
 };
 
 struct Station {
   bool server = false;
+  bool as_they_come = false;     ///< (3) holds: channels that come apart share the place only while they overlap
   Service whole, tail;           ///< of a whole slice, and of the last, shorter ones
   double hand_on = -1;           ///< s until the first line is handed on; < 0: whole slices only
   double latency = 0;            ///< s to the next station

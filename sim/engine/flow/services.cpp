@@ -87,7 +87,7 @@ double Services::staggered_link(std::size_t hop, double bytes) const {
 }
 
 double Services::receive(double bytes) const {
-  return v_.costs.gpu_overhead(bytes) + v_.costs.last_receive * bytes / v_.costs.copy_rate;
+  return v_.costs.gpu_overhead(bytes) + v_.costs.last_receive * v_.costs.copies * bytes / v_.costs.copy_rate;
 }
 
 double Services::connections(std::size_t e, std::uint32_t group) const {

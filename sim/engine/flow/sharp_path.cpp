@@ -2,6 +2,7 @@
 
 #include "fabricast/collective/algorithm.hpp"
 #include "paths.hpp"
+#include "places.hpp"
 
 namespace fabricast {
 
@@ -20,6 +21,7 @@ class SharpPath {
     chain_ ? climb_chain() : climb_to_head();
     add_network();
     chain_ ? descend_chain() : descend_from_head();
+    chain_ ? share_chain() : share_heads();
     return std::move(path_);
   }
 
@@ -49,11 +51,43 @@ class SharpPath {
       add([&](double bytes) { return Service{s_.receive(bytes), 0, 0}; }, 0);
   }
 
+  /// The way up and the way down cross the same links, each while it is busy.
+  void share_chain() {
+    const auto station = [&](int, int position, bool up) {
+      return static_cast<std::uint32_t>(up ? top_ - position : top_ + network_stations + 1 + position);
+    };
+    const ChannelShape& shape = v_.comm.tree_shape(v_.channel);
+    const auto share = [&](int from, int to) {
+      Station& hop = path_.stations[station(0, from, from > to)];
+      if (hop.whole.round <= 0) return;
+      hop.users = users_of_hop(
+          v_.use, shape.gpus[static_cast<std::size_t>(from)], shape.gpus[static_cast<std::size_t>(to)],
+          [&](int c) -> const std::vector<int>& { return v_.comm.tree_shape(c).gpus; }, station);
+      merge_users(hop.users);
+    };
+    for (int p = 0; p + 1 < v_.comm.gpus(); ++p) share(p, p + 1), share(p + 1, p);
+  }
+  void share_heads() {
+    // An operation of the NVSwitch crosses the links of all GPUs in one direction and its head's in the other; without
+    // it GPUs send to each head, and each head to all GPUs.
+    const auto gpus = static_cast<double>(v_.comm.gpus());
+    const double heads = static_cast<double>((nvls_ ? v_.comm.heads : v_.comm.rail_gpus()).size());
+    const double own = nvls_ ? heads : gpus - 1, other = nvls_ ? 1 : heads - 1;
+    const int up = nvls_ ? top_ : top_ - 1, down = top_ + network_stations + 1;
+    const auto share = [&](int station, int beside) {
+      std::vector<PlaceUser>& users = path_.stations[static_cast<std::size_t>(station)].users;
+      users = {{static_cast<std::uint32_t>(station), own, other}, {static_cast<std::uint32_t>(beside), other, own}};
+      merge_users(users);
+    };
+    share(up, down), share(down, up);
+  }
+
   /// \param service  of a slice of so many bytes
   template <class F>
   void add(F service, double latency) {
     Station w;
     w.whole = service(bytes_.whole), w.tail = service(bytes_.tail), w.latency = latency;
+    w.as_they_come = !chain_;
     path_.stations.push_back(w);
   }
   void add_hop(std::size_t hop) {
@@ -64,6 +98,7 @@ class SharpPath {
   }
   /// The proxy thread, and the tree of switches.
   void add_network() {
+    top_ = static_cast<int>(path_.stations.size()) - 1;
     const auto add_server = [&](auto service) {
       add(service, 0);
       path_.stations.back().server = true;
@@ -78,6 +113,8 @@ class SharpPath {
   const ChannelView& v_;
   SliceBytes bytes_;
   bool chain_, nvls_;
+  static constexpr int network_stations = 2;
+  int top_ = 0;  ///< station at the NIC, on the way up
   Pipeline path_;
 };
 

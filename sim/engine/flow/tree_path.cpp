@@ -6,6 +6,7 @@
 #include "fabricast/collective/algorithm.hpp"
 #include "fabricast/collective/double_tree.hpp"
 #include "paths.hpp"
+#include "places.hpp"
 #include "tree_layout.hpp"
 
 namespace fabricast {
@@ -148,6 +149,8 @@ class TreePath {
   static std::size_t down_hop(int p) { return static_cast<std::size_t>(2 * p + 1); }
 
   enum Next { inside, by_network, last };
+  /// No position of a head, so that none takes copies for one of its own stations.
+  static constexpr int copies_apart = 1;
 
   /// Network connections of a node's GPU at the root of its chain, in the direction of a spot.
   int connections(const Spot& spot) const {
@@ -160,7 +163,8 @@ class TreePath {
     Station w;
     if (!v_.costs.in_place) w.whole.pass = s_.threads(bytes_.whole), w.tail.pass = s_.threads(bytes_.tail);
     w.latency = latency;
-    stations_.push_back(w), spots_.push_back({spots_.empty() ? root_ : spots_.back().node, 0, latency > 0});
+    const std::int64_t leaf = ups_.empty() ? root_ : ups_.front().child;
+    stations_.push_back(w), spots_.push_back({spots_.empty() ? leaf : spots_.back().node, copies_apart, latency > 0});
   }
   /// NVLS: a head reduces and multicasts, on the way up or down or, at the root, both.
   Service at_head(const Spot& spot, double bytes) const {
@@ -175,7 +179,7 @@ class TreePath {
   void add_worker(Spot spot, std::size_t hop, Next next) {
     Station w;
     if (layout_.by_nvswitch) {
-      w.whole = at_head(spot, bytes_.whole), w.tail = at_head(spot, bytes_.tail);
+      w.whole = at_head(spot, bytes_.whole), w.tail = at_head(spot, bytes_.tail), w.as_they_come = true;
       if (next != by_network && v_.plan.op != CollectiveOp::reduce_scatter) w.latency = v_.costs.hop_inside;
       stations_.push_back(w), spots_.push_back(spot);
       return;
@@ -198,6 +202,7 @@ class TreePath {
   void add_network(Spot spot, int siblings) {
     Station proxy, nic;
     proxy.server = nic.server = true;
+    proxy.as_they_come = nic.as_they_come = layout_.by_nvswitch;
     const Messages by_proxy = count(spot, true), by_nic = count(spot, false);
     proxy.whole = s_.proxy(by_proxy, bytes_.whole), proxy.tail = s_.proxy(by_proxy, bytes_.tail);
     nic.whole = s_.nic(spot.edge, by_nic, siblings, spot.up, bytes_.whole);
@@ -265,25 +270,29 @@ class TreePath {
     return best;
   }
 
-  /// Who uses the links of a hop inside the node: the sender's, or the receiver's where that has more users.
+  /// Who uses the links of a hop inside the node.
   std::vector<PlaceUser> users_of_hop(const Spot& spot, const std::array<std::int64_t, 2>& level) {
     const int to = spot.position + (spot.up ? -1 : 1);
     const int sender = shape_.gpus[static_cast<std::size_t>(spot.position)];
     const int receiver = shape_.gpus[static_cast<std::size_t>(to)];
-    std::vector<PlaceUser> by_sender, by_receiver;
+    return fabricast::users_of_hop(
+        v_.use, sender, receiver, [&](int c) -> const std::vector<int>& { return shape_of(c).gpus; },
+        [&](int c, int p, bool up) { return like(level[static_cast<std::size_t>(index_of(c))], p, up, false); });
+  }
+
+  /// An operation of the NVSwitch crosses the links of all GPUs in one direction and its head's in the other.
+  std::vector<PlaceUser> users_of_nvswitch(std::size_t station, const std::array<std::int64_t, 2>& level) {
+    const auto heads = static_cast<double>(v_.comm.heads.size());
+    const bool reduces = station <= top_;
+    std::vector<PlaceUser> users;
     for (int c = 0; c < v_.plan.channels; ++c) {
       if (v_.use[static_cast<std::size_t>(c)] == 0) continue;
-      const std::vector<int>& gpus = shape_of(c).gpus;
       const std::int64_t here = level[static_cast<std::size_t>(index_of(c))];
-      const auto add = [&](std::vector<PlaceUser>& users, int p, bool up) {
-        if (up ? p > 0 && p < gpus_ : p >= 0 && p + 1 < gpus_) users.push_back({like(here, p, up, false), 1});
-      };
-      const int p = static_cast<int>(std::find(gpus.begin(), gpus.end(), sender) - gpus.begin());
-      const int q = static_cast<int>(std::find(gpus.begin(), gpus.end(), receiver) - gpus.begin());
-      add(by_sender, p, true), add(by_sender, p, false);
-      add(by_receiver, q + 1, true), add(by_receiver, q - 1, false);
+      const auto root = static_cast<std::uint32_t>(top_);
+      users.push_back({here == 0 ? root : like(here, 0, true, false), reduces ? heads : 1, reduces ? 1 : heads});
+      users.push_back({here == 0 ? root : like(here, 0, false, false), reduces ? 1 : heads, reduces ? heads : 1});
     }
-    return by_receiver.size() > by_sender.size() ? by_receiver : by_sender;
+    return users;
   }
 
   void share_places() {
@@ -304,26 +313,12 @@ class TreePath {
           const std::int64_t its = here[static_cast<std::size_t>(index_of(c))];
           users.push_back({like(its, p, up, true) + (by_proxy ? 0 : 1), 1});
         });
-      } else if (stations_[i].whole.round > 0 && !layout_.by_nvswitch) {
-        users = users_of_hop(spot, here);
+      } else if (stations_[i].whole.round > 0) {
+        users = layout_.by_nvswitch ? users_of_nvswitch(i, here) : users_of_hop(spot, here);
       }
-      merge(users);
+      merge_users(users);
     }
   }
-  /// One entry per station, parts adding up to 1.
-  static void merge(std::vector<PlaceUser>& users) {
-    const auto all = static_cast<double>(users.size());
-    std::sort(users.begin(), users.end(), [](const PlaceUser& a, const PlaceUser& b) { return a.station < b.station; });
-    std::size_t kept = 0;
-    for (const PlaceUser& user : users)
-      if (kept > 0 && users[kept - 1].station == user.station)
-        users[kept - 1].part += 1;
-      else
-        users[kept++] = user;
-    users.resize(kept);
-    for (PlaceUser& user : users) user.part /= all;
-  }
-
   /// A link that is not on this way, but more crowded than all that are, holds the channel back as well.
   void keep_pace() {
     const double share = v_.by_network ? bytes_.whole / v_.rate : 0;

@@ -14,8 +14,8 @@ const std::vector<PatMessages> long_gather_8 = {{1, 1, 1}, {2, 1, 1}, {4, 1, 1}}
 
 PatRun run_of(std::vector<PatMessages> dimensions) {
   PatRun run;
-  run.dimensions = std::move(dimensions);
-  run.block = 1000, run.tail = -1, run.loops = 1;
+  run.channels = {{std::move(dimensions), 1, -1}};
+  run.block = 1000;
   return run;
 }
 
@@ -37,14 +37,14 @@ TEST_CASE("short blocks take a chain of log2(n) messages") {
         Approx(message(1000, false) + message(2000, false) + message(4000, true)));
   // A last loop alone is as good as a whole one.
   PatRun tail = with_costs(run_of(gather_8));
-  tail.loops = 0, tail.tail = 500;
+  tail.channels.front().loops = 0, tail.channels.front().tail = 500;
   CHECK(pat_makespan(tail) == Approx(message(500, false) + message(1000, false) + message(2000, true)));
 }
 
 TEST_CASE("channels share the proxy thread and the NIC") {
   // Two channels in step: the second's message waits for the first's at the proxy thread, and shares the NIC with it.
   PatRun run = run_of({{1, 1, 1}});
-  run.channels = 2, run.proxy = 3;
+  run.channels.push_back(run.channels.front()), run.proxy = 3;
   CHECK(pat_makespan(run) == Approx(6));
   run.proxy = 0, run.nic = 0.002;
   CHECK(pat_makespan(run) == Approx(4));
@@ -56,26 +56,44 @@ TEST_CASE("a NIC that is never idle takes the time of all blocks") {
     for (const int channels : {1, 2, 5})
       for (const std::int64_t loops : {1, 3, 50, 1003}) {
         PatRun run = run_of(dimensions);
-        run.nic = 0.002, run.loops = loops, run.channels = channels;
+        run.nic = 0.002, run.channels.assign(static_cast<std::size_t>(channels), {dimensions, loops, -1});
         CHECK(pat_makespan(run) == Approx(static_cast<double>(loops) * channels * 7 * 1000 * 0.002));
-        run.tail = 100;
+        for (PatShare& share : run.channels) share.tail = 100;
         CHECK(pat_makespan(run) == Approx((static_cast<double>(loops) * 1000 + 100) * channels * 7 * 0.002));
       }
 }
 
 TEST_CASE("a proxy thread that is never idle takes the time of all messages") {
   PatRun run = run_of(long_gather_8);
-  run.proxy = 2, run.loops = 100;
+  run.proxy = 2, run.channels.front().loops = 100;
   CHECK(pat_makespan(run) == Approx(100 * 7 * 2));
-  run.dimensions = gather_8;
+  run.channels.front().dimensions = gather_8;
   CHECK(pat_makespan(run) == Approx(100 * 3 * 2));
 }
 
 TEST_CASE("with one slot every message waits for the way there and back") {
   for (const std::int64_t loops : {2, 12, 20, 21, 4001}) {
     PatRun run = with_costs(run_of({{1, 1, 1}}));
-    run.slots = 1, run.loops = loops;
+    run.slots = 1, run.channels.front().loops = loops;
     const auto n = static_cast<double>(loops);
     CHECK(pat_makespan(run) == Approx(n * message(1000, true) + (n - 1) * 5));
   }
+}
+
+TEST_CASE("a channel with a shorter share leaves the NIC to the others") {
+  PatRun run;
+  run.nic = 0.002, run.block = 1000;
+  run.channels = {{long_gather_8, 3, -1}, {gather_8, 0, 600}};
+  CHECK(pat_makespan(run) == Approx((3 * 7 * 1000 + 7 * 600) * 0.002));
+}
+
+TEST_CASE("what comes early waits for its turn in the schedule") {
+  // Two dimensions and an empty last loop, whose first message overtakes the whole loop's second one:
+  //   whole, first   copied 0-3, sent -13, received 13-16
+  //   whole, second  copied 16-19, sent -29, received 29-32
+  //   last, first    copied 19-22, sent at once, received 32-35
+  //   last, second   copied 35-38, sent at once, received 38-41
+  PatRun run = run_of({{1, 1, 1}, {1, 1, 1}});
+  run.overhead = 3, run.nic = 0.01, run.channels.front().tail = 0;
+  CHECK(pat_makespan(run) == Approx(41));
 }

@@ -116,3 +116,16 @@ TEST_CASE("slots in flight bound the rate over a long way") {
   x.slots = 4, x.hop_network = 50;
   CHECK(peer_makespan(x) == Approx(100 * 50 + 99 * 50));
 }
+
+TEST_CASE("a link that leads to the node's GPUs and to the NIC is shared while both are busy") {
+  PeerExchange x = free_exchange({{{inside, 1, 1000}}, {{network, 1, 1000}}});
+  x.link = x.nic = 0.01, x.link_shared = x.nic_shared = 0.01;
+  CHECK(peer_makespan(x) == Approx(20));
+  // The shorter one has half of the link and is done at 10; the other then has all of it for its second half.
+  x.channels = {{{inside, 1, 1000}}, {{network, 1, 500}}};
+  CHECK(peer_makespan(x) == Approx(15));
+  x.channels = {{{inside, 1, 500}}, {{network, 1, 1000}}};
+  CHECK(peer_makespan(x) == Approx(15));
+  x.channels = {{{network, 1, 1000}}};
+  CHECK(peer_makespan(x) == Approx(10));
+}

@@ -95,3 +95,37 @@ TEST_CASE("slots bound what is in flight") {
     CHECK(pipeline_makespan(p) / 100000 == Approx(102e-6 / slots).epsilon(1e-2));
   }
 }
+
+TEST_CASE("a place is faster while its other users are idle") {
+  // One slice: up, then 50 us later down, each with half of the place to itself.
+  Pipeline p;
+  Station up, down;
+  up.whole = down.whole = {1e-6, 0, 10e-6};
+  up.latency = 50e-6;
+  up.users = down.users = {{0, 0.5}, {1, 0.5}};
+  p.stations = {up, down};
+  p.slices = 1;
+  CHECK(pipeline_makespan(p) == Approx(5e-6 + 50e-6 + 5e-6));
+  // Of two directions, the one with more to do counts.
+  for (Station& s : p.stations) s.as_they_come = true;
+  p.stations[0].users = {{0, 0.2, 0.8}, {1, 0.8, 0.2}}, p.stations[1].users = {{0, 0.2, 0.8}, {1, 0.8, 0.2}};
+  CHECK(pipeline_makespan(p) == Approx(8e-6 + 50e-6 + 8e-6));
+}
+
+TEST_CASE("channels that come apart leave the place to those that are still there") {
+  Pipeline p;
+  Station gpu, nic, head;
+  gpu.whole = {1e-6, 0, 0};
+  nic.server = true, nic.whole = {2e-6, 8e-6, 8e-6};  // they leave from 3 us to 9 us
+  head.as_they_come = true;
+  p.stations = {gpu, nic, head};
+  p.slices = 1;
+  const auto with_round = [&](double us) {
+    p.stations[2].whole = {1e-6, 0, us * 1e-6};
+    return pipeline_makespan(p);
+  };
+  CHECK(with_round(10) == Approx(3e-6 + 10e-6));  // busy from the first one on
+  CHECK(with_round(4) == Approx(9e-6 + 1e-6));    // each is through before the next one comes
+  p.stations[2].as_they_come = false;
+  CHECK(with_round(10) == Approx(9e-6 + 10e-6));
+}

@@ -1,0 +1,91 @@
+#include "peer_time.hpp"
+
+#include <algorithm>
+
+#include "fabricast/collective/peers.hpp"
+#include "peer_exchange.hpp"
+
+namespace fabricast {
+
+namespace {
+
+/// The most crowded links of sends and receives, s per byte: while others use them as well, and without those that go
+/// the other way, inside the node or over the network.
+struct PeerLinks {
+  struct Way {
+    double busy = 0, alone = 0;
+    double shared() const { return busy - alone; }
+  } inside, network;
+};
+
+PeerLinks crowded_links(const ChannelView& v) {
+  PeerLinks most;
+  const auto add = [](PeerLinks::Way& way, double busy, double part) {
+    if (part > 0) way.busy = std::max(way.busy, busy), way.alone = std::max(way.alone, busy * part);
+  };
+  for (const LinkGroup& group : v.loads.groups) {
+    const double seconds = crowded_seconds(group, v.use, v.costs.wire);
+    if (group.inside) add(most.inside, seconds, group.between_gpus);
+    add(most.network, seconds, 1 - (group.inside ? group.between_gpus : 0));
+  }
+  return most;
+}
+
+/// What one rank sends, or of a gather receives.
+double time_of_rank(const ChannelView& v, const PeerLinks& links, std::int64_t rank, double scale) {
+  const Communicator& comm = v.comm;
+  const Plan& plan = v.plan;
+  const std::int64_t n = comm.ranks(), g = comm.gpus();
+  const auto channels = static_cast<int>(plan.shares.size());
+  PeerExchange x;
+  x.channels.resize(plan.shares.size());
+  const PeerSchedule schedule(comm, channels);
+  double inside = 0, outside = 0;
+  for (const PeerRound& round : schedule.rounds()) {
+    std::int64_t peer = schedule.sends_to(round, rank);
+    if (plan.op == CollectiveOp::gather) peer = schedule.receives_from(round, rank);
+    const bool taken = plan.op == CollectiveOp::gather ? sends(plan.op, n, peer, rank) : sends(plan.op, n, rank, peer);
+    if (!taken) continue;
+    PeerPart part;
+    part.way = peer == rank           ? PeerPart::Way::self
+               : peer / g == rank / g ? PeerPart::Way::inside
+                                      : PeerPart::Way::network;
+    // By PXN a root's sends are shared out among the proxy threads of its host. In an all-to-all these have sends of their
+    // own, as many as they are rid of.
+    if (plan.op == CollectiveOp::scatter && part.way == PeerPart::Way::network)
+      part.proxy = static_cast<std::size_t>(sending_nic(comm, static_cast<int>(rank % g), static_cast<int>(peer % g)));
+    inside += part.way == PeerPart::Way::inside, outside += part.way == PeerPart::Way::network;
+    for (int p = 0; p < plan.parts; ++p) {
+      const std::int64_t bytes = plan.part_bytes(p);
+      part.chunks = std::max<std::int64_t>(1, ceil_div(bytes, plan.chunk));
+      part.last = static_cast<double>(bytes - (part.chunks - 1) * plan.chunk) * scale;
+      x.channels[static_cast<std::size_t>(schedule.channel(round, p))].push_back(part);
+    }
+  }
+  inside = std::max(1.0, inside), outside = std::max(1.0, outside);
+  x.link = links.inside.alone / inside, x.link_shared = links.inside.shared() / inside;
+  x.nic = links.network.alone / outside, x.nic_shared = links.network.shared() / outside;
+  x.chunk = static_cast<double>(plan.chunk) * scale;
+  x.slots = plan.slots;
+  x.overhead = v.costs.slice, x.network_overhead = v.costs.network_slice;
+  x.copy = 1 / v.costs.copy_rate, x.copies_at_nic = v.costs.copies_at_nic, x.receive = v.costs.last_receive;
+  x.sender_alone = plan.op == CollectiveOp::gather, x.receiver_alone = plan.op == CollectiveOp::scatter;
+  x.hop_inside = v.costs.hop_inside;
+  x.message = v.costs.proxy(0), x.thread = v.costs.thread * v.costs.wire, x.first_message = v.costs.peer;
+  x.hop_network = v.costs.network_latency(x.chunk) + v.loads.mean_latency(v.channel);
+  return peer_makespan(x);
+}
+
+}  // namespace
+
+double peer_time(const ChannelView& v, double scale) {
+  const PeerLinks links = crowded_links(v);
+  // In an alltoall all ranks are alike; the root has all of a scatter or gather.
+  const double first = time_of_rank(v, links, 0, scale);
+  const int last = v.comm.gpus() - 1;
+  if (v.plan.op != CollectiveOp::sendrecv || last == 0) return first;
+  // Of a ring of sends, the last GPU of a node sends over the network, the others inside it.
+  return std::max(first, time_of_rank(v, links, last, scale));
+}
+
+}  // namespace fabricast

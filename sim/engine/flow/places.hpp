@@ -1,0 +1,50 @@
+// Places that stations share: which stations of a path stand for the users of a GPU's links.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "pipeline.hpp"
+
+namespace fabricast {
+
+/// One entry per station, parts adding up to 1; those of the opposite place relative to it.
+inline void merge_users(std::vector<PlaceUser>& users) {
+  double all = 0;
+  for (const PlaceUser& user : users) all += user.part;
+  std::sort(users.begin(), users.end(), [](const PlaceUser& a, const PlaceUser& b) { return a.station < b.station; });
+  std::size_t kept = 0;
+  for (const PlaceUser& user : users)
+    if (kept > 0 && users[kept - 1].station == user.station)
+      users[kept - 1].part += user.part, users[kept - 1].opposite += user.opposite;
+    else
+      users[kept++] = user;
+  users.resize(kept);
+  for (PlaceUser& user : users) user.part /= all, user.opposite /= all;
+}
+
+/// Who uses the links of a hop between two neighbours in chains of GPUs: the sender's, or the receiver's where that has
+/// more users. Chains run up to their first GPU and down again.
+/// \param use          of channels; 0: the channel is done
+/// \param chain_of     (channel) -> its GPUs in order
+/// \param station_of   (channel, position, up) -> the station that stands for what leaves there
+template <class ChainOf, class StationOf>
+std::vector<PlaceUser> users_of_hop(const std::vector<double>& use, int sender, int receiver, ChainOf chain_of,
+                                    StationOf station_of) {
+  std::vector<PlaceUser> by_sender, by_receiver;
+  for (int c = 0; c < static_cast<int>(use.size()); ++c) {
+    if (use[static_cast<std::size_t>(c)] == 0) continue;
+    const std::vector<int>& gpus = chain_of(c);
+    const auto add = [&](std::vector<PlaceUser>& users, int p, bool up) {
+      const auto n = static_cast<int>(gpus.size());
+      if (up ? p > 0 && p < n : p >= 0 && p + 1 < n) users.push_back({station_of(c, p, up), 1});
+    };
+    const int p = static_cast<int>(std::find(gpus.begin(), gpus.end(), sender) - gpus.begin());
+    const int q = static_cast<int>(std::find(gpus.begin(), gpus.end(), receiver) - gpus.begin());
+    add(by_sender, p, true), add(by_sender, p, false);
+    add(by_receiver, q + 1, true), add(by_receiver, q - 1, false);
+  }
+  return by_receiver.size() > by_sender.size() ? by_receiver : by_sender;
+}
+
+}  // namespace fabricast
