@@ -100,13 +100,16 @@ LeaveOneOut leave_one_out(const std::vector<MeasuredCase>& cases, const Hardware
   if (systems.size() < 2) throw UserError("leaving one out takes cases of two systems or more");
   const TwoFits all = fit_twice(problem, options);
   std::vector<ErrorRow> in_sample, left_out;
-  const auto take = [&](const std::string& system, const Eigen::VectorXd& residuals, std::vector<ErrorRow>& rows) {
-    for (std::size_t i = 0; i < problem.rows().size(); ++i)
-      if (problem.rows()[i].system == system)
-        rows.push_back({system, problem.rows()[i].band, residuals[static_cast<Eigen::Index>(i)]});
+  // All cases count, also those that no fit looks at.
+  const auto take = [&](const std::string& system, const Hardware& hardware, std::vector<ErrorRow>& rows) {
+    for (const MeasuredCase& c : cases)
+      if (c.system == system)
+        for (const auto& row : CaseRunner(c).run(hardware).rows)
+          rows.push_back({system, band_of(row.bytes), std::log(row.forecast / row.measured)});
   };
+  const Hardware whole = problem.hardware(all.last.theta);
   for (const std::string& system : systems) {
-    take(system, all.last.residuals, in_sample);
+    take(system, whole, in_sample);
     FitOptions without = options;
     without.left_out = {system};
     FitTask task = task_of(problem, without);
@@ -119,8 +122,7 @@ LeaveOneOut leave_one_out(const std::vector<MeasuredCase>& cases, const Hardware
     Linearization derivatives = all.derivatives;
     const FitPoint fitted =
         solve(problem, task, evaluate(problem, task, held(problem, task.free, all.last.theta)), derivatives);
-    const Eigen::VectorXd its_rows = (task.weights.array() == 0).cast<double>();
-    take(system, problem.residuals(fitted.theta, its_rows), left_out);
+    take(system, problem.hardware(fitted.theta), left_out);
   }
   return {error_table(in_sample), error_table(left_out)};
 }

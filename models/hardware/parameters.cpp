@@ -78,7 +78,7 @@ std::vector<ParameterRef> parameters(Software& s) {
           {"issue_group", "us", "host time per GPU for a group of sends and receives, beyond issue_per_gpu",
            &s.issue_group},
           {"gdr_by_cpu_efficiency", "", "GPUDirect RDMA through a CPU: share of the PCIe payload rate", &s.gdr_by_cpu},
-          {"pytorch", "us", "least time of a call timed through PyTorch", &s.pytorch},
+          {"pytorch", "us", "added when PyTorch times every call by events", &s.pytorch},
           {"host_timed", "us", "added when the host times and synchronizes every call", &s.host_timed}};
 }
 

@@ -98,7 +98,7 @@ ProtocolCosts protocol_costs(const Communicator& comm, const Plan& plan) {
     const Architecture& gpu = node.architecture;
     c.slice = gpu.nvls_slice.us().value, c.hop_inside = gpu.nvls_hop.us().value;
     c.copy_rate = gpu.nvls_rate.gbps().value, c.copies = static_cast<double>(comm.heads.size()),
-    c.fan = gpu.nvls_fan.value, c.last_receive = 1;
+    c.fan = plan.algorithm == Algorithm::nvlstree ? gpu.nvls_fan.value : 0, c.last_receive = 1;
     // With registered buffers heads reduce and store where the data is: nothing is copied in or out.
     if (plan.registered) c.copies = 1, c.in_place = true;
   }

@@ -25,7 +25,7 @@ double harness_time(const HarnessSpec& harness, const Communicator& comm, const 
   const int per_thread = harness.ranks_per_process / std::max(1, harness.threads);
   const double group = is_point_to_point(plan.op) ? comm.node.software.issue_group.us().value : 0;
   if (per_thread > 1) time = std::max(time, per_thread * (gpu.issue_per_gpu.us().value + group));
-  if (harness.tool == Tool::pytorch) time = std::max(time, comm.node.software.pytorch.us().value);
+  if (harness.tool == Tool::pytorch) time += comm.node.software.pytorch.us().value;
   if (harness.tool == Tool::host_timed) time += comm.node.software.host_timed.us().value;
   return time;
 }

@@ -87,7 +87,7 @@ struct Software {
   Parameter last_receive;  ///< cost of a receive-only step relative to one that also sends
   Parameter issue_group;   ///< host time per GPU for a group of sends and receives, beyond issue_per_gpu
   Parameter gdr_by_cpu;    ///< GPUDirect RDMA through a CPU's root complex: share of the PCIe payload rate
-  Parameter pytorch;       ///< least time of a call timed through PyTorch
+  Parameter pytorch;       ///< added when PyTorch times every call by events
   Parameter host_timed;    ///< added when every call is timed and synchronized by the host
 };
 std::vector<ParameterRef> parameters(Software& software);

@@ -36,7 +36,7 @@ struct ProtocolCosts {
   double rendezvous = 0;     ///< s; added to hop_network for messages above `rendezvous_bytes`
   double rendezvous_bytes = 0;
   double tree_weight = 1;    ///< SHARP: of a link's rate, what a reducing tree takes for each byte
-  double fan = 0;            ///< NVLS: a head is slower by this part for every two network connections beyond the first
+  double fan = 0;            ///< NVLSTree: a head with a parent and two children is slower by this part
   double network_slice = 0;  ///< s; added to `slice` next to a NIC
   double peer = 0;           ///< s; sends and receives: proxy thread, once per part
   double launch = 0;         ///< s; fixed, once per call
@@ -45,8 +45,8 @@ struct ProtocolCosts {
 
   /// B/s of a slice that the threads of a channel move: of all parts of a pair of ranks, of one head's chunks.
   double most_rate(const Plan& plan) const { return copy_rate * plan.parts / copies; }
-  /// How much slower a head of NVLS is with so many network connections.
-  double fan_out(int connections) const { return 1 + fan * std::max(0, connections - 1) / 2; }
+  /// How much slower a head of NVLS is with so many nodes that it sends to or receives from.
+  double fan_out(int connections) const { return 1 + fan * connections / 3; }
   /// Overhead of a slice of `bytes` at a GPU.
   double gpu_overhead(double bytes) const { return slice + burst * (bytes < burst_bytes ? bytes / burst_bytes : 1.0); }
   /// A proxy thread's time for one message of `bytes`: its share of the visits, and the flags.

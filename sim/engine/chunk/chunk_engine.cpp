@@ -25,6 +25,7 @@
 #include <csignal>
 #include <cstring>
 #include <map>
+#include <set>
 
 #include "../flow/loads.hpp"
 #include "fabricast/core/error.hpp"
@@ -258,9 +259,13 @@ class Simulation {
           std::any_of(in.begin(), in.end(), by_network) || std::any_of(out.begin(), out.end(), by_network);
       const bool free = step.waits || step.in_switches;  // no GPU works
       const double overhead = free ? 0 : costs_.gpu_overhead(bytes) + (at_nic ? costs_.network_slice : 0);
-      const auto connections = static_cast<int>(std::count_if(in.begin(), in.end(), by_network) +
-                                                std::count_if(out.begin(), out.end(), by_network));
-      const double slower = step.in_nvswitch ? costs_.fan_out(connections) : 1;
+      // At the root of a tree children are both received from and sent to.
+      std::set<std::int32_t> neighbours;
+      for (std::size_t k = 0; k < in.size(); ++k)
+        if (in[k]->network) neighbours.insert(step.from[k]);
+      for (std::size_t k = 0; k < out.size(); ++k)
+        if (out[k]->network) neighbours.insert(step.to[k]);
+      const double slower = step.in_nvswitch ? costs_.fan_out(static_cast<int>(neighbours.size())) : 1;
       const double copy_rate = costs_.copy_rate / (program.sharers(w, i) * slower);
       for (Wire* wire : out)
         if (costs_.cut_through && !wire->network) wire->first.send(start + overhead + wire->latency);

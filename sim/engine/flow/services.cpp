@@ -64,7 +64,7 @@ double Services::slowest_link(double bytes) const {
 
 double Services::slowest_gpu(double bytes) const {
   // Heads inside a tree have a parent and two children.
-  const double fan = v_.costs.fan_out(static_cast<int>(std::min<std::int64_t>(3, v_.comm.nodes())));
+  const double fan = v_.costs.fan_out(static_cast<int>(std::min<std::int64_t>(3, v_.comm.nodes() - 1)));
   double slowest = threads(0) + (threads(bytes) - threads(0)) * fan;
   for (std::size_t h = 0; h < hop_seconds_.size(); ++h) slowest = std::max(slowest, link(h, bytes));
   for (std::size_t h = 0; h < std::max(reduce_.size(), multicast_.size()); ++h)

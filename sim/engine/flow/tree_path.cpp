@@ -152,11 +152,10 @@ class TreePath {
   /// No position of a head, so that none takes copies for one of its own stations.
   static constexpr int copies_apart = 1;
 
-  /// Network connections of a node's GPU at the root of its chain, in the direction of a spot.
-  int connections(const Spot& spot) const {
+  /// Nodes that a head sends to or receives from.
+  int neighbours(const Spot& spot) const {
     const TreePlace here = place(spot.node);
-    return (here.parent >= 0) + (here.children[0] >= 0) + (here.children[1] >= 0) +
-           (here.parent < 0 && (here.children[0] >= 0 || here.children[1] >= 0) ? 1 : 0);
+    return (here.parent >= 0) + (here.children[0] >= 0) + (here.children[1] >= 0);
   }
   /// NVLS: a GPU copies in or out, or only says that its buffer is ready.
   void add_copy(double latency) {
@@ -169,7 +168,7 @@ class TreePath {
   /// NVLS: a head reduces and multicasts, on the way up or down or, at the root, both.
   Service at_head(const Spot& spot, double bytes) const {
     const bool root = place(spot.node).parent < 0;
-    const double factor = v_.comm.nodes() > 1 ? v_.costs.fan_out(connections(spot)) : 1;
+    const double factor = v_.comm.nodes() > 1 ? v_.costs.fan_out(neighbours(spot)) : 1;
     double link = 0;
     if (spot.up || root) link = s_.reduce(layout_.head, bytes);
     if (!spot.up || root) link = std::max(link, s_.multicast(layout_.head, bytes));

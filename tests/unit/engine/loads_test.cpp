@@ -59,7 +59,8 @@ TEST_CASE("links are as crowded as their connections, routed one by one, make th
           CAPTURE(ports, routing, faults, name_of(algorithm));
           const Plan plan =
               plan_collective(world->planner, CollectiveOp::all_reduce, 1 << 30, algorithm, Protocol::simple);
-          const Loads loads = count_loads(world->planner.comm, plan, world->fabric.get(), router.get(), segment);
+          InsidePaths paths(world->planner.comm);
+          const Loads loads = count_loads(world->planner.comm, plan, world->fabric.get(), router.get(), segment, paths);
           Census census;
           for (const LinkGroup& g : loads.groups)
             if (!g.inside) census[{g.capacity, g.connections}] += g.members;

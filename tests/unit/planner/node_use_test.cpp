@@ -155,19 +155,18 @@ TEST_CASE("without InfiniBand the same NICs carry TCP", "[planner]") {
   CHECK_THROWS_WITH(used(socket, {{"NCCL_NET", "IB"}}), Catch::Contains("asks for InfiniBand"));
 }
 
-TEST_CASE("sockets multiply the rate up to 0.9 of the line", "[planner]") {
+TEST_CASE("sockets multiply the threads that copy, and fill up to 0.9 of the line", "[planner]") {
   NodeSpec spec = h100;
   spec.nics.link = LinkKind::socket;
-  const auto rate = [&](const char* threads, const char* sockets) {
-    return used(spec, {{"NCCL_SOCKET_NTHREADS", threads}, {"NCCL_NSOCKS_PERTHREAD", sockets}})
-        .node()
-        .network.nic_efficiency.value;
+  const auto network = [&](const char* threads, const char* sockets) {
+    return used(spec, {{"NCCL_SOCKET_NTHREADS", threads}, {"NCCL_NSOCKS_PERTHREAD", sockets}}).node().network;
   };
-  const double one = used(spec, {}).node().network.nic_efficiency.value;
-  CHECK(rate("0", "4") == Approx(one));  // without helper threads there is one socket
-  CHECK(rate("4", "1") == Approx(4 * one));
-  CHECK(rate("4", "2") == Approx(8 * one));
-  CHECK(rate("16", "4") == Approx(0.9));
+  const Network one = used(spec, {}).node().network;
+  CHECK(network("0", "4").thread_rate.value == Approx(one.thread_rate.value));  // one socket without helper threads
+  CHECK(network("4", "1").thread_rate.value == Approx(4 * one.thread_rate.value));
+  CHECK(network("4", "2").thread_rate.value == Approx(8 * one.thread_rate.value));
+  CHECK(network("0", "4").nic_efficiency.value == Approx(one.nic_efficiency.value));
+  CHECK(network("16", "4").nic_efficiency.value == Approx(0.9));
   CHECK(used(h100, {{"NCCL_SOCKET_NTHREADS", "4"}}).warnings.size() == 1);
 }
 
