@@ -95,9 +95,10 @@ Fit fit_parameters(const std::vector<MeasuredCase>& cases, const Hardware& start
 
 LeaveOneOut leave_one_out(const std::vector<MeasuredCase>& cases, const Hardware& prior, const FitOptions& options) {
   const FitProblem problem(cases, prior);
-  std::set<std::string> systems;
-  for (const FitProblem::Row& row : problem.rows()) systems.insert(row.system);
-  if (systems.size() < 2) throw UserError("leaving one out takes cases of two systems or more");
+  std::set<std::string> systems, fitted_systems;
+  for (const MeasuredCase& c : cases) systems.insert(c.system);
+  for (const FitProblem::Row& row : problem.rows()) fitted_systems.insert(row.system);
+  if (fitted_systems.size() < 2) throw UserError("leaving one out takes cases of two systems or more");
   const TwoFits all = fit_twice(problem, options);
   std::vector<ErrorRow> in_sample, left_out;
   // All cases count, also those that no fit looks at.
@@ -110,6 +111,10 @@ LeaveOneOut leave_one_out(const std::vector<MeasuredCase>& cases, const Hardware
   const Hardware whole = problem.hardware(all.last.theta);
   for (const std::string& system : systems) {
     take(system, whole, in_sample);
+    if (!fitted_systems.contains(system)) {
+      take(system, whole, left_out);
+      continue;
+    }
     FitOptions without = options;
     without.left_out = {system};
     FitTask task = task_of(problem, without);

@@ -71,7 +71,7 @@ int fit(const std::vector<std::string>& arguments) {
       "keep parameters at their start that the data alone do not tell to within this factor, in percent, e.g. 250")(
       "prior-weight", po::value<std::string>(),
       "what the start counts against the data, in percent; 100: a parameter at the end of its interval as much as a "
-      "system that is 15 % off in one band")(
+      "system that is 7 % off in one band")(
       "parameters", po::value<std::vector<std::string>>()->composing(),
       "parameter or group to fit, e.g. networks.roce (default: all); may be repeated")(
       "leave-out", po::value<std::vector<std::string>>()->composing(), "a system not to look at; may be repeated")(

@@ -21,8 +21,7 @@ struct FitOptions {
   std::vector<std::string> parameters;  ///< paths, or groups of them (`networks.roce`); empty: all that some case uses
   std::vector<std::string> left_out;    ///< systems not to look at
   int iterations = 12;
-  double prior_weight =
-      2.6e-4;           ///< of one parameter, as a part of all rows: as much as a system that is 15 % off in one band
+  double prior_weight = 5.2e-5;  ///< of one parameter, as a part of all rows: as a system 7 % off in one band
   double scale = 0.12;  ///< of Cauchy's loss: beyond the repeatability of idle systems
   /// If > 0: fit once more, with all parameters left at their start that the data alone do not tell to within this
   /// factor, at 90 %.
