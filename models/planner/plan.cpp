@@ -1,12 +1,10 @@
-// How many channels, threads, chunks: NCCL's enqueue path [NCCL-enqueue].
+// How many channels and threads: NCCL's enqueue path [NCCL-enqueue].
 #include "fabricast/planner/planner.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
-#include <cmath>
-#include <span>
 
 #include "fabricast/collective/algorithm.hpp"
 #include "fabricast/core/error.hpp"
@@ -18,13 +16,13 @@ namespace fabricast {
 
 namespace {
 
-bool gdr_of(const Node& node, const NcclSettings& settings) {
+/// \param distance  from the GPUs to their NICs
+bool gdr_of(const Node& node, PathType distance, const NcclSettings& settings) {
   if (node.spec.gdr != Gdr::automatic) return node.spec.gdr == Gdr::on;
   if (node.spec.nics.link == LinkKind::socket || node.nics == 0) return false;
   // The OFI and TCPX plugins decide for themselves, and do.
   const bool plugin = node.spec.nics.link == LinkKind::efa || node.spec.nics.link == LinkKind::gpudirect_tcpx;
   const PathType level = settings.gdr_level.value_or(plugin ? PathType::SYS : PathType::P2C);
-  const PathType distance = nic_distance(node, uses_pxn(node, settings));
   const auto able = [](const auto& device) { return device.gdr; };  // by the topology file
   if (!std::all_of(node.layout.gpus.begin(), node.layout.gpus.end(), able)) return false;
   if (!std::all_of(node.layout.nics.begin(), node.layout.nics.end(), able)) return false;
@@ -50,10 +48,6 @@ std::vector<int> heads_of(const SearchGraph& nvls) {
     if (std::find(heads.begin(), heads.end(), shape.gpus.front()) == heads.end()) heads.push_back(shape.gpus.front());
   return heads;
 }
-
-// Slots of a connection, and their payload [NCCL-enqueue-2.1].
-constexpr int buffer_slots = 8;
-constexpr Bytes ll_buffer{524288}, ll128_buffer{4915200}, simple_buffer{4 << 20};
 
 struct Sizes {
   int max_threads, threshold;  // bytes per thread
@@ -89,22 +83,6 @@ int nvls_channels(const Planner& planner) {
   channels = settings.nvls_channels.value_or(channels);
   channels = std::min(channels, settings.max_channels.value_or(channels));
   return std::max(channels, settings.min_channels.value_or(channels));
-}
-
-/// Largest chunk of a NVLSTree: short ones where trees are deep [NCCL-enqueue-2.3].
-std::int64_t nvlstree_chunk(const Communicator& comm) {
-  constexpr std::int64_t kib = 1024;
-  const double nic = comm.node.nic_line_rate.value / 1e9;
-  const int gpus = comm.gpus();
-  if (comm.node.gpu.compute_capability < 100) return (comm.nodes() >= 4 ? 64 : 128) * kib;
-  const bool near = nic_distance(comm.node, comm.pxn) <= PathType::PXB;
-  if (comm.nodes() == 2 && nic >= 48) {
-    if (gpus <= 4) return 256 * kib;
-    return (gpus >= 16 || (near && nic < 96) ? 64 : 128) * kib;
-  }
-  if (nic >= 96) return (gpus <= 8 ? 256 : gpus < 32 ? 128 : 64) * kib;
-  if (nic >= 48) return (near ? 64 : 128) * kib;
-  return (comm.nodes() >= 4 ? 64 : 128) * kib;
 }
 
 /// Fewer channels, then fewer threads, until each thread has its threshold of bytes [NCCL-tuning-1.7].
@@ -165,87 +143,6 @@ void share_out(const Planner& planner, Plan& plan) {
   for (std::size_t c = 1; c < plan.shares.size(); ++c) plan.offsets[c] = plan.offsets[c - 1] + plan.shares[c - 1];
 }
 
-void choose_chunk(const Planner& planner, Plan& plan) {
-  const Communicator& comm = planner.comm;
-  const NcclSettings& settings = planner.settings;
-  const std::int64_t simple_slot = settings.buffer_size.value_or(simple_buffer).value / buffer_slots;
-  const bool whole_ring =
-      plan.algorithm == Algorithm::ring && plan.op != CollectiveOp::broadcast && plan.op != CollectiveOp::reduce;
-  plan.slots = buffer_slots;
-  plan.slices_per_chunk = 1;
-  plan.least_slice = 0;
-  switch (plan.protocol) {
-    // Half of an LL line is data, and 120 of 128 B of an LL128 line.
-    case Protocol::ll: plan.chunk = settings.ll_buffer_size.value_or(ll_buffer).value / buffer_slots / 2; break;
-    case Protocol::ll128:
-      plan.chunk = settings.ll128_buffer_size.value_or(ll128_buffer).value / buffer_slots / 16 * 15;
-      break;
-    case Protocol::simple:
-      plan.chunk = simple_slot;
-      if (whole_ring) {
-        // A chunk is four slots, handed on in two slices of two.
-        plan.chunk = 4 * simple_slot;
-        plan.slices_per_chunk = 2;
-        plan.least_slice = 2 * simple_slot / 32;
-        plan.slots = buffer_slots / 2;
-      }
-      break;
-  }
-  const std::int64_t share = *std::max_element(plan.shares.begin(), plan.shares.end());
-  if (in_nvswitch(plan.algorithm)) {
-    // Shorter chunks for shorter shares, so that the stages overlap [NCCL-enqueue-2.3].
-    const bool tree = plan.algorithm == Algorithm::nvlstree;
-    plan.chunk = settings.nvls_chunk.value_or(Bytes{131072}).value;
-    if (tree) {
-      const std::int64_t most = settings.nvlstree_chunk.value_or(Bytes{nvlstree_chunk(comm)}).value;
-      plan.chunk = settings.nvls_chunk ? std::min(plan.chunk, most) : most;
-    }
-    struct Limit {
-      std::int64_t loops, chunk;
-    };
-    const std::array nvls = {Limit{64, 65536}, Limit{8, 32768}, Limit{2, 16384}};
-    const std::array nvlstree = {Limit{32, 262144}, Limit{16, 131072}, Limit{4, 65536}, Limit{1, 32768}};
-    const auto heads = static_cast<std::int64_t>(comm.heads.size());
-    const std::int64_t buffer = plan.op == CollectiveOp::all_reduce ? share : share * comm.ranks();
-    for (const Limit& l : tree ? std::span<const Limit>(nvlstree) : nvls)
-      if (buffer < l.loops * heads * plan.chunk) plan.chunk = std::min(plan.chunk, l.chunk);
-    // Without buffers of its own to fill, a whole slot at once.
-    if (plan.registered && plan.op != CollectiveOp::all_reduce) plan.chunk = simple_slot;
-    const std::int64_t parts = plan.op == CollectiveOp::all_reduce ? heads : 1;
-    plan.chunk = std::min(plan.chunk, round_up(ceil_div(std::max<std::int64_t>(share, 1), parts), 16));
-    return;
-  }
-  if (plan.algorithm == Algorithm::collnetdirect || plan.algorithm == Algorithm::collnetchain) {
-    // [NCCL-enqueue-2.3]
-    const bool chain = plan.algorithm == Algorithm::collnetchain;
-    const std::int64_t depth = chain ? comm.gpus() : 2;
-    const std::int64_t heads = chain ? 1 : static_cast<std::int64_t>(comm.rail_gpus().size());
-    if (chain) plan.chunk = std::min<std::int64_t>(262144, simple_slot);
-    const auto halve = [&](std::int64_t loops, std::int64_t least) {
-      while (share < loops * heads * plan.chunk && plan.chunk > least) plan.chunk /= 2;
-    };
-    halve(64 * depth, 131072), halve(8 * depth, 65536), halve(chain ? depth : 8 * depth, 32768);
-    plan.chunk = std::min(plan.chunk, round_up(ceil_div(std::max<std::int64_t>(share, 1), heads), 16));
-    return;
-  }
-  if (plan.algorithm == Algorithm::pat) {
-    const std::int64_t least = plan.op == CollectiveOp::all_gather ? 32 : 16;
-    while (plan.chunk > 65536 && plan.chunk * plan.channels * least > plan.bytes) plan.chunk /= 2;
-    return;
-  }
-  if (plan.algorithm == Algorithm::tree) {
-    if (plan.protocol == Protocol::ll128) {
-      // Shorter chunks for shorter buffers, so that the tree's pipeline fills [NCCL-enqueue-2.3].
-      const double per_node = comm.gpus();
-      const double depth = 1 + std::floor(std::log2(static_cast<double>(comm.nodes()))) + 0.1 * per_node;
-      const auto chunks = [&] { return static_cast<double>(share) / static_cast<double>(plan.chunk); };
-      while (chunks() < 64 * depth / per_node && plan.chunk > 131072) plan.chunk /= 2;
-      while (chunks() < 16 * depth / per_node && plan.chunk > 32768) plan.chunk /= 2;
-    }
-    plan.chunk = std::min(plan.chunk, round_up(std::max<std::int64_t>(share, 1), 16));
-  }
-}
-
 /// Without NCCL_ALGO and NCCL_PROTO.
 NcclSettings unforced(NcclSettings settings) {
   settings.algorithms.of.fill({true, true, true, true, true, true, true});
@@ -283,11 +180,11 @@ Planner make_planner(Node node, std::vector<std::uint32_t> placement, std::uint3
   search_and_estimate(planner, planner.settings, found);
   if (comm.node.nics > 0)
     for (int g = 0; g < comm.gpus(); ++g) comm.nic_of_gpu.push_back(nic_of(comm.node, g));
-  comm.gdr = gdr_of(comm.node, planner.settings);
-  const PathType to_nic = nic_distance(comm.node, uses_pxn(comm.node, planner.settings));
-  comm.gdr_by_cpu = comm.gdr && (to_nic == PathType::PHB || to_nic == PathType::SYS);
-  comm.gdr_read = gdr_read_of(comm.node, planner.settings);
   comm.pxn = uses_pxn(comm.node, planner.settings);
+  comm.to_nic = nic_distance(comm.node, comm.pxn);
+  comm.gdr = gdr_of(comm.node, comm.to_nic, planner.settings);
+  comm.gdr_by_cpu = comm.gdr && (comm.to_nic == PathType::PHB || comm.to_nic == PathType::SYS);
+  comm.gdr_read = gdr_read_of(comm.node, planner.settings);
   comm.p2p_pxn = comm.pxn && planner.settings.p2p_pxn_level.value_or(2) == 2;
   comm.qps_per_connection = planner.settings.qps_per_connection;
   comm.split_data_on_qps = planner.settings.split_data_on_qps;

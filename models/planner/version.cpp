@@ -34,7 +34,6 @@ namespace {
 constexpr std::array changes = {NcclVersion{2, 9, 0},  NcclVersion{2, 17, 0}, NcclVersion{2, 20, 0},
                                 NcclVersion{2, 22, 0}, NcclVersion{2, 23, 0}, NcclVersion{2, 24, 0},
                                 NcclVersion{2, 28, 0}};
-constexpr NcclVersion newest = {2, 30, 0};
 
 /// The first version that has kernels for a GPU [NCCL-releases].
 NcclVersion first_for(int compute_capability) {
@@ -46,7 +45,7 @@ NcclVersion first_for(int compute_capability) {
 }  // namespace
 
 std::optional<NcclVersions> parse_nccl_versions(std::string_view text, int compute_capability) {
-  if (text == "unknown") return NcclVersions{first_for(compute_capability), newest};
+  if (text == "unknown") return NcclVersions{first_for(compute_capability), newest_nccl};
   const auto dash = text.find('-');
   const auto first = parse_nccl_version(text.substr(0, dash));
   if (dash == std::string_view::npos) return first ? std::optional(NcclVersions{*first, *first}) : std::nullopt;

@@ -7,28 +7,9 @@
 #include <thread>
 
 #include "fabricast/core/stop.hpp"
-#include "fabricast/protocol/costs.hpp"
+#include "fabricast/report/harness.hpp"
 
 namespace fabricast {
-
-double harness_time(const HarnessSpec& harness, const Communicator& comm, const Plan& plan, const CollectiveResult& r) {
-  const double call = r.launch + r.makespan;
-  if (harness.tool == Tool::isolated) return call;
-  const Architecture& gpu = comm.node.architecture;
-  double time = call;
-  // Broadcasts and reduces issued back to back overlap: a rank goes on to the next call as soon as its own part is
-  // done, so the pace is that of the busiest station, and the way through the chain is paid once per run.
-  const bool overlaps = plan.op == CollectiveOp::broadcast || plan.op == CollectiveOp::reduce;
-  if (overlaps && harness.tool != Tool::host_timed)
-    time = std::min(call, gpu.issue_gap.us().value + channel_launch(comm, plan) + r.work +
-                              std::max(0.0, r.makespan - r.work) / harness.iterations);
-  const int per_thread = harness.ranks_per_process / std::max(1, harness.threads);
-  const double group = is_point_to_point(plan.op) ? comm.node.software.issue_group.us().value : 0;
-  if (per_thread > 1) time = std::max(time, per_thread * (gpu.issue_per_gpu.us().value + group));
-  if (harness.tool == Tool::pytorch) time += comm.node.software.pytorch.us().value;
-  if (harness.tool == Tool::host_timed) time += comm.node.software.host_timed.us().value;
-  return time;
-}
 
 namespace {
 
@@ -139,6 +120,7 @@ Forecast keep_fastest(const Communicator& comm, Forecast all, Forecast own) {
     if (best == &row) continue;
     best->plan.candidates = std::move(row.plan.candidates);
     best->nccl = row.nccl ? row.nccl : nccl;
+    best->bytes = row.bytes;
     row = std::move(*best);
   }
   own.fingerprint = fold(own.fingerprint, all.fingerprint);
@@ -152,6 +134,12 @@ RunOptions part_of(const RunOptions& options, double begin, double end) {
   if (options.progress)
     part.progress = [whole = options.progress, begin, end](double done) { whole(begin + done * (end - begin)); };
   return part;
+}
+
+Plan plan_workload(const World& world, std::int64_t asked) {
+  const WorkloadSection& w = world.scenario.workload;
+  const std::int64_t bytes = harness_bytes(w.harness, w.collective, world.planner.comm.ranks(), asked);
+  return plan_collective(world.planner, w.collective, bytes);
 }
 
 Forecast run_plans(const World& world, std::vector<Plan> plans, const RunOptions& options) {
@@ -169,7 +157,7 @@ Forecast run_others(const World& world, const Forecast& forecast, const RunOptio
   std::vector<Plan> plans;
   for (const ForecastRow& row : forecast.rows)
     for (const Candidate& c : others_of(world.planner.comm, row, forecast.op))
-      plans.push_back(plan_collective(world.planner, forecast.op, row.bytes, c.algorithm, c.protocol));
+      plans.push_back(plan_collective(world.planner, forecast.op, row.plan.bytes, c.algorithm, c.protocol));
   Forecast others = run_plans(world, std::move(plans), options);
   others.op = forecast.op;
   return others;
@@ -179,10 +167,11 @@ Forecast run_others(const World& world, const Forecast& forecast, const RunOptio
 
 Forecast run_forecast(const World& world, const RunOptions& options) {
   const bool best = world.scenario.nccl.selection == Selection::best;
+  const std::vector<std::int64_t> sizes = world.scenario.sizes();
   std::vector<Plan> plans;
-  for (const std::int64_t bytes : world.scenario.sizes())
-    plans.push_back(plan_collective(world.planner, world.scenario.workload.collective, bytes));
+  for (const std::int64_t bytes : sizes) plans.push_back(plan_workload(world, bytes));
   Forecast own = run_plans(world, std::move(plans), best ? part_of(options, 0, 0.2) : options);
+  for (std::size_t i = 0; i < sizes.size(); ++i) own.rows[i].bytes = sizes[i];
   if (!best) return own;
   Forecast others = run_others(world, own, part_of(options, 0.2, 1));
   return keep_fastest(world.planner.comm, std::move(others), std::move(own));

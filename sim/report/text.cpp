@@ -119,7 +119,8 @@ std::string buffers_text(const World& world, const ForecastRow& row) {
   const Planner& planner = world.planner;
   std::string out;
   if (planner.buffers == Buffers::symmetric && row.plan.kernels.empty())
-    out += fmt::format("  (no kernel on symmetric memory: {})\n", without_symmetric(planner, row.plan.op, row.bytes));
+    out +=
+        fmt::format("  (no kernel on symmetric memory: {})\n", without_symmetric(planner, row.plan.op, row.plan.bytes));
   if (planner.buffers != Buffers::plain && row.plan.kernels.empty())
     out += row.plan.registered ? "  NCCL works on the registered buffers\n"
                                : "  registered buffers make no difference to it here\n";
@@ -252,7 +253,7 @@ std::string inspect_fabric_text(const World& world) {
 
 std::string inspect_plan_text(const World& world, std::int64_t bytes) {
   const CollectiveOp op = world.scenario.workload.collective;
-  const Plan plan = plan_collective(world.planner, op, bytes);
+  const Plan plan = plan_workload(world, bytes);
   const SearchGraphs& g = world.planner.graphs;
   std::string out = fmt::format("{} of {}: {}/{}\n", name_of(op), to_text(Bytes{bytes}), name_of(plan.algorithm),
                                 name_of(plan.protocol));
@@ -289,7 +290,7 @@ std::string inspect_plan_text(const World& world, std::int64_t bytes) {
 
 std::string inspect_schedule_text(const World& world, std::int64_t bytes, int channel, int rank) {
   const Communicator& comm = world.planner.comm;
-  const Plan plan = plan_collective(world.planner, world.scenario.workload.collective, bytes);
+  const Plan plan = plan_workload(world, bytes);
   if (channel < 0 || channel >= plan.channels)
     throw UserError(fmt::format("there is no channel {}", channel), fmt::format("the plan uses {}", plan.channels));
   if (rank < 0 || rank >= comm.ranks())

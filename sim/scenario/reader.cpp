@@ -218,19 +218,29 @@ class Reading {
     s.routing.kind = index_of(names_of(routing_policies()), usual_routing(node.nics.link));
   }
 
+  void check_version(Scenario& s) {
+    const auto warn = [&](std::string message, std::string hint) {
+      result_.warnings.push_back(at("nccl.version", std::move(message), std::move(hint)));
+      result_.warnings.back().severity = Diagnostic::Severity::warning;
+    };
+    const int capability = s.hardware.gpus.find(s.node.spec.gpu)->second.compute_capability;
+    const auto versions = parse_nccl_versions(s.nccl.version, capability);
+    s.nccl.version_given = versions && reader_->given("nccl.version");
+    if (!versions)
+      warn(fmt::format("'{}' is no NCCL version; taken for {}", s.nccl.version, to_text(NcclVersion{})),
+           "write e.g. \"2.28\", \"2.21.5\", \"2.18-2.21\" or unknown");
+    else if (versions->last.minor > newest_nccl.minor)
+      warn(
+          fmt::format("'{}' is newer than what is known; the rules of {} are used", s.nccl.version,
+                      to_text(newest_nccl)),
+          fmt::format("newer ones may choose otherwise; \"{}\" says the same without a warning", to_text(newest_nccl)));
+  }
+
   void check(Scenario& s) {
     const auto refuse = [&](std::string path, std::string message, std::string hint = {}) {
       reader_->add(at(std::move(path), std::move(message), std::move(hint)));
     };
-    const int capability = s.hardware.gpus.find(s.node.spec.gpu)->second.compute_capability;
-    const bool readable = parse_nccl_versions(s.nccl.version, capability).has_value();
-    s.nccl.version_given = readable && reader_->given("nccl.version");
-    if (!readable) {
-      result_.warnings.push_back(at(
-          "nccl.version", fmt::format("'{}' is no NCCL version; taken for {}", s.nccl.version, to_text(NcclVersion{})),
-          "write e.g. \"2.28\", \"2.21.5\", \"2.18-2.21\" or unknown"));
-      result_.warnings.back().severity = Diagnostic::Severity::warning;
-    }
+    check_version(s);
     if (reader_->given("workload.sizes") && s.workload.sizes.empty()) refuse("workload.sizes", "the list is empty");
     if (s.workload.sizes.empty() && s.workload.from > s.workload.to)
       refuse("workload.from",

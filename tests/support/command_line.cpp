@@ -3,6 +3,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <catch2/catch.hpp>
+
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
@@ -39,5 +41,12 @@ Ran run_shell(const std::string& command) {
 }
 
 Ran run_fabricast(const std::string& words) { return run_shell("exec $fabricast " + words); }
+
+std::string output(const std::string& words) {
+  const Ran ran = run_fabricast(words);
+  INFO(words << "\n" << ran.err);
+  REQUIRE(ran.code == 0);
+  return ran.out;
+}
 
 }  // namespace fabricast

@@ -15,6 +15,8 @@ struct Ran {
 Ran run_shell(const std::string& command);
 /// Runs `fabricast WORDS` likewise.
 Ran run_fabricast(const std::string& words);
+/// What `fabricast WORDS` prints; the test fails if it does not end well.
+std::string output(const std::string& words);
 
 std::string read_text(const std::filesystem::path& file);
 

@@ -64,8 +64,9 @@ struct Communicator {
   int channels = 1;             ///< most that a call may use
   std::vector<int> nic_of_gpu;  ///< the nearest; empty without NICs
   SharpService sharp;
-  bool pxn = true;      ///< a GPU may send by the NIC of a peer behind the same NVLink
-  bool p2p_pxn = true;  ///< and does so with sends to the receiver's rail, wherever its own NIC is
+  bool pxn = true;                  ///< a GPU may send by the NIC of a peer behind the same NVLink
+  bool p2p_pxn = true;              ///< and does so with sends to the receiver's rail, wherever its own NIC is
+  PathType to_nic = PathType::LOC;  ///< of the GPU that has it farthest to its NIC
   bool gdr = true;
   bool gdr_by_cpu = false;  ///< GPUDirect RDMA crosses a CPU's root complex
   bool gdr_read = true;     ///< GPUDirect RDMA for what is sent, too

@@ -20,6 +20,8 @@ inline constexpr NcclVersion strict_lists{2, 24, 0};
 /// From when on NVLS, and send and receive, work on registered buffers; and kernels on symmetric memory
 /// [NCCL-registration] [NCCL-symmetric].
 inline constexpr NcclVersion nvls_in_place{2, 19, 0}, peers_in_place{2, 23, 0}, symmetric_kernels_since{2, 27, 0};
+/// The newest version whose rules the planner has.
+inline constexpr NcclVersion newest_nccl{2, 30, 0};
 inline constexpr int most_channels = 64, most_sockets = 64;  ///< of NCCL
 
 /// `2.18`, `2.21.5`. Empty if the text is no version.

@@ -28,8 +28,8 @@ struct VersionTime {
 
 /// Times in s, rates in B/s.
 struct ForecastRow {
-  std::int64_t bytes = 0;
-  double time = 0;  ///< median over draws
+  std::int64_t bytes = 0;  ///< as asked for: what the tool sends of it is `plan.bytes`
+  double time = 0;         ///< median over draws
   double time_p5 = 0, time_p95 = 0, time_worst = 0;
   Algorithm algorithm = Algorithm::ring;
   Protocol protocol = Protocol::simple;
@@ -39,7 +39,7 @@ struct ForecastRow {
   /// What NCCL would run, if that is not the row: it has no schedule yet, or selection `best` found a faster one.
   std::optional<Choice> nccl;
   std::vector<VersionTime> by_version;  ///< empty where NCCL's version is known
-  double algorithm_bandwidth() const { return static_cast<double>(bytes) / time; }
+  double algorithm_bandwidth() const { return static_cast<double>(plan.bytes) / time; }
 };
 
 struct Forecast {
@@ -66,6 +66,9 @@ struct RunOptions {
 /// The options of a part of longer work: its progress goes from `begin` to `end` of the whole.
 RunOptions part_of(const RunOptions& options, double begin, double end);
 
+/// The plan of the scenario's collective at a size, as the tool that times it calls it.
+Plan plan_workload(const World& world, std::int64_t asked);
+
 /// Runs every size and draw of the scenario. The same input gives the same bytes whatever the number of threads.
 Forecast run_forecast(const World& world, const RunOptions& options = {});
 
@@ -83,9 +86,5 @@ struct Selected {
 /// \param weighed of that size by run_candidates
 /// \returns nothing where NCCL's choice is not simulated, or has none
 std::optional<Selected> compare_selections(const ForecastRow& row, const Forecast& weighed);
-
-/// What the tool that times the call prints for a call that takes `result`.
-double harness_time(const HarnessSpec& harness, const Communicator& comm, const Plan& plan,
-                    const CollectiveResult& result);
 
 }  // namespace fabricast

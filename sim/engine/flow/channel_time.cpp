@@ -137,7 +137,10 @@ ChannelTime time_channel(const ChannelView& v) {
   }
   const Stream stream = find_by_algorithm(v.plan.algorithm)->stream(v.comm, v.plan, v.channel);
   if (stream.pattern == StreamPattern::peers) {
-    t.makespan = t.work = peer_time(v, 1);
+    const PeerTime peers = peer_time(v, 1);
+    const double links = static_cast<double>(stream.sends * v.plan.pair) / v.rate;
+    t.makespan = t.work = peers.makespan;
+    t.by_proxy = peers.proxy > std::max(links, t.makespan / 2);
     return t;
   }
   if (stream.pattern == StreamPattern::kernel) {
@@ -174,7 +177,7 @@ void split_time(const ChannelView& v, ChannelTime& t) {
   const bool by_pairs = stream.pattern == StreamPattern::peers;
   const std::int64_t payload =
       by_pairs ? v.plan.pair : stream.loops * stream.slices * stream.slice + stream.tail_slices * stream.tail_slice;
-  t.latency = std::min(t.makespan, by_pairs ? peer_time(v, 0) : makespan(Services(v), stream, 0));
+  t.latency = std::min(t.makespan, by_pairs ? peer_time(v, 0).makespan : makespan(Services(v), stream, 0));
   t.transfer = std::min(t.makespan, static_cast<double>(stream.sends * payload) / v.rate);
   // They overlap. The larger one counts in full, the other one for what it adds.
   double& smaller = t.latency > t.transfer ? t.transfer : t.latency;

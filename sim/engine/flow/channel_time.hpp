@@ -21,7 +21,7 @@ struct ChannelTime {
   double work = 0;         ///< s, of its busiest station
   double latency = 0;      ///< s, its makespan with empty slices (if less than `transfer`: what that adds)
   double transfer = 0;     ///< s, its data through its share (if less than `latency`: what that adds)
-  bool by_proxy = false;   ///< the busiest station is the proxy thread
+  bool by_proxy = false;   ///< the busiest station is the proxy thread; of sends and receives: it is seldom idle
   bool by_kernel = false;  ///< it is a kernel for symmetric memory, and no link is slower than NCCL's estimate
   double rate = 0;         ///< the share all this holds for, B/s
   Pace whole, tail;

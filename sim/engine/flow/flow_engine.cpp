@@ -229,7 +229,7 @@ class FlowEngine final : public NetworkEngine {
     b.rate = shares.rate[slowest];
     if (b.rate <= 0) {
       b.name = "link down";
-    } else if (t.latency > t.transfer) {
+    } else if (t.latency > t.transfer && !(t.by_proxy && is_point_to_point(plan.op))) {
       b.name = "latency", b.rate = 0;
     } else if (t.by_proxy) {
       b.name = "proxy thread";

@@ -198,4 +198,16 @@ double peer_makespan(const PeerExchange& x) {
   return at_b + (at_b - at_a) * static_cast<double>((longest - b) / round);
 }
 
+double busiest_proxy(const PeerExchange& x) {
+  std::vector<double> busy{0};
+  for (const auto& parts : x.channels)
+    for (const PeerPart& p : parts) {
+      if (p.way != PeerPart::Way::network) continue;
+      if (p.proxy >= busy.size()) busy.resize(p.proxy + 1, 0);
+      const auto chunks = static_cast<double>(p.chunks);
+      busy[p.proxy] += x.first_message + chunks * x.message + x.thread * ((chunks - 1) * x.chunk + p.last);
+    }
+  return *std::max_element(busy.begin(), busy.end());
+}
+
 }  // namespace fabricast

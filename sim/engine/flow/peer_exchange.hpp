@@ -53,5 +53,7 @@ struct PeerExchange {
 
 /// When all parts are done, s.
 double peer_makespan(const PeerExchange& exchange);
+/// How long the proxy thread works that has most to do, s.
+double busiest_proxy(const PeerExchange& exchange);
 
 }  // namespace fabricast

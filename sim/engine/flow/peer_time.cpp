@@ -32,7 +32,7 @@ PeerLinks crowded_links(const ChannelView& v) {
 }
 
 /// What one rank sends, or of a gather receives.
-double time_of_rank(const ChannelView& v, const PeerLinks& links, std::int64_t rank, double scale) {
+PeerTime time_of_rank(const ChannelView& v, const PeerLinks& links, std::int64_t rank, double scale) {
   const Communicator& comm = v.comm;
   const Plan& plan = v.plan;
   const std::int64_t n = comm.ranks(), g = comm.gpus();
@@ -73,19 +73,20 @@ double time_of_rank(const ChannelView& v, const PeerLinks& links, std::int64_t r
   x.hop_inside = v.costs.hop_inside;
   x.message = v.costs.proxy(0), x.thread = v.costs.thread * v.costs.wire, x.first_message = v.costs.peer;
   x.hop_network = v.costs.network_latency(x.chunk) + v.loads.mean_latency(v.channel);
-  return peer_makespan(x);
+  return {peer_makespan(x), busiest_proxy(x)};
 }
 
 }  // namespace
 
-double peer_time(const ChannelView& v, double scale) {
+PeerTime peer_time(const ChannelView& v, double scale) {
   const PeerLinks links = crowded_links(v);
   // In an alltoall all ranks are alike; the root has all of a scatter or gather.
-  const double first = time_of_rank(v, links, 0, scale);
+  const PeerTime first = time_of_rank(v, links, 0, scale);
   const int last = v.comm.gpus() - 1;
   if (v.plan.op != CollectiveOp::sendrecv || last == 0) return first;
   // Of a ring of sends, the last GPU of a node sends over the network, the others inside it.
-  return std::max(first, time_of_rank(v, links, last, scale));
+  const PeerTime other = time_of_rank(v, links, last, scale);
+  return other.makespan > first.makespan ? other : first;
 }
 
 }  // namespace fabricast

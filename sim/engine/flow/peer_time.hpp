@@ -5,7 +5,12 @@
 
 namespace fabricast {
 
-/// Of the rank that has most to do, s. \param scale  of bytes
-double peer_time(const ChannelView& view, double scale);
+struct PeerTime {
+  double makespan = 0;  ///< s
+  double proxy = 0;     ///< s that its busiest proxy thread works
+};
+
+/// Of the rank that takes longest. \param scale  of bytes
+PeerTime peer_time(const ChannelView& view, double scale);
 
 }  // namespace fabricast

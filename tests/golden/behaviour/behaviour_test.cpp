@@ -13,19 +13,12 @@
 
 namespace {
 
+using fabricast::output;
 using fabricast::Ran;
 using fabricast::read_text;
-using fabricast::run_fabricast;
 using fabricast::run_shell;
 using fabricast::Scratch;
 using nlohmann::json;
-
-std::string output(const std::string& words) {
-  const Ran ran = run_fabricast(words);
-  INFO(words << "\n" << ran.err);
-  REQUIRE(ran.code == 0);
-  return ran.out;
-}
 
 /// A forecast that takes minutes.
 const std::string long_run = "run scenarios/nodes64_fat_tree.yaml --set routing.seeds=100000";

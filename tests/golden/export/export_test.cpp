@@ -12,20 +12,13 @@
 
 namespace {
 
+using fabricast::output;
 using fabricast::Ran;
 using fabricast::read_text;
-using fabricast::run_fabricast;
 using fabricast::run_shell;
 using fabricast::Scratch;
 using fabricast::test::TunerPlugin;
 using nlohmann::json;
-
-std::string output(const std::string& words) {
-  const Ran ran = run_fabricast(words);
-  INFO(words << "\n" << ran.err);
-  REQUIRE(ran.code == 0);
-  return ran.out;
-}
 
 json times(const std::string& words) {
   json list = json::array();

@@ -13,21 +13,15 @@
 
 namespace {
 
-using fabricast::run_fabricast;
 using nlohmann::json;
 
 constexpr std::int64_t GiB8 = std::int64_t{8} << 30;
 constexpr double nics = 8, channels = 16;
 
-json output(const std::string& words) {
-  const fabricast::Ran ran = run_fabricast(words + " --json -");
-  INFO(words << "\n" << ran.err);
-  REQUIRE(ran.code == 0);
-  return json::parse(ran.out);
-}
+json json_of(const std::string& words) { return json::parse(fabricast::output(words + " --json -")); }
 
 json run(const std::string& scenario, const std::string& options = {}) {
-  return output("run scenarios/" + scenario + ".yaml " + options);
+  return json_of("run scenarios/" + scenario + ".yaml " + options);
 }
 
 json row(const json& forecast, std::int64_t bytes) {
@@ -48,14 +42,13 @@ double busbw_at(const json& r, const char* percentile) {
 
 /// GB/s of payload of a link, from `inspect fabric`, by the name it has there.
 double link_rate(const std::string& scenario, const std::string& name) {
-  const fabricast::Ran ran = run_fabricast("inspect fabric scenarios/" + scenario + ".yaml");
-  REQUIRE(ran.code == 0);
-  const auto at = ran.out.find(name);
-  INFO(name << " in\n" << ran.out);
+  const std::string text = fabricast::output("inspect fabric scenarios/" + scenario + ".yaml");
+  const auto at = text.find(name);
+  INFO(name << " in\n" << text);
   REQUIRE(at != std::string::npos);
-  const auto end = ran.out.find(" GB/s", at);
-  const auto begin = ran.out.find_last_of(' ', end - 1);
-  return std::stod(ran.out.substr(begin, end - begin));
+  const auto end = text.find(" GB/s", at);
+  const auto begin = text.find_last_of(' ', end - 1);
+  return std::stod(text.substr(begin, end - begin));
 }
 
 /// A 400 Gb/s port's payload: 26 bytes of header on 4096 for InfiniBand, 82 for RoCE [FABRICS-2].
@@ -143,7 +136,7 @@ TEST_CASE("oversubscribed leaves give a scattered ring their uplinks' share", "[
 
 TEST_CASE("explain tells what would help, and running it so gains as much", "[scenarios]") {
   const auto helps = [](const std::string& scenario) {
-    return output("explain scenarios/" + scenario + ".yaml --size 8GiB").at("row");
+    return json_of("explain scenarios/" + scenario + ".yaml --size 8GiB").at("row");
   };
   const auto first_word = [](const json& w) { return w.at("set").at(0).get<std::string>(); };
   for (const auto& [scenario, best] : {std::pair<std::string, std::string>{"slow_cable", "faults=[]"},
@@ -224,7 +217,7 @@ TEST_CASE("a cable at a tenth is named, and slows the ring to a tenth of the NIC
   const json r = large("slow_cable");
   CHECK(busbw(r) == Approx(0.1 * nics * nic).epsilon(0.02));
   CHECK(r.at("faults") == json::array({"node3.nic2"}));
-  const json explained = output("explain scenarios/slow_cable.yaml --size 8GiB").at("row").at("bottleneck");
+  const json explained = json_of("explain scenarios/slow_cable.yaml --size 8GiB").at("row").at("bottleneck");
   CHECK(explained.at("name") == "node3.nic2-leaf2");
   CHECK(explained.at("capacity_gbps").get<double>() == Approx(0.1 * nic).epsilon(1e-3));
   CHECK(explained.at("sharers").size() == 2);  // 16 channels on eight NICs

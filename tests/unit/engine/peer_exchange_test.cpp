@@ -85,8 +85,21 @@ TEST_CASE("proxy threads send side by side") {
   PeerExchange x = free_exchange({{first}, {second}});
   x.message = 3, x.first_message = 1;
   CHECK(peer_makespan(x) == Approx(8));
+  CHECK(busiest_proxy(x) == Approx(8));
   x.channels[1].front().proxy = 5;
   CHECK(peer_makespan(x) == Approx(4));
+  CHECK(busiest_proxy(x) == Approx(4));
+}
+
+TEST_CASE("the busiest proxy thread visits every chunk and moves every byte that leaves the node") {
+  // Two messages of three chunks, the last of 400 B; what stays in the node is not its.
+  const PeerExchange x = [] {
+    PeerExchange e = exchange({{{network, 3, 400}, {inside, 50, 1000}}, {{network, 3, 400}, {self, 50, 1000}}});
+    e.thread = 0.004;
+    return e;
+  }();
+  CHECK(busiest_proxy(x) == Approx(2 * (0.3 + 3 * 0.7 + 2400 * 0.004)));
+  CHECK(busiest_proxy(exchange({{{inside, 3, 400}}})) == 0);
 }
 
 TEST_CASE("a channel works on eight parts side by side") {

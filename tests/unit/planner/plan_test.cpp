@@ -127,6 +127,22 @@ TEST_CASE("NCCL's variables change the plan", "[planner]") {
   CHECK(plan(threads, 256 * KiB).channels == 16);
 }
 
+TEST_CASE("the way to the NIC, by a peer where NVLink allows it", "[planner]") {
+  const auto to_nic = [](const NodeSpec& spec, const test::Variables& variables = {}) {
+    return test::planner_of(spec, 2, variables).comm.to_nic;
+  };
+  const NodeSpec eight = test::preset_spec("hgx-h100"), two = test::with_nics(eight, 2, 400);
+  CHECK(to_nic(eight) <= PathType::PXB);
+  CHECK(to_nic(two) == PathType::PXN);
+  // One NIC for each socket, one for both.
+  const test::Variables alone = {{"NCCL_PXN_DISABLE", "1"}};
+  CHECK(to_nic(two, alone) == PathType::PHB);
+  CHECK(to_nic(test::with_nics(eight, 1, 400), alone) == PathType::SYS);
+  NodeSpec far = eight;
+  far.nics.numa = NicNuma::remote;
+  CHECK(to_nic(far) == PathType::SYS);
+}
+
 TEST_CASE("GPUDirect RDMA by NCCL's distance rule", "[planner]") {
   const auto gdr = [](const NodeSpec& spec, const test::Variables& variables = {}) {
     return test::planner_of(spec, 2, variables).comm.gdr;

@@ -1,0 +1,52 @@
+#include "fabricast/report/harness.hpp"
+
+#include <algorithm>
+
+#include "fabricast/protocol/costs.hpp"
+
+namespace fabricast {
+
+namespace {
+
+/// Whether the larger buffer of a rank has a part for each rank.
+bool has_parts(CollectiveOp op) {
+  switch (op) {
+    case CollectiveOp::all_gather:
+    case CollectiveOp::reduce_scatter:
+    case CollectiveOp::alltoall:
+    case CollectiveOp::scatter:
+    case CollectiveOp::gather: return true;
+    default: return false;
+  }
+}
+
+}  // namespace
+
+std::int64_t harness_bytes(const HarnessSpec& harness, CollectiveOp op, std::int64_t ranks, std::int64_t asked) {
+  constexpr std::int64_t aligned = 16, element = 4;  // to what parts are rounded down [nccl-tests-parts]; a float
+  if (harness.tool != Tool::nccl_tests || !has_parts(op)) return asked;
+  // Whole elements for each rank are what older versions printed, or are meant.
+  if (asked % (ranks * element) == 0 || asked / ranks < aligned) return asked;
+  return asked / ranks / aligned * aligned * ranks;
+}
+
+double harness_time(const HarnessSpec& harness, const Communicator& comm, const Plan& plan, const CollectiveResult& r) {
+  const double call = r.launch + r.makespan;
+  if (harness.tool == Tool::isolated) return call;
+  const Architecture& gpu = comm.node.architecture;
+  double time = call;
+  // Broadcasts and reduces issued back to back overlap: a rank goes on to the next call as soon as its own part is
+  // done, so the pace is that of the busiest station, and the way through the chain is paid once per run.
+  const bool overlaps = plan.op == CollectiveOp::broadcast || plan.op == CollectiveOp::reduce;
+  if (overlaps && harness.tool != Tool::host_timed)
+    time = std::min(call, gpu.issue_gap.us().value + channel_launch(comm, plan) + r.work +
+                              std::max(0.0, r.makespan - r.work) / harness.iterations);
+  const int per_thread = harness.ranks_per_process / std::max(1, harness.threads);
+  const double group = is_point_to_point(plan.op) ? comm.node.software.issue_group.us().value : 0;
+  if (per_thread > 1) time = std::max(time, per_thread * (gpu.issue_per_gpu.us().value + group));
+  if (harness.tool == Tool::pytorch) time += comm.node.software.pytorch.us().value;
+  if (harness.tool == Tool::host_timed) time += comm.node.software.host_timed.us().value;
+  return time;
+}
+
+}  // namespace fabricast

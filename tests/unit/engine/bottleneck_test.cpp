@@ -1,0 +1,39 @@
+// What holds sends and receives: the proxy thread while it has more to do than it waits, or the way itself.
+#include <catch2/catch.hpp>
+
+#include "fabricast/report/forecast.hpp"
+#include "support/worlds.hpp"
+
+namespace fabricast {
+namespace {
+
+std::unique_ptr<World> eight_by_eight(const std::string& collective, const std::string& size, const std::string& env) {
+  return test::world_of("node: {profile: hgx-h100}\ncluster: {nodes: 8}\nnccl: {env: {" + env +
+                        "}}\nworkload: {collective: " + collective + ", sizes: [" + size + "]}\n");
+}
+
+std::string holds(const std::string& collective, const std::string& size, const std::string& env = {}) {
+  return run_forecast(*eight_by_eight(collective, size, env)).rows[0].result.bottleneck.name;
+}
+
+TEST_CASE("many messages are held by the proxy thread", "[engine]") {
+  const auto world = eight_by_eight("alltoall", "256KiB", "");
+  const CollectiveResult r = run_forecast(*world).rows[0].result;
+  CHECK(r.bottleneck.name == "proxy thread");
+  // 56 ranks are elsewhere; each is a message of one chunk.
+  const Network& network = world->planner.comm.node.network;
+  const double busy = 56 * (network.peer.us().value + network.peer_chunk.us().value);
+  CHECK(busy < r.makespan);
+  CHECK(busy > r.makespan / 2);
+  CHECK(holds("gather", "256KiB") == "proxy thread");
+}
+
+TEST_CASE("many chunks are held by the proxy thread, few by the link", "[engine]") {
+  CHECK(holds("alltoall", "4GiB", "NCCL_P2P_NET_CHUNKSIZE: 4096") == "proxy thread");
+  CHECK(holds("alltoall", "4GiB") == "node0.nic0-leaf0");
+}
+
+TEST_CASE("a thread that mostly waits is latency", "[engine]") { CHECK(holds("sendrecv", "8B") == "latency"); }
+
+}  // namespace
+}  // namespace fabricast
