@@ -260,11 +260,11 @@ class Simulation {
       const bool free = step.waits || step.in_switches;  // no GPU works
       const double overhead = free ? 0 : costs_.gpu_overhead(bytes) + (at_nic ? costs_.network_slice : 0);
       // At the root of a tree children are both received from and sent to.
-      std::set<std::int32_t> neighbours;
+      std::set<std::uint32_t> neighbours;
       for (std::size_t k = 0; k < in.size(); ++k)
-        if (in[k]->network) neighbours.insert(step.from[k]);
+        if (in[k]->network) neighbours.insert(program.rank_of(step.from[k]).value);
       for (std::size_t k = 0; k < out.size(); ++k)
-        if (out[k]->network) neighbours.insert(step.to[k]);
+        if (out[k]->network) neighbours.insert(program.rank_of(step.to[k]).value);
       const double slower = step.in_nvswitch ? costs_.fan_out(static_cast<int>(neighbours.size())) : 1;
       const double copy_rate = costs_.copy_rate / (program.sharers(w, i) * slower);
       for (Wire* wire : out)

