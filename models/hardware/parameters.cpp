@@ -74,6 +74,8 @@ std::vector<ParameterRef> parameters(Software& s) {
           {"ll_check_before_2.17", "GB/s", "payload of LL lines whose flags a proxy thread checks, NCCL before 2.17",
            &s.ll_check_old},
           {"ll_check", "GB/s", "payload of LL lines whose flags a proxy thread checks", &s.ll_check},
+          {"network_hop_before_2.20", "", "hops over a network, NCCL before 2.20, relative to later ones",
+           &s.network_hop_old},
           {"last_receive", "", "cost of a receive-only step relative to one that also sends", &s.last_receive},
           {"issue_group", "us", "host time per GPU for a group of sends and receives, beyond issue_per_gpu",
            &s.issue_group},

@@ -117,6 +117,7 @@ ProtocolCosts protocol_costs(const Communicator& comm, const Plan& plan) {
   const Network& network = node.network;
   c.launch += network.start.us().value;
   c.hop_network = network.hop[p].us().value * node.architecture.network_hop.value;
+  if (comm.version < NcclVersion{2, 20, 0}) c.hop_network *= node.software.network_hop_old.value;
   // Data by GPUDirect RDMA may come after the flag that announces them, but on Hopper and later [NCCL-protocols].
   const bool flushes = plan.protocol == Protocol::simple && comm.gdr && node.gpu.compute_capability < 90;
   if (flushes) c.hop_network += network.flush.us().value;

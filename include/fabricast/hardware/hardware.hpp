@@ -84,11 +84,12 @@ struct Software {
   Parameter channel_launch;
   Parameter ll_check_old;  ///< payload of LL lines whose flags a proxy thread checks, NCCL before 2.17
   Parameter ll_check;
-  Parameter last_receive;  ///< cost of a receive-only step relative to one that also sends
-  Parameter issue_group;   ///< host time per GPU for a group of sends and receives, beyond issue_per_gpu
-  Parameter gdr_by_cpu;    ///< GPUDirect RDMA through a CPU's root complex: share of the PCIe payload rate
-  Parameter pytorch;       ///< added when PyTorch times every call by events
-  Parameter host_timed;    ///< added when every call is timed and synchronized by the host
+  Parameter network_hop_old;  ///< hops over a network, NCCL before 2.20, relative to later ones
+  Parameter last_receive;     ///< cost of a receive-only step relative to one that also sends
+  Parameter issue_group;      ///< host time per GPU for a group of sends and receives, beyond issue_per_gpu
+  Parameter gdr_by_cpu;       ///< GPUDirect RDMA through a CPU's root complex: share of the PCIe payload rate
+  Parameter pytorch;          ///< added when PyTorch times every call by events
+  Parameter host_timed;       ///< added when every call is timed and synchronized by the host
 };
 std::vector<ParameterRef> parameters(Software& software);
 
