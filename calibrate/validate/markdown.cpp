@@ -64,9 +64,9 @@ std::string validation_markdown(const Validation& v, const Hardware& hardware) {
   summary("median over systems", v.errors.median);
   summary("mean", v.errors.mean);
   summary("worst decile", v.errors.worst_decile);
-  out += fmt::format(
-      "\n{} rows of {} cases are counted; in {} of them another algorithm stands in for NCCL's choice.\n", v.errors.rows,
-      v.cases.size(), v.stand_ins);
+  out +=
+      fmt::format("\n{} rows of {} cases are counted; in {} of them another algorithm stands in for NCCL's choice.\n",
+                  v.errors.rows, v.cases.size(), v.stand_ins);
   if (v.leave_one_out) out += leave_one_out_markdown(*v.leave_one_out);
   out += directions_markdown(v.pairs);
   out +=

@@ -111,8 +111,8 @@ std::string validation_text(const Validation& v, bool rows) {
     both("WORST DECILE", in_sample.worst_decile, left_out.worst_decile);
   }
   for (const auto& [id, why] : v.failed) out += fmt::format("did not run: {}: {}\n", id, why);
-  out += fmt::format("{} cases, {} rows, {} of them by another algorithm than NCCL's; {} did not run\n",
-                     v.cases.size(), v.errors.rows, v.stand_ins, v.failed.size());
+  out += fmt::format("{} cases, {} rows, {} of them by another algorithm than NCCL's; {} did not run\n", v.cases.size(),
+                     v.errors.rows, v.stand_ins, v.failed.size());
   return out;
 }
 

@@ -59,7 +59,8 @@ double socket_crossing(const Communicator& comm) {
   double crossing = 0;
   const NodeGraph& graph = comm.node.graph;
   for (const std::uint16_t l : graph.gpu_to_nic(0, comm.nic_of_gpu.front(), comm.gdr))
-    if (graph.links[l].link_class.kind == LinkKind::cpu_interconnect) crossing += graph.links[l].link_class.latency.value;
+    if (graph.links[l].link_class.kind == LinkKind::cpu_interconnect)
+      crossing += graph.links[l].link_class.latency.value;
   return crossing;
 }
 

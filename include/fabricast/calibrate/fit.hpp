@@ -22,7 +22,7 @@ struct FitOptions {
   std::vector<std::string> left_out;    ///< systems not to look at
   int iterations = 12;
   double prior_weight = 5.2e-5;  ///< of one parameter, as a part of all rows: as a system 7 % off in one band
-  double scale = 0.12;  ///< of Cauchy's loss: beyond the repeatability of idle systems
+  double scale = 0.12;           ///< of Cauchy's loss: beyond the repeatability of idle systems
   /// If > 0: fit once more, with all parameters left at their start that the data alone do not tell to within this
   /// factor, at 90 %.
   double identified = 0;

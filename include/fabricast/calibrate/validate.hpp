@@ -43,7 +43,7 @@ struct Validation {
   std::vector<CaseResult> cases;
   std::vector<std::pair<std::string, std::string>> failed;  ///< id and reason
   ErrorTable errors;                                        ///< of rows whose algorithm has a schedule
-  int stand_ins = 0;  ///< rows for which another algorithm than NCCL's was timed
+  int stand_ins = 0;                                        ///< rows for which another algorithm than NCCL's was timed
   std::vector<ConfigurationPair> pairs;  ///< of all cases that ran; where another algorithm stands in, it is compared
   std::optional<LeaveOneOut> leave_one_out;
 };

@@ -22,7 +22,10 @@
 // the order in which they come, and a slower link can bring them into a better order. Both engines show that: with 4760
 // for a seed, NICs at 44 % of their rate make an LL ring 8 % faster under flow, 6 % under chunk.
 //
-// Times are of isolated calls by the flow engine. The only tolerance is that of rounding. To look at a failure, run with
+// A slower proxy thread keeps the channels of a NIC further apart, so that they meet less on a link inside the node: up
+// to a ten-thousandth, which `apart` allows.
+//
+// Times are of isolated calls by the flow engine. The other tolerance is that of rounding. To look at a failure, run with
 // its seed: it is printed with the scenario.
 #include <fmt/format.h>
 
@@ -37,7 +40,7 @@ using namespace fabricast;
 
 namespace {
 
-constexpr double rounding = 1 + 1e-9, long_calls = 1 + 2e-3;
+constexpr double rounding = 1 + 1e-9, apart = 1 + 1e-4, long_calls = 1 + 2e-3;
 
 struct Draw {
   std::string node, fabric, routing, version;
@@ -239,14 +242,14 @@ void check(Change change, int wanted, double tolerance = rounding) {
 
 TEST_CASE("more never takes less, on 800 random scenarios", "[monotonicity]") {
   SECTION("bytes") { check(more_bytes, 200); }
-  SECTION("slower parts") { check(slower_part, 200); }
+  SECTION("slower parts") { check(slower_part, 200, apart); }
   SECTION("nodes") { check(more_nodes, 200, long_calls); }
   SECTION("oversubscription") { check(more_oversubscription, 200, long_calls); }
 }
 
 TEST_CASE("more never takes less, on 10000 random scenarios", "[.thousands]") {
   SECTION("bytes") { check(more_bytes, 2500); }
-  SECTION("slower parts") { check(slower_part, 2500); }
+  SECTION("slower parts") { check(slower_part, 2500, apart); }
   SECTION("nodes") { check(more_nodes, 2500, long_calls); }
   SECTION("oversubscription") { check(more_oversubscription, 2500, long_calls); }
 }
