@@ -161,7 +161,7 @@ CaseRunner::CaseRunner(const MeasuredCase& c)
     prefixes_.push_back("links." + gpu.pcie + ".");
     prefixes_.push_back("pcie_paths.");
   }
-  first_ = build_world(scenario_);
+  graphs_ = build_world(scenario_)->planner.graphs;
   scenario_.hardware = {};  // every run brings its own
 }
 
@@ -174,7 +174,7 @@ Forecast CaseRunner::forecast(const Hardware& hardware, std::vector<Bytes> sizes
   Scenario scenario = scenario_;
   scenario.hardware = hardware;
   scenario.workload.sizes = std::move(sizes);
-  const auto world = build_world(std::move(scenario), first_.get());
+  const auto world = build_world(std::move(scenario), &graphs_);
   world->setup.times_only = true;
   RunOptions options;
   options.threads = 1;

@@ -100,21 +100,15 @@ LeaveOneOut leave_one_out(const std::vector<MeasuredCase>& cases, const Hardware
   for (const FitProblem::Row& row : problem.rows()) fitted_systems.insert(row.system);
   if (fitted_systems.size() < 2) throw UserError("leaving one out takes cases of two systems or more");
   const TwoFits all = fit_twice(problem, options);
-  std::vector<ErrorRow> in_sample, left_out;
   // All cases count, also those that no fit looks at.
-  const auto take = [&](const std::string& system, const Hardware& hardware, std::vector<ErrorRow>& rows) {
-    for (const MeasuredCase& c : cases)
-      if (c.system == system)
-        for (const auto& row : CaseRunner(c).run(hardware).rows)
-          rows.push_back({system, band_of(row.bytes), std::log(row.forecast / row.measured)});
+  const std::vector<CaseRunner> runners(cases.begin(), cases.end());
+  const auto errors_of = [&](const std::string& system, const Hardware& hardware) {
+    std::vector<ErrorRow> rows;
+    for (const CaseRunner& runner : runners)
+      if (runner.measured().system == system) add_errors(system, runner.run(hardware), rows);
+    return rows;
   };
-  const Hardware whole = problem.hardware(all.last.theta);
-  for (const std::string& system : systems) {
-    take(system, whole, in_sample);
-    if (!fitted_systems.contains(system)) {
-      take(system, whole, left_out);
-      continue;
-    }
+  const auto fit_without = [&](const std::string& system) {
     FitOptions without = options;
     without.left_out = {system};
     FitTask task = task_of(problem, without);
@@ -125,9 +119,17 @@ LeaveOneOut leave_one_out(const std::vector<MeasuredCase>& cases, const Hardware
       task.free = identified(task, errors_at(problem, task, first, first_derivatives), options.identified);
     }
     Linearization derivatives = all.derivatives;
-    const FitPoint fitted =
-        solve(problem, task, evaluate(problem, task, held(problem, task.free, all.last.theta)), derivatives);
-    take(system, problem.hardware(fitted.theta), left_out);
+    const FitPoint start = evaluate(problem, task, held(problem, task.free, all.last.theta));
+    return problem.hardware(solve(problem, task, start, derivatives).theta);
+  };
+  const Hardware whole = problem.hardware(all.last.theta);
+  std::vector<ErrorRow> in_sample, left_out;
+  for (const std::string& system : systems) {
+    const std::vector<ErrorRow> with = errors_of(system, whole);
+    const std::vector<ErrorRow> without =
+        fitted_systems.contains(system) ? errors_of(system, fit_without(system)) : with;
+    in_sample.insert(in_sample.end(), with.begin(), with.end());
+    left_out.insert(left_out.end(), without.begin(), without.end());
   }
   return {error_table(in_sample), error_table(left_out)};
 }

@@ -9,6 +9,11 @@
 
 namespace fabricast {
 
+void add_errors(const std::string& system, const ForecastOfCase& forecast, std::vector<ErrorRow>& errors) {
+  for (const auto& row : forecast.rows)
+    errors.push_back({system, band_of(row.bytes), std::log(row.forecast / row.measured)});
+}
+
 ErrorTable error_table(const std::vector<ErrorRow>& rows) {
   ErrorTable table;
   std::map<std::pair<std::string, std::size_t>, std::vector<double>> logs;
@@ -42,10 +47,8 @@ Validation validate_cases(const std::vector<MeasuredCase>& cases, const Hardware
       v.failed.emplace_back(c.id, e.what());
       continue;
     }
-    for (const auto& row : v.cases.back().forecast.rows) {
-      rows.push_back({c.system, band_of(row.bytes), std::log(row.forecast / row.measured)});
-      v.stand_ins += row.served ? 0 : 1;
-    }
+    add_errors(c.system, v.cases.back().forecast, rows);
+    for (const auto& row : v.cases.back().forecast.rows) v.stand_ins += row.served ? 0 : 1;
   }
   v.errors = error_table(rows);
   std::map<std::string, const MeasuredCase*> by_id;

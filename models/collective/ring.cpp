@@ -14,8 +14,6 @@ namespace {
 
 bool supports(CollectiveOp op) { return op <= CollectiveOp::all_reduce; }
 
-bool is_chain(CollectiveOp op) { return op == CollectiveOp::broadcast || op == CollectiveOp::reduce; }
-
 /// Chunks that one loop of a channel moves, counted in what `shares` counts.
 std::int64_t parts_per_loop(CollectiveOp op, std::int64_t ranks) { return op == CollectiveOp::all_reduce ? ranks : 1; }
 

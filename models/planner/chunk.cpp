@@ -27,8 +27,7 @@ std::int64_t within_share(std::int64_t chunk, const Plan& plan, std::int64_t par
 
 /// What the connections' buffers hold, whatever is sent.
 void chunk_of_protocol(const NcclSettings& settings, Plan& plan) {
-  const bool whole_ring =
-      plan.algorithm == Algorithm::ring && plan.op != CollectiveOp::broadcast && plan.op != CollectiveOp::reduce;
+  const bool whole_ring = plan.algorithm == Algorithm::ring && !is_chain(plan.op);
   plan.slots = buffer_slots;
   plan.slices_per_chunk = 1;
   plan.least_slice = 0;

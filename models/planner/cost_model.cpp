@@ -258,7 +258,7 @@ class CostModel {
         const double steps = op == CollectiveOp::all_reduce                                         ? 2 * (n - 1)
                              : op == CollectiveOp::all_gather || op == CollectiveOp::reduce_scatter ? n - 1
                                                                                                     : n;
-        if (op == CollectiveOp::broadcast || op == CollectiveOp::reduce) {
+        if (is_chain(op)) {
           const std::size_t hw = nodes_ == 1 ? inside : 2;
           if (g.same_channels) return base + constants_.hop[hw][ring][p];
           return base + steps * constants_.hop[hw][p == 2 ? tree : ring][p];

@@ -85,8 +85,7 @@ ProtocolCosts protocol_costs(const Communicator& comm, const Plan& plan) {
   c.slice = plan.protocol == Protocol::simple ? node.architecture.slice.us().value : 0;
   // A ring's threads meet at a barrier after every step, so a step that fills more warps takes longer at once; in a tree
   // or chain lines pass each by itself.
-  const bool steps =
-      plan.algorithm == Algorithm::ring && plan.op != CollectiveOp::broadcast && plan.op != CollectiveOp::reduce;
+  const bool steps = plan.algorithm == Algorithm::ring && !is_chain(plan.op);
   const bool pairs = plan.algorithm == Algorithm::p2p;
   c.cut_through = plan.protocol != Protocol::simple && !steps && !pairs;
   c.burst = ll && steps ? node.architecture.ll_burst.us().value : 0;

@@ -30,6 +30,15 @@ void show_fit(int iteration, double loss) {
   if (isatty(STDERR_FILENO)) fmt::print(stderr, "\riteration {}: mean loss {:.5f} ", iteration, loss);
 }
 
+/// \param identified  percent, unless given
+FitOptions fit_options_of(const Options& options, int identified) {
+  FitOptions o;
+  o.identified = options.integer("identified", identified, 0, 100000) / 100.0;
+  o.prior_weight *= options.integer("prior-weight", 100, 1, 100000) / 100.0;
+  o.progress = show_fit;
+  return o;
+}
+
 int validate(const std::vector<std::string>& arguments) {
   Options options("calibrate validate", "Forecasts measured cases and counts the errors by system and size.", {});
   options.add()("cases", po::value<std::string>(), "file of measured cases (default: the shipped ones)")(
@@ -49,11 +58,8 @@ int validate(const std::vector<std::string>& arguments) {
   const std::vector<MeasuredCase> cases = chosen_cases(options);
   Validation v = validate_cases(cases, hardware);
   if (options.has("leave-one-out")) {
-    FitOptions fit_options;
+    FitOptions fit_options = fit_options_of(options, 1000);
     fit_options.iterations = 40;  // as the shipped fit
-    fit_options.identified = options.integer("identified", 1000, 0, 100000) / 100.0;
-    fit_options.prior_weight *= options.integer("prior-weight", 100, 1, 100000) / 100.0;
-    fit_options.progress = show_fit;
     v.leave_one_out = leave_one_out(cases, prior_hardware(), fit_options);
   }
   if (!markdown.empty()) emit(markdown, validation_markdown(v, hardware));
@@ -83,7 +89,7 @@ int fit(const std::vector<std::string>& arguments) {
   Hardware hardware = options.has("from-priors") ? prior_hardware() : shipped_hardware();
   if (options.has("profile")) overlay_profile(hardware, read_file(options.text("profile")), options.text("profile"));
   const std::vector<MeasuredCase> cases = chosen_cases(options);
-  FitOptions fit_options;
+  FitOptions fit_options = fit_options_of(options, 0);
   if (options.has("parameters")) fit_options.parameters = options.get<std::vector<std::string>>("parameters");
   const auto known = hardware.all_parameters();
   for (const std::string& prefix : fit_options.parameters)
@@ -93,9 +99,6 @@ int fit(const std::vector<std::string>& arguments) {
                       "`fabricast list parameters` shows all");
   if (options.has("leave-out")) fit_options.left_out = options.get<std::vector<std::string>>("leave-out");
   fit_options.iterations = options.integer("iterations", 12, 1, 1000);
-  fit_options.identified = options.integer("identified", 0, 0, 100000) / 100.0;
-  fit_options.prior_weight *= options.integer("prior-weight", 100, 1, 100000) / 100.0;
-  fit_options.progress = show_fit;
   const Fit result = fit_parameters(cases, hardware, fit_options);
   std::string out = fmt::format("mean loss {:.5f} -> {:.5f}\n", result.loss_before, result.loss_after);
   for (const FittedParameter& p : result.parameters)

@@ -37,8 +37,7 @@ double harness_time(const HarnessSpec& harness, const Communicator& comm, const 
   double time = call;
   // Broadcasts and reduces issued back to back overlap: a rank goes on to the next call as soon as its own part is
   // done, so the pace is that of the busiest station, and the way through the chain is paid once per run.
-  const bool overlaps = plan.op == CollectiveOp::broadcast || plan.op == CollectiveOp::reduce;
-  if (overlaps && harness.tool != Tool::host_timed)
+  if (is_chain(plan.op) && harness.tool != Tool::host_timed)
     time = std::min(call, gpu.issue_gap.us().value + channel_launch(comm, plan) + r.work +
                               std::max(0.0, r.makespan - r.work) / harness.iterations);
   const int per_thread = harness.ranks_per_process / std::max(1, harness.threads);

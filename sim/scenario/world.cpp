@@ -103,7 +103,7 @@ NcclVersion main_version(const Scenario& s) {
   return !versions.known() && versions.contain(usual) ? usual : versions.last;
 }
 
-std::unique_ptr<World> build_world(Scenario scenario, const World* alike) {
+std::unique_ptr<World> build_world(Scenario scenario, const SearchGraphs* found) {
   auto world = std::make_unique<World>();
   world->scenario = std::move(scenario);
   const Scenario& s = world->scenario;
@@ -116,7 +116,6 @@ std::unique_ptr<World> build_world(Scenario scenario, const World* alike) {
   Node node = build_node(spec, s.hardware, hosts, use);
   settings.given_graphs = s.nccl.graphs;
   if (s.nccl.graphs) check_graphs(*s.nccl.graphs, node, s.cluster.nodes > hosts);
-  const SearchGraphs* found = alike ? &alike->planner.graphs : nullptr;
   world->planner =
       make_planner(std::move(node), place(s.cluster), static_cast<std::uint32_t>(hosts), std::move(settings), found);
   const Communicator& comm = world->planner.comm;

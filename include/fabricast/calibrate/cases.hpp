@@ -4,7 +4,6 @@
 #pragma once
 
 #include <map>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -79,7 +78,7 @@ class CaseRunner {
 
   const MeasuredCase* case_;
   Scenario scenario_;
-  std::shared_ptr<const World> first_;  ///< with the shipped parameters; NCCL's channels are those of all others
+  SearchGraphs graphs_;  ///< NCCL's, whatever the parameters
   std::vector<std::string> prefixes_;
 };
 

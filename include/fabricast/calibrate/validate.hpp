@@ -29,6 +29,8 @@ struct ErrorTable {
   int rows = 0;
 };
 ErrorTable error_table(const std::vector<ErrorRow>& rows);
+/// Adds the rows of a case.
+void add_errors(const std::string& system, const ForecastOfCase& forecast, std::vector<ErrorRow>& errors);
 
 /// How far off forecasts are for a system that the fit has not seen; both by parameters fitted for the table.
 struct LeaveOneOut {

@@ -29,6 +29,8 @@ struct EnumNames<CollectiveOp> {
       "broadcast", "reduce", "all_gather", "reduce_scatter", "all_reduce", "alltoall", "sendrecv", "scatter", "gather"};
 };
 constexpr bool is_point_to_point(CollectiveOp op) { return op > CollectiveOp::all_reduce; }
+/// From one rank to all others or the other way round: rings are open, and calls back to back overlap.
+constexpr bool is_chain(CollectiveOp op) { return op == CollectiveOp::broadcast || op == CollectiveOp::reduce; }
 
 /// NCCL's algorithms in its order; what runs sends and receives; and the kernels for symmetric memory (symmetric.hpp).
 enum class Algorithm { tree, ring, collnetdirect, collnetchain, nvls, nvlstree, pat, p2p, symmetric };

@@ -28,8 +28,8 @@ NcclVersions nccl_versions(const Scenario& scenario);
 /// The one that is forecast: the only one; of several the usual one of the GPU, or else the newest.
 NcclVersion main_version(const Scenario& scenario);
 
-/// \param alike  a world of the same scenario with other measured parameters, whose channels are taken over
+/// \param found  what NCCL's search finds in this scenario, if known (make_planner)
 /// \throws UserError if something does not fit together.
-std::unique_ptr<World> build_world(Scenario scenario, const World* alike = nullptr);
+std::unique_ptr<World> build_world(Scenario scenario, const SearchGraphs* found = nullptr);
 
 }  // namespace fabricast

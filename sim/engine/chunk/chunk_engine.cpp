@@ -237,6 +237,17 @@ class Simulation {
     })->daemonize();
   }
 
+  /// Nodes that a head sends to or receives from: at the root of a tree children are both.
+  static int neighbours(const ChannelProgram& program, const Step& step, const std::vector<Wire*>& in,
+                        const std::vector<Wire*>& out) {
+    std::set<std::uint32_t> ranks;
+    for (std::size_t k = 0; k < in.size(); ++k)
+      if (in[k]->network) ranks.insert(program.rank_of(step.from[k]).value);
+    for (std::size_t k = 0; k < out.size(); ++k)
+      if (out[k]->network) ranks.insert(program.rank_of(step.to[k]).value);
+    return static_cast<int>(ranks.size());
+  }
+
   void work(std::size_t c, std::int32_t w) {
     const ChannelProgram& program = *programs_[c];
     const int channel = static_cast<int>(c);
@@ -259,13 +270,7 @@ class Simulation {
           std::any_of(in.begin(), in.end(), by_network) || std::any_of(out.begin(), out.end(), by_network);
       const bool free = step.waits || step.in_switches;  // no GPU works
       const double overhead = free ? 0 : costs_.gpu_overhead(bytes) + (at_nic ? costs_.network_slice : 0);
-      // At the root of a tree children are both received from and sent to.
-      std::set<std::uint32_t> neighbours;
-      for (std::size_t k = 0; k < in.size(); ++k)
-        if (in[k]->network) neighbours.insert(program.rank_of(step.from[k]).value);
-      for (std::size_t k = 0; k < out.size(); ++k)
-        if (out[k]->network) neighbours.insert(program.rank_of(step.to[k]).value);
-      const double slower = step.in_nvswitch ? costs_.fan_out(static_cast<int>(neighbours.size())) : 1;
+      const double slower = step.in_nvswitch ? costs_.fan_out(neighbours(program, step, in, out)) : 1;
       const double copy_rate = costs_.copy_rate / (program.sharers(w, i) * slower);
       for (Wire* wire : out)
         if (costs_.cut_through && !wire->network) wire->first.send(start + overhead + wire->latency);

@@ -9,7 +9,7 @@
 
 namespace fabricast {
 
-using Key = std::tuple<NodeTransfer::Kind, int, int>;
+using Key = InsidePaths::Key;
 static Key key_of(const NodeTransfer& t) { return {t.kind, t.from, t.to}; }
 
 /// From a GPU to a NIC: where the NIC is far and a peer over NVLink is near it, by the nearest (PXN) [NCCL-paths]. To

@@ -76,12 +76,13 @@ std::vector<std::uint16_t> inside_path(const Communicator& comm, const NodeTrans
 /// The paths of a communicator's transfers, each found once.
 class InsidePaths {
  public:
+  using Key = std::tuple<NodeTransfer::Kind, int, int>;
   explicit InsidePaths(const Communicator& comm) : comm_(&comm) {}
   const std::vector<std::uint16_t>& of(const NodeTransfer& transfer);
 
  private:
   const Communicator* comm_;
-  std::map<std::tuple<NodeTransfer::Kind, int, int>, std::vector<std::uint16_t>> paths_;
+  std::map<Key, std::vector<std::uint16_t>> paths_;
 };
 
 /// \throws UserError if a connection has no path, and no fault ends.

@@ -168,7 +168,7 @@ class TreePath {
   /// NVLS: a head reduces and multicasts, on the way up or down or, at the root, both.
   Service at_head(const Spot& spot, double bytes) const {
     const bool root = place(spot.node).parent < 0;
-    const double factor = v_.comm.nodes() > 1 ? v_.costs.fan_out(neighbours(spot)) : 1;
+    const double factor = v_.costs.fan_out(neighbours(spot));
     double link = 0;
     if (spot.up || root) link = s_.reduce(layout_.head, bytes);
     if (!spot.up || root) link = std::max(link, s_.multicast(layout_.head, bytes));
