@@ -21,6 +21,7 @@ OfiPlatform ofi_platform(const NodeSpec& host, const GpuKind& gpu) {
   if (gpu.compute_capability == 80) return OfiPlatform::p4d;
   if (gpu.compute_capability < 90) return OfiPlatform::other;
   if (gpu.name == "b200" && has_nics(host, 8, 400)) return OfiPlatform::p6_b200;
+  if (gpu.name == "b300" && has_nics(host, 16, 400)) return OfiPlatform::p6_b300;
   if (gpu.compute_capability >= 100) return OfiPlatform::newer;
   if (has_nics(host, 32, 100)) return OfiPlatform::p5;
   return gpu.name == "h200-sxm" && has_nics(host, 16, 200) ? OfiPlatform::p5en : OfiPlatform::p5_like;
@@ -32,6 +33,7 @@ double ofi_latency_us(OfiPlatform platform) {
     case OfiPlatform::p3dn: return 150;
     case OfiPlatform::p5en:
     case OfiPlatform::p6_b200:
+    case OfiPlatform::p6_b300:
     case OfiPlatform::newer: return 35;
     default: return 75;
   }

@@ -48,6 +48,7 @@ struct OfiRegions {
 const std::vector<OfiRegions>& ofi_regions_p5();
 const std::vector<OfiRegions>& ofi_regions_p5en();
 const std::vector<OfiRegions>& ofi_regions_p6_b200();
+const std::vector<OfiRegions>& ofi_regions_p6_b300();
 
 /// Empty where the tuner has none.
 std::span<const OfiRegion> ofi_regions(OfiPlatform platform, CollectiveOp op, std::int64_t gpus);

@@ -61,6 +61,7 @@ std::span<const OfiRegion> ofi_regions(OfiPlatform platform, CollectiveOp op, st
   if (platform == OfiPlatform::p5) all = &ofi_regions_p5();
   if (platform == OfiPlatform::p5en) all = &ofi_regions_p5en();
   if (platform == OfiPlatform::p6_b200) all = &ofi_regions_p6_b200();
+  if (platform == OfiPlatform::p6_b300) all = &ofi_regions_p6_b300();
   if (!all) return {};
   for (const OfiRegions& table : *all)
     if (table.op == op && table.gpus == gpus) return table.regions;

@@ -24,6 +24,7 @@ enum class OfiPlatform {
   p5_like,  ///< Hopper with other NICs
   p5en,     ///< H200 with 16 NICs of 200 Gb/s
   p6_b200,  ///< B200 with 8 NICs of 400 Gb/s
+  p6_b300,  ///< B300 with 16 NICs of 400 Gb/s
   newer,
   other  ///< that the plugin does not know by name
 };

@@ -88,6 +88,23 @@ TEST_CASE("regions of p6-b200", "[planner]") {
   CHECK(choice(p6_b200, all_gather, 1, 16, 4 * GiB) == "ring/simple");
 }
 
+TEST_CASE("regions of p6-b300", "[planner]") {
+  CHECK(choice(p6_b300, all_reduce, 8, 4, 491520) == "tree/ll");
+  CHECK(choice(p6_b300, all_reduce, 8, 4, 491521) == "tree/ll128");
+  CHECK(choice(p6_b300, all_reduce, 8, 16, 369098752) == "ring/ll128");
+  CHECK(choice(p6_b300, all_reduce, 8, 16, 256 * MiB) == "nvlstree/simple");  // trees end at 120 MiB
+  CHECK(choice(p6_b300, all_reduce, 8, 16, 4026531840) == "nvlstree/simple");
+  CHECK(choice(p6_b300, all_reduce, 8, 16, 4026531841) == "ring/simple");
+  // LL128 ends at 1,744,830,464 B for all_gather of 64 ranks, at 1,207,959,552 B for reduce_scatter.
+  CHECK(choice(p6_b300, all_gather, 8, 8, 1500000000) == "ring/ll128");
+  CHECK(choice(p6_b300, reduce_scatter, 8, 8, 1500000000) == "ring/simple");
+  // Beyond 1,024 ranks it doubles with them: twice 27,917,287,424 B for 2,048.
+  CHECK(choice(p6_b300, all_gather, 8, 256, 55834574848 - MiB) == "ring/ll128");
+  CHECK(choice(p6_b300, all_gather, 8, 256, 55834574848 + MiB) == "ring/simple");
+  CHECK(choice(p6_b300, all_gather, 1, 32, 75497472) == "pat/simple");
+  CHECK(choice(p6_b300, reduce_scatter, 1, 32, 92274689) == "ring/ll128");
+}
+
 TEST_CASE("what no region covers is NCCL's", "[planner]") {
   CHECK(choice(p5, all_reduce, 8, 2, 64 * MiB) == "nccl");  // regions are of three nodes or more
   CHECK(choice(p5, all_reduce, 8, 3, 16 * MiB) == "tree/ll128");
@@ -152,7 +169,9 @@ TEST_CASE("instances of EC2 by GPUs and NICs", "[planner]") {
   CHECK(platform("h100-sxm", 1, 1, 100) == p5_like);
   CHECK(platform("b200", 8, 8, 400) == p6_b200);
   CHECK(platform("b200", 8, 16, 400) == newer);
-  CHECK(platform("b300", 8, 16, 400) == newer);
+  CHECK(platform("b300", 8, 16, 400) == p6_b300);
+  CHECK(platform("b300", 8, 8, 800) == newer);
+  CHECK(platform("gb200", 4, 4, 400) == newer);
   CHECK(platform("a100-sxm", 8, 4, 100) == p4d);
   CHECK(platform("v100-sxm", 8, 1, 100) == p3dn);
   CHECK(platform("l40s", 8, 4, 100) == other);
@@ -161,7 +180,7 @@ TEST_CASE("instances of EC2 by GPUs and NICs", "[planner]") {
   CHECK(ofi_latency_us(p3dn) == 150);
   CHECK(ofi_latency_us(p4d) == 75);
   CHECK(ofi_latency_us(p5) == 75);
-  for (const OfiPlatform recent : {p5en, p6_b200, newer}) CHECK(ofi_latency_us(recent) == 35);
+  for (const OfiPlatform recent : {p5en, p6_b200, p6_b300, newer}) CHECK(ofi_latency_us(recent) == 35);
 }
 
 TEST_CASE("the plugin's variables, by instance", "[planner]") {
@@ -172,7 +191,8 @@ TEST_CASE("the plugin's variables, by instance", "[planner]") {
   test::Variables all = first;
   all.insert(
       {{"NCCL_NVLSTREE_MAX_CHUNKSIZE", "524288"}, {"NCCL_NVLS_CHUNKSIZE", "524288"}, {"NCCL_NET_FORCE_FLUSH", "0"}});
-  for (const OfiPlatform later : {p5, p5_like, p5en, p6_b200, newer}) CHECK(ofi_variables(later, recent) == all);
+  for (const OfiPlatform later : {p5, p5_like, p5en, p6_b200, p6_b300, newer})
+    CHECK(ofi_variables(later, recent) == all);
   CHECK(ofi_variables(p5, {2, 18, 5}) == all);
   all["NCCL_NVLS_ENABLE"] = "0";
   CHECK(ofi_variables(p5, {2, 18, 3}) == all);

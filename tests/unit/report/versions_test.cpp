@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 
 #include "fabricast/report/report.hpp"
+#include "fabricast/report/what_if.hpp"
 
 namespace fabricast {
 namespace {
@@ -72,6 +73,15 @@ TEST_CASE("on EFA versions differ by the OFI plugin, and reports name its tuner"
   const auto [plain, own] = forecast_of("version: 2.19, env: {NCCL_TUNER_PLUGIN: none}");
   CHECK(count(forecast_json(*plain, own), "chosen_by") == 0);
   CHECK(count(forecast_text(*plain, own), "OFI") == 0);
+  // What would be without the tuner is tried only where it chose.
+  const auto tries_without = [](const World& w, const Forecast& f) {
+    for (const Alternatives& kind : trials_for({w, f, f}))
+      for (const Trial& trial : kind)
+        if (trial.set == std::vector<std::string>{"nccl.env.NCCL_TUNER_PLUGIN=none"}) return true;
+    return false;
+  };
+  CHECK(tries_without(*world, range));
+  CHECK_FALSE(tries_without(*plain, own));
   // The fastest beside the tuner's choice.
   const auto [best, fastest] = forecast_of("version: 2.19, selection: best");
   REQUIRE(fastest.rows[0].nccl);
