@@ -250,7 +250,12 @@ class CostModel {
     double intra = constants_.hop[inside][a][p];
     if (era_ == Era::before_2_17 && nodes_ > 1 && p == 0) intra *= 1.8;
     const bool exposed = era_ >= Era::from_2_20 && nodes_ == ranks_;
-    const double inter = constants_.hop[2][exposed ? tree : a][p];
+    // What the device states of itself; with Simple a second time for the flush [NCCL-tuning-1.4].
+    double inter = constants_.hop[2][exposed ? tree : a][p];
+    if (era_ != Era::before_2_17)
+      inter += g.latency_inter * (p == 2 ? 2 : 1);
+    else if (g.latency_inter > 0)
+      inter = g.latency_inter;
     const double log_nodes = static_cast<double>(std::bit_width(static_cast<std::uint64_t>(nodes_)) - 1);
     const double local = std::floor(n / nodes);
     switch (a) {

@@ -150,6 +150,18 @@ NcclSettings unforced(NcclSettings settings) {
   return settings;
 }
 
+OfiPlatform platform_of(const Node& node) {
+  NodeSpec host = node.spec;  // of all hosts of a node
+  host.gpus /= node.hosts, host.nics.count /= node.hosts;
+  return ofi_platform(host, node.gpu);
+}
+
+/// Of NICs of which a topology file does not say it.
+void state_latency(Node& node, double latency_us) {
+  for (NodeLayout::Nic& nic : node.layout.nics)
+    if (nic.latency_us == 0) nic.latency_us = latency_us;
+}
+
 /// Looks for channels, and takes over what follows from them.
 void search_and_estimate(Planner& planner, const NcclSettings& settings, const SearchGraphs* found) {
   Communicator& comm = planner.comm;
@@ -171,6 +183,8 @@ Planner make_planner(Node node, std::vector<std::uint32_t> placement, std::uint3
   planner.settings = std::move(settings);
   Communicator& comm = planner.comm;
   comm.node = std::move(node);
+  planner.ofi = platform_of(comm.node);
+  state_latency(comm.node, ofi_latency_us(planner.ofi));
   comm.placement = std::move(placement);
   comm.hosts_per_node = hosts_per_node;
   if (comm.ranks() < 2)
@@ -246,6 +260,16 @@ std::vector<Candidate> rank_candidates(const CostTable& costs, CollectiveOp op, 
   return list;
 }
 
+/// Puts what the OFI plugin's tuner wants first, if it wants something.
+Chooser let_tuner_choose(const Planner& planner, CollectiveOp op, std::int64_t bytes, std::vector<Candidate>& list) {
+  const Communicator& comm = planner.comm;
+  const Candidate* wanted = ofi_choice(planner.ofi, planner.settings, op, bytes, comm.nodes(), comm.ranks(), list);
+  if (!wanted) return Chooser::nccl;
+  const auto at = list.begin() + (wanted - list.data());
+  std::rotate(list.begin(), at, at + 1);
+  return Chooser::ofi_tuner;
+}
+
 const Candidate* first_simulated(const Communicator& comm, const std::vector<Candidate>& list, CollectiveOp op) {
   const auto it = std::find_if(list.begin(), list.end(),
                                [&](const Candidate& c) { return is_simulated(comm, op, c.algorithm, c.protocol); });
@@ -257,6 +281,7 @@ const Candidate* first_simulated(const Communicator& comm, const std::vector<Can
 Plan plan_collective(const Planner& planner, CollectiveOp op, std::int64_t bytes) {
   if (is_point_to_point(op)) return plan_peers(planner, op, bytes);
   std::vector<Candidate> candidates = rank_candidates(planner.costs, op, bytes);
+  const Chooser chooser = let_tuner_choose(planner, op, bytes, candidates);
   const Candidate* served = first_simulated(planner.comm, candidates, op);
   // The environment may force an algorithm that has no schedule yet.
   const std::vector<Candidate> unforced =
@@ -268,6 +293,7 @@ Plan plan_collective(const Planner& planner, CollectiveOp op, std::int64_t bytes
   Plan plan = plan_collective(planner, op, bytes, served->algorithm, served->protocol);
   plan.stands_in = served != candidates.data();
   plan.candidates = std::move(candidates);
+  plan.chooser = chooser;
   if (planner.buffers != Buffers::symmetric || !without_symmetric(planner, op, bytes).empty()) return plan;
   // NCCL does not ask its table any more: what it holds is for comparison.
   Plan kernel = plan_symmetric(planner, op, bytes);

@@ -154,6 +154,16 @@ void read_symmetric_kernel(VariableValue& v, NcclSettings& s) {
   s.symmetric_kernel = std::string(v.text());
 }
 
+/// The OFI plugin goes by the names of its files; another tuner's choice is not known.
+void read_tuner(VariableValue& v, NcclSettings& s) {
+  const std::string name = lower(v.text());
+  if (name.empty()) return v.refuse("names no library", "leave it out, or write none");
+  s.ofi_tuner = name.find("ofi") != std::string::npos || name == "libnccl-net.so";
+  if (!s.ofi_tuner && name != "none")
+    v.warn(fmt::format("{} is not simulated: NCCL's own choice is forecast", v.text()),
+           "`none` says so, and a name with `ofi` in it is the OFI plugin");
+}
+
 constexpr std::int64_t largest_buffer = std::int64_t{1} << 30;
 constexpr std::string_view buffer_values = "4096 to 1073741824, bytes";
 constexpr std::string_view channel_values = "1 to 64";
@@ -166,7 +176,10 @@ constexpr std::array table = {
     NcclVariable{"NCCL_PROTO", "LL, Simple; LL128 where stores of 128 B stay whole",
                  "[list][;function:list]..., ^ inverts a list", "protocols that may run",
                  "the choice; a list makes LL128 a hard yes or no", read_protocols},
-    NcclVariable{"NCCL_NVLS_ENABLE", "2", "0 off, 1 on, 2 where it works", "NVLink SHARP",
+    NcclVariable{"NCCL_TUNER_PLUGIN", "none; on EFA the OFI plugin", "none or a name",
+                 "library that changes the choice", "none: on EFA the choice is NCCL's own, not the OFI plugin's",
+                 read_tuner},
+    NcclVariable{"NCCL_NVLS_ENABLE", "2; before 2.18.5 on EFA 0", "0 off, 1 on, 2 where it works", "NVLink SHARP",
                  "0 takes NVLS and NVLSTree from the choice",
                  [](VariableValue& v, NcclSettings& s) { v.read(s.nvls_enable, 0, 2); }},
     NcclVariable{"NCCL_COLLNET_ENABLE", "0", "0 or 1", "aggregation in the switches (SHARP)",
@@ -193,13 +206,15 @@ constexpr std::array table = {
     NcclVariable{"NCCL_NVLS_NCHANNELS", "16; Blackwell 24, on several nodes 32", channel_values, "channels of NVLS",
                  "channels of NVLS and NVLSTree",
                  [](VariableValue& v, NcclSettings& s) { v.read(s.nvls_channels, 1, most_channels); }},
-    NcclVariable{"NCCL_NVLS_CHUNKSIZE", "131072", buffer_values, "largest chunk of NVLS", "chunks of NVLS and NVLSTree",
+    NcclVariable{"NCCL_NVLS_CHUNKSIZE", "131072; on EFA by instance 524288", buffer_values, "largest chunk of NVLS",
+                 "chunks of NVLS and NVLSTree",
                  [](VariableValue& v, NcclSettings& s) { v.read(s.nvls_chunk, 4096, largest_buffer); }},
-    NcclVariable{"NCCL_NVLSTREE_MAX_CHUNKSIZE", "65536 from four nodes on, else NCCL_NVLS_CHUNKSIZE", buffer_values,
+    NcclVariable{"NCCL_NVLSTREE_MAX_CHUNKSIZE",
+                 "65536 from four nodes on, else NCCL_NVLS_CHUNKSIZE; on EFA by instance 524288", buffer_values,
                  "largest chunk of NVLSTree", "chunks of NVLSTree",
                  [](VariableValue& v, NcclSettings& s) { v.read(s.nvlstree_chunk, 4096, largest_buffer); }},
-    NcclVariable{"NCCL_BUFFSIZE", "4194304", buffer_values, "buffer of a connection with Simple",
-                 "a slot is an eighth of it: chunks and slices of Simple",
+    NcclVariable{"NCCL_BUFFSIZE", "4194304; on EFA by instance 8388608", buffer_values,
+                 "buffer of a connection with Simple", "a slot is an eighth of it: chunks and slices of Simple",
                  [](VariableValue& v, NcclSettings& s) { v.read(s.buffer_size, 4096, largest_buffer); }},
     NcclVariable{"NCCL_LL_BUFFSIZE", "524288", buffer_values, "buffer of a connection with LL",
                  "a chunk of LL is a sixteenth of it",
@@ -238,8 +253,8 @@ constexpr std::array table = {
     NcclVariable{"NCCL_NCHANNELS_PER_NET_PEER", "by the NICs", channel_values, "channels to a peer of another node",
                  "channels of alltoall and sendrecv",
                  [](VariableValue& v, NcclSettings& s) { v.read(s.channels_per_net_peer, 1, most_channels); }},
-    NcclVariable{"NCCL_P2P_NET_CHUNKSIZE", "131072", buffer_values, "chunk of send and receive over the network",
-                 "chunks of alltoall and sendrecv",
+    NcclVariable{"NCCL_P2P_NET_CHUNKSIZE", "131072; on EFA by instance 524288", buffer_values,
+                 "chunk of send and receive over the network", "chunks of alltoall and sendrecv",
                  [](VariableValue& v, NcclSettings& s) { v.read(s.p2p_net_chunk, 4096, largest_buffer); }},
     NcclVariable{"NCCL_P2P_PCI_CHUNKSIZE", "131072", buffer_values, "chunk of send and receive over PCIe",
                  "chunks of alltoall and sendrecv",

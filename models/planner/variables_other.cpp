@@ -123,7 +123,6 @@ constexpr std::array table = {
     other("NCCL_TOPO_DUMP_FILE", "none", "a file", "output"),
     other("NCCL_TOPO_DUMP_FILE_RANK", "0", "a number", "output"),
     other("NCCL_TUNER_CONFIG_FILE", "nccl_tuner.conf", "a file", "table of a tuner plugin: not read"),
-    other("NCCL_TUNER_PLUGIN", "none", "a name", "library that changes the choice: not simulated"),
     other("NCCL_UID_STAGGER_RATE", "7000", "a number", "how ranks meet"),
     other("NCCL_UID_STAGGER_THRESHOLD", "256", "a number", "how ranks meet"),
     other("NCCL_UNPACK_ENABLE", "1", "0 or 1", "devices that unpack messages"),

@@ -4,7 +4,7 @@
 #include <array>
 #include <charconv>
 
-#include "fabricast/planner/nccl.hpp"
+#include "fabricast/planner/ofi_plugin.hpp"
 
 namespace fabricast {
 
@@ -54,7 +54,7 @@ std::optional<NcclVersions> parse_nccl_versions(std::string_view text, int compu
   return NcclVersions{*first, *last};
 }
 
-std::vector<NcclVersion> distinct_versions(const NcclVersions& versions, Buffers buffers) {
+std::vector<NcclVersion> distinct_versions(const NcclVersions& versions, Buffers buffers, bool ofi_plugin) {
   std::vector<NcclVersion> list{versions.first};
   const auto add = [&](const NcclVersion& change) {
     if (versions.first < change && change <= versions.last) list.push_back(change);
@@ -63,6 +63,8 @@ std::vector<NcclVersion> distinct_versions(const NcclVersions& versions, Buffers
   if (buffers != Buffers::plain)
     for (const NcclVersion& since : {nvls_in_place, peers_in_place}) add(since);
   if (buffers == Buffers::symmetric) add(symmetric_kernels_since);
+  if (ofi_plugin)
+    for (const NcclVersion& since : {ofi_nvls_since, ofi_tuner_since, ofi_tuner_with_lists}) add(since);
   std::sort(list.begin(), list.end());
   list.erase(std::unique(list.begin(), list.end()), list.end());
   return list;

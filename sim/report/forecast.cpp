@@ -119,6 +119,7 @@ Forecast keep_fastest(const Communicator& comm, Forecast all, Forecast own) {
       if (all.rows[next].time < best->time) best = &all.rows[next];
     if (best == &row) continue;
     best->plan.candidates = std::move(row.plan.candidates);
+    best->plan.chooser = row.plan.chooser;
     best->nccl = row.nccl ? row.nccl : nccl;
     best->bytes = row.bytes;
     row = std::move(*best);

@@ -28,6 +28,7 @@ Json row_json(const Forecast& forecast, const ForecastRow& row) {
   j["protocol"] = name_of(row.protocol);
   j["channels"] = row.channels;
   if (!row.plan.kernels.empty()) j["kernel"] = name_of(row.plan.kernels.front().kernel);
+  if (row.plan.chooser != Chooser::nccl) j["chosen_by"] = name_of(row.plan.chooser);
   j["bottleneck"] = row.result.bottleneck.name;
   j["time_us_p5"] = rounded(row.time_p5 * 1e6);
   j["time_us_p95"] = rounded(row.time_p95 * 1e6);

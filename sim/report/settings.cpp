@@ -161,6 +161,12 @@ bool felt(const Situation& s) {
                      [](const auto& r) { return !r.result.felt.empty(); });
 }
 
+/// By the OFI plugin's tuner.
+bool tuned(const Situation& s) {
+  return std::any_of(s.forecast.rows.begin(), s.forecast.rows.end(),
+                     [](const auto& r) { return r.plan.chooser == Chooser::ofi_tuner; });
+}
+
 bool variable_is(const Situation& s, const std::string& name, std::string_view value) {
   const auto it = s.world.scenario.nccl.env.find(name);
   return it != s.world.scenario.nccl.env.end() && it->second == value;
@@ -190,6 +196,7 @@ constexpr Kind kinds[] = {
     },
     faster_nics,
     unforced,
+    [](S s) { return one(tuned(s), "NCCL's own choice, not the OFI tuner's", {word("NCCL_TUNER_PLUGIN", "none")}); },
     other_algorithms,
     queue_pairs,
     more_channels,

@@ -27,6 +27,8 @@ std::vector<std::string> texts(const std::vector<NcclVersion>& versions) {
   return list;
 }
 
+std::string_view chooser_text(Chooser chooser) { return chooser == Chooser::ofi_tuner ? "OFI tuner" : "NCCL"; }
+
 std::string gbps(double bytes_per_second) { return fixed(bytes_per_second * 1e-9); }
 
 }  // namespace
@@ -51,6 +53,9 @@ std::string forecast_text(const World& world, const Forecast& forecast) {
   if (versions)
     out += fmt::format("# NCCL's version may be {}: time is that of {}; low and high are over those from {} on\n",
                        s.nccl.version, to_text(comm.version), fmt::join(texts(forecast.versions), ", "));
+  const auto by_tuner = [](const ForecastRow& row) { return row.plan.chooser == Chooser::ofi_tuner; };
+  if (std::any_of(forecast.rows.begin(), forecast.rows.end(), by_tuner))
+    out += "# (OFI tuner): chosen by the OFI plugin's tuner, not by NCCL\n";
   out += "#\n#        size  algo  proto  ch      time   algbw   busbw";
   if (draws) out += "        p5       p95     worst";
   if (versions) out += "       low      high";
@@ -70,10 +75,12 @@ std::string forecast_text(const World& world, const Forecast& forecast) {
           fmt::format(" {} {}", fixed(fastest_version(row).time * 1e6, 9), fixed(slowest_version(row).time * 1e6, 9));
     out += "  " + row.result.bottleneck.name;
     if (row.nccl && row.nccl->time > 0)
-      out += fmt::format("  (NCCL: {}/{}, {:.2f} us)", name_of(row.nccl->algorithm), name_of(row.nccl->protocol),
-                         row.nccl->time * 1e6);
+      out += fmt::format("  ({}: {}/{}, {:.2f} us)", chooser_text(row.plan.chooser), name_of(row.nccl->algorithm),
+                         name_of(row.nccl->protocol), row.nccl->time * 1e6);
     else if (row.nccl)
-      out += fmt::format("  (NCCL: {})", name_of(row.nccl->algorithm));
+      out += fmt::format("  ({}: {})", chooser_text(row.plan.chooser), name_of(row.nccl->algorithm));
+    else if (by_tuner(row))
+      out += fmt::format("  ({})", chooser_text(row.plan.chooser));
     if (!row.result.felt.empty()) out += fmt::format("  (felt: {})", fmt::join(row.result.felt, ", "));
     out += "\n";
   }
@@ -101,6 +108,17 @@ std::string algorithm_text(const ForecastRow& row) {
   return fmt::format("{}/{} on {} channels of {} threads, {} per chunk in {} slices\n", name_of(row.algorithm),
                      name_of(row.protocol), row.channels, row.plan.threads, to_text(Bytes{row.plan.chunk}),
                      row.plan.slices_per_chunk);
+}
+
+/// What the tuner overrode.
+std::string tuner_text(const Plan& plan) {
+  const Candidate& chosen = plan.candidates.front();
+  const Candidate& least =
+      *std::min_element(plan.candidates.begin(), plan.candidates.end(),
+                        [](const Candidate& a, const Candidate& b) { return a.estimate_us < b.estimate_us; });
+  const auto name = [](const Candidate& c) { return fmt::format("{}/{}", name_of(c.algorithm), name_of(c.protocol)); };
+  return fmt::format("  (chosen by the OFI plugin's tuner: {}; NCCL's estimate is least for {})\n", name(chosen),
+                     name(least));
 }
 
 /// The kernel that runs on symmetric memory, and those it was weighed against.
@@ -157,6 +175,7 @@ std::string explain_text(const World& world, const Explanation& explanation) {
   out += best ? fmt::format("\nthe fastest that NCCL {} can run is ", to_text(comm.version))
               : fmt::format("\nNCCL {} runs it as ", to_text(comm.version));
   out += row.plan.kernels.empty() ? algorithm_text(row) : kernels_text(row.plan);
+  if (row.plan.chooser == Chooser::ofi_tuner) out += tuner_text(row.plan);
   out += buffers_text(world, row);
   out += switches_text(world.planner, row.plan);
   if (row.plan.stands_in)
@@ -255,8 +274,9 @@ std::string inspect_plan_text(const World& world, std::int64_t bytes) {
   const CollectiveOp op = world.scenario.workload.collective;
   const Plan plan = plan_workload(world, bytes);
   const SearchGraphs& g = world.planner.graphs;
-  std::string out = fmt::format("{} of {}: {}/{}\n", name_of(op), to_text(Bytes{bytes}), name_of(plan.algorithm),
-                                name_of(plan.protocol));
+  std::string out = fmt::format("{} of {}: {}/{}{}\n", name_of(op), to_text(Bytes{bytes}), name_of(plan.algorithm),
+                                name_of(plan.protocol),
+                                plan.chooser == Chooser::ofi_tuner ? ", chosen by the OFI plugin's tuner" : "");
   out += fmt::format("  channels {} of {}, threads {}, chunk {} B in {} slices, {} slots\n", plan.open_channels(),
                      world.planner.comm.channels, plan.threads, plan.chunk, plan.slices_per_chunk, plan.slots);
   for (const SymmetricRun& k : plan.kernels)

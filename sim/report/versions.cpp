@@ -7,7 +7,8 @@ namespace fabricast {
 void forecast_versions(const World& world, Forecast& forecast, const RunOptions& options) {
   const NcclVersions versions = nccl_versions(world.scenario);
   if (versions.known()) return;
-  forecast.versions = distinct_versions(versions, world.scenario.workload.buffers);
+  forecast.versions =
+      distinct_versions(versions, world.scenario.workload.buffers, world.planner.ofi != OfiPlatform::none);
   const NcclVersion main = main_version(world.scenario);
   for (std::size_t i = 0; i < forecast.versions.size(); ++i) {
     const NcclVersion from = forecast.versions[i];

@@ -16,6 +16,8 @@ namespace fabricast {
 
 namespace {
 
+const GpuKind& gpu_of(const Scenario& s) { return s.hardware.gpus.find(s.node.spec.gpu)->second; }
+
 /// Hosts that are one node to NCCL: those of an NVLink domain, unless variables forbid it.
 int hosts_of_node(const Scenario& s, const NcclSettings& settings) {
   const int hosts = std::min(s.nvlink_domain.nodes, s.cluster.nodes);
@@ -91,15 +93,13 @@ std::vector<std::uint32_t> place(const ClusterSpec& cluster) {
 }  // namespace
 
 NcclVersions nccl_versions(const Scenario& s) {
-  const GpuKind& gpu = s.hardware.gpus.find(s.node.spec.gpu)->second;
-  const auto versions = parse_nccl_versions(s.nccl.version, gpu.compute_capability);
+  const auto versions = parse_nccl_versions(s.nccl.version, gpu_of(s).compute_capability);
   return versions.value_or(NcclVersions{NcclVersion{}, NcclVersion{}});
 }
 
 NcclVersion main_version(const Scenario& s) {
   const NcclVersions versions = nccl_versions(s);
-  const GpuKind& gpu = s.hardware.gpus.find(s.node.spec.gpu)->second;
-  const NcclVersion usual = parse_nccl_version(gpu.nccl_version).value_or(versions.last);
+  const NcclVersion usual = parse_nccl_version(gpu_of(s).nccl_version).value_or(versions.last);
   return !versions.known() && versions.contain(usual) ? usual : versions.last;
 }
 
@@ -112,6 +112,11 @@ std::unique_ptr<World> build_world(Scenario scenario, const SearchGraphs* found)
   const int hosts = hosts_of_node(s, settings);
   NodeSpec spec = s.node.spec;
   const NodeUse use = use_of_node(spec, settings, world->warnings);
+  if (const auto variables = ofi_variables(ofi_platform(spec, gpu_of(s)), settings.version); !variables.empty()) {
+    std::map<std::string, std::string> environment = s.nccl.env;
+    environment.insert(variables.begin(), variables.end());  // what is there stays
+    settings = parse_nccl_environment(settings.version, environment, told);
+  }
   choose_policy(*world, settings);
   Node node = build_node(spec, s.hardware, hosts, use);
   settings.given_graphs = s.nccl.graphs;

@@ -101,6 +101,13 @@ struct Communicator {
   int tree_index(int channel) const { return channel / static_cast<int>(trees.size()) % 2; }
 };
 
+/// Who chose algorithm and protocol: NCCL by its estimates, or in its place the tuner that the OFI plugin is.
+enum class Chooser { nccl, ofi_tuner };
+template <>
+struct EnumNames<Chooser> {
+  static constexpr std::array<std::string_view, 2> names{"nccl", "ofi_tuner"};
+};
+
 /// An algorithm and protocol with NCCL's estimate of its time.
 struct Candidate {
   Algorithm algorithm = Algorithm::ring;
@@ -136,7 +143,8 @@ struct Plan {
   std::int64_t part_bytes(int index) const { return std::clamp<std::int64_t>(pair - index * part, 0, part); }
   bool registered = false;            ///< NCCL works on the caller's buffers, without copies of its own
   std::vector<SymmetricRun> kernels;  ///< of algorithm `symmetric`: those that NCCL weighed, its choice first
-  std::vector<Candidate> candidates;  ///< all usable ones, NCCL's first choice first
+  std::vector<Candidate> candidates;  ///< all usable ones, the chosen one first, then in the order of NCCL's estimates
+  Chooser chooser = Chooser::nccl;    ///< of candidates.front()
   /// Whether NCCL would run candidates.front() instead, for which there is no schedule yet.
   bool stands_in = false;
 };

@@ -37,7 +37,9 @@ struct NcclVersions {
 /// Empty if the text is neither a version, nor a range of two, nor `unknown`.
 std::optional<NcclVersions> parse_nccl_versions(std::string_view text, int compute_capability);
 /// One version of each kind that the model tells apart: the first of the range, and each in it where something changed.
-std::vector<NcclVersion> distinct_versions(const NcclVersions& versions, Buffers buffers = Buffers::plain);
+/// \param ofi_plugin  whether the network is EFA
+std::vector<NcclVersion> distinct_versions(const NcclVersions& versions, Buffers buffers = Buffers::plain,
+                                           bool ofi_plugin = false);
 
 /// Which (operation, algorithm) or (operation, protocol) pairs NCCL_ALGO and NCCL_PROTO leave enabled.
 struct EnabledAlgorithms {
@@ -58,6 +60,7 @@ struct NcclSettings {
   bool collnet_enable = false;
   std::optional<int> collnet_node_threshold;
   std::optional<double> net_overhead_us;
+  bool ofi_tuner = true;  ///< on EFA its plugin may choose (ofi_plugin.hpp)
 
   // Channels, threads, buffers and chunks of collectives.
   std::optional<int> min_channels, max_channels, nvls_channels;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "fabricast/planner/cost_model.hpp"
+#include "fabricast/planner/ofi_plugin.hpp"
 
 namespace fabricast {
 
@@ -10,6 +11,7 @@ struct Planner {
   Communicator comm;
   NcclSettings settings;
   Buffers buffers = Buffers::plain;
+  OfiPlatform ofi = OfiPlatform::none;
   SearchGraphs graphs;
   CostTable costs;
   CostTable default_costs;  ///< without NCCL_ALGO and NCCL_PROTO
@@ -27,8 +29,8 @@ void use_sharp(Planner& planner, SharpService sharp, const SearchGraphs* found =
 /// Whether there is a schedule.
 bool is_simulated(const Communicator& comm, CollectiveOp op, Algorithm algorithm, Protocol protocol);
 
-/// NCCL's plan: a kernel on symmetric memory where there is one, else the best algorithm by its estimate. Where NCCL would
-/// choose an algorithm without schedule, the best of the others stands in.
+/// NCCL's plan: a kernel on symmetric memory where there is one, else what the OFI plugin's tuner chooses, else the best
+/// algorithm by NCCL's estimate. Where NCCL would choose an algorithm without schedule, the best of the others stands in.
 /// \throws UserError if no algorithm serves the operation.
 Plan plan_collective(const Planner& planner, CollectiveOp op, std::int64_t bytes);
 /// The plan for a given algorithm and protocol, whatever NCCL would choose.

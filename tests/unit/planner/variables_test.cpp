@@ -38,7 +38,8 @@ TEST_CASE("a variable with effect reads its value, and refuses nonsense", "[plan
     if (!v.read) continue;
     INFO(v.name);
     // Free names are checked against the host, and those of files where the scenario is, not here.
-    constexpr std::array<std::string_view, 4> free = {"NCCL_IB_HCA", "NCCL_NET", "NCCL_TOPO_FILE", "NCCL_GRAPH_FILE"};
+    constexpr std::array<std::string_view, 5> free = {"NCCL_IB_HCA", "NCCL_NET", "NCCL_TOPO_FILE", "NCCL_GRAPH_FILE",
+                                                      "NCCL_TUNER_PLUGIN"};
     if (std::find(free.begin(), free.end(), v.name) != free.end()) {
       CHECK_THROWS_AS(test::nccl_settings({{std::string(v.name), ""}}), UserError);
       continue;
@@ -197,6 +198,8 @@ TEST_CASE("versions, ranges of them, and none", "[planner]") {
         List{{2, 21, 0}, {2, 22, 0}, {2, 23, 0}, {2, 24, 0}, {2, 27, 0}});
   CHECK(distinct_versions(*range("2.18-2.20"), registered) == List{{2, 18, 0}, {2, 19, 0}, {2, 20, 0}});
   CHECK(distinct_versions(*range("2.18")) == List{{2, 18, 0}});
+  CHECK(distinct_versions(*range("2.18-2.22"), plain, true) ==
+        List{{2, 18, 0}, {2, 18, 5}, {2, 19, 0}, {2, 20, 0}, {2, 22, 0}});
   CHECK(distinct_versions(*range("2.16-2.17")) == List{{2, 16, 0}, {2, 17, 0}});
 }
 

@@ -3,6 +3,9 @@
 
 #include <catch2/catch.hpp>
 
+#include "fabricast/report/report.hpp"
+#include "fabricast/report/what_if.hpp"
+
 namespace fabricast {
 namespace {
 
@@ -37,6 +40,53 @@ TEST_CASE("a range of versions is forecast version by version", "[report]") {
   CHECK(range.rows[0].by_version[0].protocol == Protocol::ll);
   CHECK(range.rows[0].by_version[1].algorithm == Algorithm::tree);
   CHECK(range.rows[0].by_version[1].protocol == Protocol::simple);
+}
+
+TEST_CASE("on EFA versions differ by the OFI plugin, and reports name its tuner", "[report]") {
+  const auto forecast_of = [](const std::string& nccl) {
+    auto world = build_world(parse_scenario("fabricast: 1\nnode: {profile: p5}\ncluster: {nodes: 16}\nnccl: {" + nccl +
+                                                "}\nworkload: {collective: all_reduce, sizes: [1GiB, 200GiB]}\n",
+                                            "s.yaml")
+                                 .scenario);
+    Forecast f = run_forecast(*world);
+    forecast_versions(*world, f);
+    return std::pair(std::move(world), std::move(f));
+  };
+  const auto [world, range] = forecast_of("version: 2.18-2.19");
+  CHECK(range.versions == std::vector<NcclVersion>{{2, 18, 0}, {2, 18, 5}, {2, 19, 0}});
+  // NVLS is off in the first, and 1 GiB is in a region of rings with LL128 from 2.19 on.
+  const std::vector<VersionTime>& by_version = range.rows[0].by_version;
+  REQUIRE(by_version.size() == 3);
+  CHECK(by_version[0].algorithm != Algorithm::nvlstree);
+  CHECK(by_version[1].algorithm == Algorithm::nvlstree);
+  CHECK(by_version[2].algorithm == Algorithm::ring);
+  CHECK(by_version[2].protocol == Protocol::ll128);
+
+  const auto count = [](const std::string& text, const std::string& part) {
+    std::size_t found = 0;
+    for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++found;
+    return found;
+  };
+  // 200 GiB is beyond all regions.
+  CHECK(count(forecast_json(*world, range), "\"chosen_by\": \"ofi_tuner\"") == 1);
+  CHECK(count(forecast_text(*world, range), "  (OFI tuner)\n") == 1);
+  const auto [plain, own] = forecast_of("version: 2.19, env: {NCCL_TUNER_PLUGIN: none}");
+  CHECK(count(forecast_json(*plain, own), "chosen_by") == 0);
+  CHECK(count(forecast_text(*plain, own), "OFI") == 0);
+  // What would be without the tuner is tried only where it chose.
+  const auto tries_without = [](const World& w, const Forecast& f) {
+    for (const Alternatives& kind : trials_for({w, f, f}))
+      for (const Trial& trial : kind)
+        if (trial.set == std::vector<std::string>{"nccl.env.NCCL_TUNER_PLUGIN=none"}) return true;
+    return false;
+  };
+  CHECK(tries_without(*world, range));
+  CHECK_FALSE(tries_without(*plain, own));
+  // The fastest beside the tuner's choice.
+  const auto [best, fastest] = forecast_of("version: 2.19, selection: best");
+  REQUIRE(fastest.rows[0].nccl);
+  CHECK(fastest.rows[0].nccl->protocol == Protocol::ll128);
+  CHECK(count(forecast_text(*best, fastest), "(OFI tuner: ring/ll128, ") == 1);
 }
 
 }  // namespace

@@ -186,5 +186,30 @@ TEST_CASE("staging on the sender's side alone is half of the way", "[scenario]")
   CHECK(hop("}\ncluster: {nodes: 2}\nnccl: {env: {NCCL_NET_GDR_READ: 0}}\n") == Approx(direct + staged / 2));
 }
 
+TEST_CASE("on EFA the OFI plugin's settings stand where the user leaves them open", "[scenario]") {
+  const auto settings = [](const std::string& node, const std::string& nccl = "") {
+    return world_of("node: {" + node + "}\ncluster: {nodes: 4}\n" + (nccl.empty() ? "" : "nccl: {" + nccl + "}\n"))
+        ->planner.settings;
+  };
+  const NcclSettings p5 = settings("profile: p5");
+  CHECK(p5.buffer_size == Bytes{8 << 20});
+  CHECK(p5.p2p_net_chunk == Bytes{512 << 10});
+  CHECK(p5.nvls_chunk == Bytes{512 << 10});
+  CHECK(p5.nvlstree_chunk == Bytes{512 << 10});
+  CHECK(p5.nvls_enable == 2);
+  const NcclSettings given = settings("profile: p5", "env: {NCCL_BUFFSIZE: 2097152}");
+  CHECK(given.buffer_size == Bytes{2 << 20});
+  CHECK(given.p2p_net_chunk == Bytes{512 << 10});
+  const NcclSettings p4d = settings("gpu: a100-sxm, nics: {count: 4, rate: 100Gbps, link: efa}");
+  CHECK(p4d.buffer_size == Bytes{8 << 20});
+  CHECK_FALSE(p4d.nvls_chunk);
+  CHECK(settings("profile: p5", "version: 2.18.3").nvls_enable == 0);
+  CHECK(settings("profile: p5", "version: 2.18.5").nvls_enable == 2);
+  CHECK(settings("profile: p5", "version: 2.18.3, env: {NCCL_NVLS_ENABLE: 1}").nvls_enable == 1);
+  // Not on another network, nor where data go by sockets.
+  CHECK_FALSE(settings("profile: hgx-h100").buffer_size);
+  CHECK_FALSE(settings("profile: p5", "env: {NCCL_NET: Socket}").buffer_size);
+}
+
 }  // namespace
 }  // namespace fabricast

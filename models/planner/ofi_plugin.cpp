@@ -1,0 +1,57 @@
+#include "fabricast/planner/ofi_plugin.hpp"
+
+#include <cmath>
+
+namespace fabricast {
+
+namespace {
+
+/// Whether a host has the NICs of an instance of eight GPUs, or those of a part of its GPUs.
+bool has_nics(const NodeSpec& host, int count, double gigabits) {
+  constexpr int gpus = 8;
+  const bool rate = std::abs(host.nics.rate.value * 8e-9 - gigabits) < 0.01 * gigabits;
+  return rate && (host.nics.count == count || host.nics.count * gpus == count * host.gpus);
+}
+
+}  // namespace
+
+OfiPlatform ofi_platform(const NodeSpec& host, const GpuKind& gpu) {
+  if (host.nics.link != LinkKind::efa || host.nics.count == 0) return OfiPlatform::none;
+  if (gpu.compute_capability == 70) return OfiPlatform::p3dn;
+  if (gpu.compute_capability == 80) return OfiPlatform::p4d;
+  if (gpu.compute_capability < 90) return OfiPlatform::other;
+  if (gpu.name == "b200" && has_nics(host, 8, 400)) return OfiPlatform::p6_b200;
+  if (gpu.name == "b300" && has_nics(host, 16, 400)) return OfiPlatform::p6_b300;
+  if (gpu.compute_capability >= 100) return OfiPlatform::newer;
+  if (has_nics(host, 32, 100)) return OfiPlatform::p5;
+  return gpu.name == "h200-sxm" && has_nics(host, 16, 200) ? OfiPlatform::p5en : OfiPlatform::p5_like;
+}
+
+double ofi_latency_us(OfiPlatform platform) {
+  switch (platform) {
+    case OfiPlatform::none: return 0;
+    case OfiPlatform::p3dn: return 150;
+    case OfiPlatform::p5en:
+    case OfiPlatform::p6_b200:
+    case OfiPlatform::p6_b300:
+    case OfiPlatform::newer: return 35;
+    default: return 75;
+  }
+}
+
+std::map<std::string, std::string> ofi_variables(OfiPlatform platform, const NcclVersion& version) {
+  std::map<std::string, std::string> variables;
+  if (platform == OfiPlatform::none) return variables;
+  // With EFA earlier versions fail on NVLS.
+  if (version < ofi_nvls_since) variables["NCCL_NVLS_ENABLE"] = "0";
+  if (platform == OfiPlatform::p3dn || platform == OfiPlatform::other) return variables;
+  variables["NCCL_BUFFSIZE"] = "8388608";
+  variables["NCCL_P2P_NET_CHUNKSIZE"] = "524288";
+  if (platform == OfiPlatform::p4d) return variables;
+  variables["NCCL_NVLSTREE_MAX_CHUNKSIZE"] = "524288";
+  variables["NCCL_NVLS_CHUNKSIZE"] = "524288";
+  variables["NCCL_NET_FORCE_FLUSH"] = "0";
+  return variables;
+}
+
+}  // namespace fabricast
