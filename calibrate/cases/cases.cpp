@@ -156,7 +156,10 @@ CaseRunner::CaseRunner(const MeasuredCase& c)
     : case_(&c), scenario_(parse_scenario(scenario_of(c), c.id + ".yaml").scenario) {
   const GpuKind& gpu = scenario_.hardware.gpus.find(scenario_.node.spec.gpu)->second;
   prefixes_ = {"software.", "architectures." + gpu.architecture + ".", "links." + gpu.nvlink + "."};
-  if (!c.link.empty() && c.nodes > 1) prefixes_.push_back("networks." + network_name(scenario_.node.spec) + ".");
+  if (!c.link.empty() && c.nodes > 1)
+    for (std::string name = network_name(scenario_.node.spec); !name.empty();
+         name = scenario_.hardware.networks.find(name)->second.like)
+      prefixes_.push_back("networks." + name + ".");
   if (c.intranode == "pcie") {
     prefixes_.push_back("links." + gpu.pcie + ".");
     prefixes_.push_back("pcie_paths.");

@@ -36,8 +36,14 @@ Parameter read_parameter(const json& j, const std::string& path) {
 }
 
 void read_parameters(const json& j, const std::vector<ParameterRef>& list, const std::string& path) {
-  for (const ParameterRef& ref : list)
-    *ref.parameter = read_parameter(j.at(std::string(ref.name)), path + "." + std::string(ref.name));
+  const bool inherits = j.contains("like");
+  for (const ParameterRef& ref : list) {
+    const std::string name(ref.name);
+    if (inherits && !j.contains(name))
+      ref.parameter->inherited = true;
+    else
+      *ref.parameter = read_parameter(j.at(name), path + "." + name);
+  }
 }
 
 BytesPerSecond read_rate(const json& j) {
@@ -66,6 +72,8 @@ Hardware read_prior() {
   const auto file = [](std::string_view name) { return json::parse(embedded_data(name)); };
   read_sets(file("architectures.json"), h.architectures, "architectures");
   read_sets(file("networks.json"), h.networks, "networks");
+  const json networks = file("networks.json");
+  for (auto& [name, network] : h.networks) network.like = networks.at(name).value("like", std::string());
   read_sets(file("pcie_paths.json"), h.pcie_paths, "pcie_paths");
   read_parameters(file("software.json"), parameters(h.software), "software");
   const json links = file("links.json");
@@ -191,7 +199,7 @@ void overlay_profile(Hardware& hardware, const std::string& text, const std::str
   if (!j.is_object())
     throw UserError(
         {Diagnostic{Diagnostic::Severity::error, {file, 1, 1, 1}, {}, "a profile is an object of sections", {}}});
-  auto known = hardware.all_parameters();
+  auto known = hardware.all_parameters(true);
   constexpr std::array<std::string_view, 5> sections = {"architectures", "links", "networks", "pcie_paths", "software"};
   const auto read = [&](const std::string& path, const json& value) {
     const auto it = std::find_if(known.begin(), known.end(), [&](const auto& k) { return k.first == path; });

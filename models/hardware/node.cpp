@@ -209,7 +209,7 @@ Node build_node(const NodeSpec& host, const Hardware& hardware, int hosts, const
   node.architecture = hardware.architectures.find(node.gpu.architecture)->second;
   node.software = hardware.software;
   node.nvlink = spec.intranode == Intranode::nvswitch || spec.intranode == Intranode::nvlink_mesh;
-  node.network = hardware.networks.find(network_name(spec))->second;
+  node.network = hardware.network(network_name(spec));
   node.header_efficiency = hardware.link_type(spec.nics.link, spec.nics.rate).efficiency.value;
 
   scale_sockets(node, use.sockets);

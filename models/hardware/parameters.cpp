@@ -29,7 +29,7 @@ std::vector<ParameterRef> parameters(Architecture& a) {
   list.insert(list.end(), {{"pcie_hop", "", "hops over PCIe, relative to those of the path", &a.pcie_hop},
                            {"network_hop", "", "hops over a network, relative to those of its kind", &a.network_hop}});
   list.insert(list.end(), {{"nvls_hop", "us", "NVLS: copied in by one GPU to reduced by another", &a.nvls_hop},
-                           {"nvls_slice", "us", "NVLS: synchronization of one loop", &a.nvls_slice},
+                           {"nvls_slice", "us", "NVLS: overhead of one head's piece", &a.nvls_slice},
                            {"nvls_rate", "GB/s", "NVLS: payload one channel copies in and out", &a.nvls_rate},
                            {"nvls_fan", "", "NVLSTree: what heads inside the tree are slower", &a.nvls_fan}});
   return list;
@@ -79,6 +79,8 @@ std::vector<ParameterRef> parameters(Software& s) {
           {"last_receive", "", "cost of a receive-only step relative to one that also sends", &s.last_receive},
           {"issue_group", "us", "host time per GPU for a group of sends and receives, beyond issue_per_gpu",
            &s.issue_group},
+          {"both_ways", "", "rate of a block whose threads go up and down a tree at once, relative to one way",
+           &s.both_ways},
           {"gdr_by_cpu_efficiency", "", "GPUDirect RDMA through a CPU: share of the PCIe payload rate", &s.gdr_by_cpu},
           {"pytorch", "us", "added when PyTorch times every call by events", &s.pytorch},
           {"host_timed", "us", "added when the host times and synchronizes every call", &s.host_timed}};
@@ -93,7 +95,7 @@ void add_all(std::vector<std::pair<std::string, ParameterRef>>& all, std::string
 }
 }  // namespace
 
-std::vector<std::pair<std::string, ParameterRef>> Hardware::all_parameters() {
+std::vector<std::pair<std::string, ParameterRef>> Hardware::all_parameters(bool inherited_too) {
   std::vector<std::pair<std::string, ParameterRef>> all;
   add_all(all, "architectures", architectures);
   for (auto& [name, type] : links) {
@@ -105,11 +107,33 @@ std::vector<std::pair<std::string, ParameterRef>> Hardware::all_parameters() {
   add_all(all, "networks", networks);
   add_all(all, "pcie_paths", pcie_paths);
   for (const ParameterRef& p : parameters(software)) all.emplace_back("software." + std::string(p.name), p);
+  if (!inherited_too) std::erase_if(all, [](const auto& p) { return p.second.parameter->inherited; });
   return all;
 }
 
+void Hardware::own(std::string_view path) {
+  for (auto& [name, item] : networks) {
+    Network whole = network(name);
+    const std::vector<ParameterRef> own = parameters(item), all = parameters(whole);
+    for (std::size_t i = 0; i < own.size(); ++i) {
+      const std::string its = "networks." + name + "." + std::string(own[i].name);
+      if (its == path || its.starts_with(std::string(path) + ".")) *own[i].parameter = *all[i].parameter;
+    }
+  }
+}
+
+Network Hardware::network(std::string_view name) const {
+  Network network = networks.find(name)->second;
+  if (network.like.empty()) return network;
+  Network base = this->network(network.like);
+  const std::vector<ParameterRef> own = parameters(network), its = parameters(base);
+  for (std::size_t i = 0; i < own.size(); ++i)
+    if (own[i].parameter->inherited) *own[i].parameter = *its[i].parameter;
+  return network;
+}
+
 Parameter* Hardware::find(std::string_view path) {
-  for (auto& [name, ref] : all_parameters())
+  for (auto& [name, ref] : all_parameters(true))
     if (name == path) return ref.parameter;
   return nullptr;
 }

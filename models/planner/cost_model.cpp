@@ -106,8 +106,7 @@ class CostModel {
       bool usable = false;
       for (const auto& algorithm : t.of[op])
         for (const AlgorithmCost& cost : algorithm) usable |= cost.bandwidth > 0;
-      // NCCL refuses, or ignores, a choice that leaves nothing; either way the default is what a user would then run.
-      if (!usable) fill(t, op, false), t.fell_back[op] = true;
+      if (!usable) fill(t, op, false), fall_back(t, op);
     }
     return t;
   }
@@ -121,6 +120,15 @@ class CostModel {
       case CollectiveOp::reduce_scatter: return a == ring || a == direct || a == nvls || a == pat;
       default: return a != pat;
     }
+  }
+
+  /// NCCL stops at a choice that leaves nothing or, before 2.24, takes a ring where NVLSTree was asked for, and else
+  /// ring or tree.
+  void fall_back(CostTable& t, std::size_t op) const {
+    t.fell_back[op] = true;
+    const bool ring_alone = settings_.algorithms_given && settings_.algorithms.of[op][nvlstree];
+    for (std::size_t a = 0; a < algorithm_count; ++a)
+      if (a != ring && (ring_alone || a != tree)) t.of[op][a].fill({});
   }
 
   void fill(CostTable& t, std::size_t op, bool with_environment) const {

@@ -81,6 +81,8 @@ ProtocolCosts protocol_costs(const Communicator& comm, const Plan& plan) {
   const bool ll = plan.protocol == Protocol::ll;
   ProtocolCosts c;
   c.wire = ll ? 2.0 : plan.protocol == Protocol::ll128 ? 16.0 / 15 : 1.0;  // [NCCL-protocols]
+  // To ever other nodes a NIC reaches as little as in sends and receives.
+  if (plan.algorithm == Algorithm::pat && comm.nodes() > 1) c.wire /= node.network.peer_efficiency.value;
   // Flags travel with the data in LL and LL128; only Simple has a separate handshake per slice.
   c.slice = plan.protocol == Protocol::simple ? node.architecture.slice.us().value : 0;
   // A ring's threads meet at a barrier after every step, so a step that fills more warps takes longer at once; in a tree
@@ -90,17 +92,22 @@ ProtocolCosts protocol_costs(const Communicator& comm, const Plan& plan) {
   c.cut_through = plan.protocol != Protocol::simple && !steps && !pairs;
   c.burst = ll && steps ? node.architecture.ll_burst.us().value : 0;
   c.copy_rate = node.architecture.rate[p].gbps().value;
+  // One part of a block's threads goes up, the other down [NCCL-device].
+  if (plan.algorithm == Algorithm::tree || plan.algorithm == Algorithm::collnetchain)
+    c.both_ways = node.software.both_ways.value;
   if (pairs && plan.pair % 16 != 0) c.copy_rate = node.architecture.rate_unaligned.gbps().value;
   c.last_receive = node.software.last_receive.value;
   c.hop_inside = node.nvlink ? node.architecture.hop[p].us().value
                              : node.pcie_path.hop[p].us().value * node.architecture.pcie_hop.value;
   if (plan.algorithm == Algorithm::nvls || plan.algorithm == Algorithm::nvlstree) {
     const Architecture& gpu = node.architecture;
-    c.slice = gpu.nvls_slice.us().value, c.hop_inside = gpu.nvls_hop.us().value;
-    c.copy_rate = gpu.nvls_rate.gbps().value, c.copies = static_cast<double>(comm.heads.size()),
+    c.hop_inside = gpu.nvls_hop.us().value;
+    c.copy_rate = gpu.nvls_rate.gbps().value, c.copies = static_cast<double>(comm.heads.size());
     c.fan = plan.algorithm == Algorithm::nvlstree ? gpu.nvls_fan.value : 0, c.last_receive = 1;
     // With registered buffers heads reduce and store where the data is: nothing is copied in or out.
     if (plan.registered) c.copies = 1, c.in_place = true;
+    // Heads' pieces are copied one after the other, and each copy has to drain.
+    c.slice = c.copies * gpu.nvls_slice.us().value;
   }
   // Senders store to where the receiver wants it.
   if (pairs && plan.registered) c.last_receive = 0;

@@ -91,6 +91,7 @@ int fit(const std::vector<std::string>& arguments) {
   const std::vector<MeasuredCase> cases = chosen_cases(options);
   FitOptions fit_options = fit_options_of(options, 0);
   if (options.has("parameters")) fit_options.parameters = options.get<std::vector<std::string>>("parameters");
+  for (const std::string& prefix : fit_options.parameters) hardware.own(prefix);
   const auto known = hardware.all_parameters();
   for (const std::string& prefix : fit_options.parameters)
     if (std::none_of(known.begin(), known.end(),

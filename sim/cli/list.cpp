@@ -182,7 +182,10 @@ constexpr std::array catalogues = {
                 const auto it = h.networks.find(name);
                 if (it == h.networks.end()) return {};
                 std::string out = fmt::format("{}: {}\n", name, it->second.summary);
-                for (const ParameterRef& p : parameters(it->second)) out += parameter_line(p);
+                if (!it->second.like.empty())
+                  out += fmt::format("  what it has not of its own: as {}\n", it->second.like);
+                for (const ParameterRef& p : parameters(it->second))
+                  if (!p.parameter->inherited) out += parameter_line(p);
                 return out;
               }},
     Catalogue{"topologies", "fabrics for fabric.kind", [] { return list_table(topologies()); },

@@ -21,7 +21,7 @@ class BoundEngine final : public NetworkEngine {
     ProtocolCosts costs = protocol_costs(comm, asked);
     Plan plan = asked;
     if (is_one_stream(plan.algorithm)) plan.channels = 1;
-    costs.visits = costs.sends;
+    costs.visits = costs.sends, costs.both_ways = 2;
     InsidePaths paths(comm);
     Loads loads = count_loads(comm, plan, setup_.fabric, router_.get(), setup_.segments.front(), paths);
     for (LinkGroup& g : loads.groups) {

@@ -66,6 +66,8 @@ Json head_json(const World& world, const Forecast& forecast) {
 
 std::string forecast_json(const World& world, const Forecast& forecast) {
   Json j = head_json(world, forecast);
+  if (!world.provider.variables.empty())
+    j["set_by_provider"] = {{"from", world.provider.from}, {"variables", world.provider.variables}};
   j["ranks"] = forecast.ranks;
   Json rows = Json::array();
   for (const ForecastRow& row : forecast.rows) rows.push_back(row_json(forecast, row));

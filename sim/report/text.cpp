@@ -44,6 +44,11 @@ std::string forecast_text(const World& world, const Forecast& forecast) {
                        to_text(comm.node.nic_line_rate), name_of(comm.node.spec.nics.link),
                        comm.gdr ? "" : " without GDR", topologies()[s.fabric.kind].name, world.setup.policy->name);
   out += fmt::format("\n# NCCL {}, timed as by {}\n", to_text(comm.version), name_of(s.workload.harness.tool));
+  if (!world.provider.variables.empty()) {
+    out += fmt::format("# set by {}:", world.provider.from);
+    for (const auto& [name, value] : world.provider.variables) out += fmt::format(" {}={}", name, value);
+    out += '\n';
+  }
   if (s.nccl.selection == Selection::best) out += "# the fastest algorithm and protocol of each size\n";
   const bool draws = forecast.draws > 1;
   if (draws)

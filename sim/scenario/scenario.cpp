@@ -95,6 +95,7 @@ void visit_fields(FieldVisitor& visit, NcclSection& section) {
   visit("selection", section.selection,
         "what runs: nccl, what NCCL picks; best, the fastest usable algorithm and protocol of each size");
   visit("env", section.env, "NCCL's own variables, verbatim");
+  visit("provider_env", section.provider_env, "whether variables that the network's provider sets count too");
 }
 
 void visit_fields(FieldVisitor& visit, HarnessSpec& spec) {

@@ -64,7 +64,7 @@ void check_choice(World& world) {
                             {},
                             path,
                             "NCCL_ALGO and NCCL_PROTO leave no algorithm that works here",
-                            "NCCL's default choice is forecast"});
+                            "what NCCL before 2.24 then runs is forecast: rings, or rings and trees"});
 }
 
 void check_buffers(World& world) {
@@ -76,6 +76,15 @@ void check_buffers(World& world) {
                               "workload.buffers",
                               fmt::format("no kernel on symmetric memory: {}", why),
                               "NCCL's algorithms are forecast"});
+}
+
+/// Those that the user leaves unset.
+/// \param host  what NCCL's variables leave of it
+ProviderEnvironment provider_of(const Scenario& s, const NodeSpec& host, const NcclVersion& version) {
+  if (!s.nccl.provider_env) return {};
+  ProviderEnvironment provider = provider_environment(host, gpu_of(s), version);
+  std::erase_if(provider.variables, [&](const auto& v) { return s.nccl.env.contains(v.first); });
+  return provider;
 }
 
 std::vector<std::uint32_t> place(const ClusterSpec& cluster) {
@@ -112,9 +121,10 @@ std::unique_ptr<World> build_world(Scenario scenario, const SearchGraphs* found)
   const int hosts = hosts_of_node(s, settings);
   NodeSpec spec = s.node.spec;
   const NodeUse use = use_of_node(spec, settings, world->warnings);
-  if (const auto variables = ofi_variables(ofi_platform(spec, gpu_of(s)), settings.version); !variables.empty()) {
+  world->provider = provider_of(s, spec, settings.version);
+  if (!world->provider.variables.empty()) {
     std::map<std::string, std::string> environment = s.nccl.env;
-    environment.insert(variables.begin(), variables.end());  // what is there stays
+    environment.insert(world->provider.variables.begin(), world->provider.variables.end());
     settings = parse_nccl_environment(settings.version, environment, told);
   }
   choose_policy(*world, settings);

@@ -57,6 +57,7 @@ std::vector<ParameterRef> parameters(PciePath& path);
 /// NIC, proxy thread and transport of one kind of network.
 struct Network {
   std::string summary;
+  std::string like;             ///< network with the same software and hosts: its parameters count where there are none
   Parameter nic_efficiency;     ///< share of the link's payload rate that a NIC reaches
   PerProtocol<Parameter> hop;   ///< data ready at one GPU's buffer to use by the GPU beyond the wire, fabric excluded
   Parameter tree_factor;        ///< the same hop in a tree, relative to a ring
@@ -87,6 +88,7 @@ struct Software {
   Parameter network_hop_old;  ///< hops over a network, NCCL before 2.20, relative to later ones
   Parameter last_receive;     ///< cost of a receive-only step relative to one that also sends
   Parameter issue_group;      ///< host time per GPU for a group of sends and receives, beyond issue_per_gpu
+  Parameter both_ways;        ///< what a block copies whose threads go up and down a tree, of what it does one way
   Parameter gdr_by_cpu;       ///< GPUDirect RDMA through a CPU's root complex: share of the PCIe payload rate
   Parameter pytorch;          ///< added when PyTorch times every call by events
   Parameter host_timed;       ///< added when every call is timed and synchronized by the host
@@ -139,7 +141,11 @@ struct Hardware {
   /// The parameter called e.g. `architectures.hopper.hop_ll`, or null.
   Parameter* find(std::string_view path);
   /// All parameters with their paths, sorted.
-  std::vector<std::pair<std::string, ParameterRef>> all_parameters();
+  std::vector<std::pair<std::string, ParameterRef>> all_parameters(bool inherited_too = false);
+  /// Gives networks values of their own, equal for now, for what they inherit and is so called, or in a group so called.
+  void own(std::string_view path);
+  /// A network with what it inherits. \pre it is there
+  Network network(std::string_view name) const;
   /// The link type of that kind whose rate is nearest.
   const LinkType& link_type(LinkKind kind, BytesPerSecond rate) const;
 };

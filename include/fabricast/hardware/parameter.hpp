@@ -12,7 +12,8 @@ namespace fabricast {
 struct Parameter {
   double value = 0;  ///< in the unit that the list of parameters states
   double low = 0, high = 0;
-  std::string source;  ///< key of docs/references.md with a remark, or `guess`
+  std::string source;      ///< key of docs/references.md with a remark, or `guess`
+  bool inherited = false;  ///< has no value of its own: that of the set that its set is like counts
 
   Seconds us() const { return {value * 1e-6}; }
   BytesPerSecond gbps() const { return {value * 1e9}; }  ///< unit GB/s

@@ -22,6 +22,7 @@ struct ProtocolCosts {
       false;             ///< inside a node lines are handed on one by one: a chunk's transfer is paid once, not per hop
   double burst = 0;      ///< s; LL only: added as a step grows to `burst_bytes`
   double copy_rate = 0;  ///< B/s of payload that one channel's threads handle
+  double both_ways = 2;  ///< trees and chains: by how much that rate grows where the threads go up and down at once
   double copies = 1;     ///< bytes that they handle for each byte of a slice: NVLS copies the chunks of all heads
   bool in_place = false;     ///< NVLS: none of them is copied in and out
   double copies_at_nic = 1;  ///< sends and receives: the same next to a NIC, 0 where it reads the caller's buffer
@@ -45,6 +46,8 @@ struct ProtocolCosts {
 
   /// B/s of a slice that the threads of a channel move: of all parts of a pair of ranks, of one head's chunks.
   double most_rate(const Plan& plan) const { return copy_rate * plan.parts / copies; }
+  /// The same while data go both ways.
+  double steady_rate(const Plan& plan) const { return most_rate(plan) * both_ways / 2; }
   /// How much slower a head of NVLS is with so many nodes that it sends to or receives from.
   double fan_out(int connections) const { return 1 + fan * connections / 3; }
   /// Overhead of a slice of `bytes` at a GPU.

@@ -67,6 +67,7 @@ struct NcclSection {
   Selection selection = Selection::nccl;
   bool version_given = false;  ///< and readable: not only implied by the GPU
   std::map<std::string, std::string> env;
+  bool provider_env = true;            ///< whether what the network's provider sets counts too
   std::optional<SearchGraphs> graphs;  ///< what stands in NCCL_GRAPH_FILE
 };
 

@@ -5,12 +5,14 @@
 
 #include "fabricast/engine/engine.hpp"
 #include "fabricast/planner/planner.hpp"
+#include "fabricast/planner/provider.hpp"
 #include "fabricast/scenario/scenario.hpp"
 
 namespace fabricast {
 
 struct World {
   Scenario scenario;
+  ProviderEnvironment provider;  ///< what counts of it
   Planner planner;
   std::unique_ptr<Fabric> fabric;  ///< null if the job has one NCCL node
   std::any static_ways;            ///< of the policy that stands in where NCCL keeps messages to one way

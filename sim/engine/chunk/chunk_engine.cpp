@@ -89,17 +89,27 @@ class Simulation {
                 inside_rate(comm_, setup_.segments.front(), node, l, kind));
   }
 
+  /// Where a rank's block of a channel copies, if its threads are parted; null else.
+  sg::Host* block(int channel, std::uint32_t rank) {
+    if (costs_.both_ways >= 2) return nullptr;
+    auto& host = blocks_[{channel, rank}];
+    if (!host) host = platform_.add_block(costs_.both_ways);
+    return host;
+  }
+
   void build_channel(int channel) {
     programs_.push_back(algorithm_.program(comm_, plan_, channel));
     const ChannelProgram& program = *programs_.back();
     const std::vector<NetworkEdge> edges = list_edges(algorithm_, comm_, plan_, channel);
-    for (std::int32_t w = 0; w < program.workers(); ++w)
+    for (std::int32_t w = 0; w < program.workers(); ++w) {
+      block(channel, program.rank_of(w).value);
       for (std::int64_t i = 0; i < program.steps(w); ++i) {
         const Step step = program.step(w, i);
         for (const std::int32_t to : step.to) connect(channel, program, edges, w, to);
         if (step.in_nvswitch) add_operations(channel, program, w);
         if (step.in_switches) add_tree(channel, w, *step.in_switches);
       }
+    }
   }
 
   /// The ways of what the NVSwitch does for a worker.
@@ -291,9 +301,13 @@ class Simulation {
       }
       const double part = (out.empty() && !in.empty() ? costs_.last_receive : 1) * (at_nic ? costs_.copies_at_nic : 1);
       const double copying = free ? 0 : bytes / copy_rate * part;
+      sg::Host* const own = free || copying <= 0 ? nullptr : block(channel, program.rank_of(w).value);
+      const sg::ExecPtr exec = own ? Platform::start(copying, own) : nullptr;
       for (const sg::CommPtr& copy : copies) copy->wait();
+      if (exec) exec->wait();
       if (step.in_switches) sg::this_actor::sleep_for(comm_.sharp.waits(bytes) * step.in_switches->latency.value);
-      if (sg::Engine::get_clock() < start + overhead + copying) sg::this_actor::sleep_until(start + overhead + copying);
+      const double copied = exec ? exec->get_finish_time() : start + copying;
+      if (sg::Engine::get_clock() < copied + overhead) sg::this_actor::sleep_until(copied + overhead);
       for (Wire* wire : in)
         if (costs_.cut_through && !wire->network) wire->last.take();
       const double end = sg::Engine::get_clock();
@@ -326,6 +340,7 @@ class Simulation {
   struct Operations {
     sg::Host *reduce = nullptr, *multicast = nullptr, *tree = nullptr;
   };
+  std::map<std::pair<int, std::uint32_t>, sg::Host*> blocks_;      ///< by channel and rank
   std::map<std::pair<int, std::int32_t>, Operations> operations_;  ///< by channel and worker
   std::map<std::uint64_t, std::unique_ptr<Server>> proxies_;
   std::map<SenderKey, std::unique_ptr<Server>> nics_;

@@ -49,6 +49,13 @@ class Platform {
     for (const std::size_t l : way) route.push_back(links_[l]->get_impl());
     return from;
   }
+  /// Threads that copy at `both_ways` together, and each part of them at 1.
+  sg::Host* add_block(double both_ways) {
+    return zone_->get_iface()->create_host(fmt::format("b{}", blocks_++), both_ways)->seal();
+  }
+  static sg::ExecPtr start(double seconds, sg::Host* block) {
+    return sg::Exec::init()->set_flops_amount(seconds)->set_bound(1)->set_host(block)->start();
+  }
   void seal() { zone_->get_iface()->seal(); }
   sg::Host* host() const { return host_; }
   /// Starts a transfer over a sender's route. `cap`: highest rate, 0: none.
@@ -66,6 +73,7 @@ class Platform {
   RouteZone* zone_;
   sg::Host* host_;
   std::vector<sg::Link*> links_;
+  std::size_t blocks_ = 0;
 };
 
 /// Moments handed from one actor to another: the receiver gets each at its time, in order.

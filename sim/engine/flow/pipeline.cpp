@@ -24,8 +24,9 @@ Moments operator+(Moments a, double seconds) { return {a.first + seconds, a.last
 
 /// When the first slice comes to each station, and the last one has left it.
 struct Busy {
-  explicit Busy(std::size_t stations) : from(stations), until(stations), worked(stations) {}
+  explicit Busy(std::size_t stations) : from(stations), until(stations), copied(stations), worked(stations) {}
   std::vector<double> from, until;
+  std::vector<double> copied;  ///< s in between, of workers of a tree
   std::vector<double> worked;  ///< s in between, where channels come apart
 
   /// Part of that time in which the station has something to do.
@@ -95,6 +96,7 @@ class Run {
         whole_(whole),
         total_(whole + p.tails),
         busy_(p.stations.size()),
+        expected_(expected),
         slot_(static_cast<std::size_t>(p.slots)) {
     done_.assign(p.stations.size() * slot_, Moments{});
     consumer_.resize(p.stations.size());
@@ -147,9 +149,10 @@ class Run {
       } else {
         Moments start = k > 0 ? max(arrival, before) : arrival;
         if (k >= p_.slots && i + 1 < p_.stations.size()) start = max(start, freed(i, k - p_.slots));
-        const double all = round(i, service, start.last);
-        end = max(start + (s.as_they_come ? sojourn(i, service, start, all) : std::max(service.pass, all)),
-                  whole_arrival);
+        const double all = round(i, service, start.last), copy = copying(i, service.copy, start.last);
+        busy_.copied[i] += copy;
+        const double threads = service.pass + copy - service.copy;
+        end = max(start + (s.as_they_come ? sojourn(i, service, start, all) : std::max(threads, all)), whole_arrival);
         if (s.as_they_come && k > 0) end = max(end, before + all);
         if (s.as_they_come) busy_.worked[i] += end.last - start.last;
         if (k > 0 && !tail) end = max(end, before + s.gap);
@@ -161,6 +164,20 @@ class Run {
       busy_.until[i] = end.last;
     }
     return done(p_.stations.size() - 1, k);
+  }
+
+  /// How long a copy takes beside those of the block's other part.
+  double copying(std::size_t i, double copy, double now) const {
+    const std::size_t other = p_.stations[i].beside;
+    if (other == no_station || copy <= 0) return copy;
+    const double slower = 2 / p_.both_ways;
+    if (!expected_) return copy * slower;
+    const double from = expected_->from[other], until = expected_->until[other];
+    if (now >= until || now + copy <= from) return copy;
+    const double load = until > from ? std::min(1.0, expected_->copied[other] / (until - from)) : 1;
+    const double before = std::max(0.0, from - now), factor = 1 + load * (slower - 1);
+    const double beside = std::min((copy - before) * factor, until - std::max(now, from));
+    return before + beside + (copy - before - beside / factor);
   }
 
   /// (3) \param all  a round in the company of the others: R + B
@@ -202,6 +219,7 @@ class Run {
   const Pipeline& p_;
   std::int64_t whole_, total_;
   Busy busy_;
+  const Busy* expected_;
   std::vector<Activity> activities_;
   std::vector<double> own_part_;
   std::size_t slot_;
@@ -211,8 +229,8 @@ class Run {
 };
 
 double run(const Pipeline& p, std::int64_t slices) {
-  const bool shared =
-      std::any_of(p.stations.begin(), p.stations.end(), [](const Station& s) { return !s.users.empty(); });
+  const bool shared = std::any_of(p.stations.begin(), p.stations.end(),
+                                  [](const Station& s) { return !s.users.empty() || s.beside != no_station; });
   const bool apart = std::any_of(p.stations.begin(), p.stations.end(), [](const Station& s) { return s.as_they_come; });
   Busy busy(p.stations.size());
   double makespan = 0;
@@ -228,6 +246,7 @@ double run(const Pipeline& p, std::int64_t slices) {
     const auto middle = [](double a, double b) { return (a + b) / 2; };
     std::transform(busy.from.begin(), busy.from.end(), run.busy().from.begin(), busy.from.begin(), middle);
     std::transform(busy.until.begin(), busy.until.end(), run.busy().until.begin(), busy.until.begin(), middle);
+    std::transform(busy.copied.begin(), busy.copied.end(), run.busy().copied.begin(), busy.copied.begin(), middle);
     std::transform(busy.worked.begin(), busy.worked.end(), run.busy().worked.begin(), busy.worked.begin(), middle);
   }
   return makespan;

@@ -29,6 +29,9 @@
 //
 //   d = R d / (D + d) + B                                                                                         (3)
 //
+// A block's threads go up a tree as well as down it. While the other part of them copies too, a copy takes 2 / both_ways
+// times as long: `pass` grows by what is more.
+//
 // Others count for the part of their time in which they have something to do, and a burst of messages at a server takes
 // its turns with theirs.
 //
@@ -46,6 +49,7 @@ struct Service {
   double pass = 0;   ///< a server: one message; a worker: its threads
   double step = 0;   ///< a server: the messages of the channels that run in step with this one
   double round = 0;  ///< the shared place, while all its users are busy
+  double copy = 0;   ///< a worker of a tree: what of `pass` grows while the other part of its block copies
 };
 
 /// A station that uses the same place: its links, its proxy thread, its NIC.
@@ -55,20 +59,24 @@ struct PlaceUser {
   double opposite = 0;  ///< of the work of a second place, which the station needs as well: the slower one counts
 };
 
+constexpr std::uint32_t no_station = 0xffffffff;
+
 struct Station {
   bool server = false;
-  bool as_they_come = false;     ///< (3) holds: channels that come apart share the place only while they overlap
-  Service whole, tail;           ///< of a whole slice, and of the last, shorter ones
-  double hand_on = -1;           ///< s until the first line is handed on; < 0: whole slices only
-  double latency = 0;            ///< s to the next station
-  double credit = 0;             ///< s, last server before a worker: of a slot on its way back
-  double gap = 0;                ///< s; least time between two whole slices, whatever the service
-  std::vector<PlaceUser> users;  ///< itself among them; parts add up to 1; empty: `round` counts in full
+  bool as_they_come = false;          ///< (3) holds: channels that come apart share the place only while they overlap
+  Service whole, tail;                ///< of a whole slice, and of the last, shorter ones
+  double hand_on = -1;                ///< s until the first line is handed on; < 0: whole slices only
+  double latency = 0;                 ///< s to the next station
+  double credit = 0;                  ///< s, last server before a worker: of a slot on its way back
+  double gap = 0;                     ///< s; least time between two whole slices, whatever the service
+  std::uint32_t beside = no_station;  ///< stands for the other part of its block
+  std::vector<PlaceUser> users;       ///< itself among them; parts add up to 1; empty: `round` counts in full
 };
 
 struct Pipeline {
   std::vector<Station> stations;  ///< the last one is a worker
   int slots = 8;
+  double both_ways = 2;     ///< what the two parts of a block copy at once, relative to one
   std::int64_t slices = 0;  ///< whole ones
   std::int64_t tails = 0;   ///< and shorter ones
 };

@@ -48,9 +48,11 @@ Services::Services(const ChannelView& view) : v_(view), edges_(view.loads.edges(
   }
 }
 
-double Services::threads(double bytes) const {
-  return v_.costs.gpu_overhead(bytes) + v_.costs.copies * bytes / v_.costs.copy_rate;
-}
+double Services::threads(double bytes) const { return v_.costs.gpu_overhead(bytes) + copying(bytes); }
+
+double Services::copying(double bytes) const { return v_.costs.copies * bytes / v_.costs.copy_rate; }
+
+double Services::receiving(double bytes) const { return v_.costs.last_receive * copying(bytes); }
 
 double Services::link(std::size_t hop, double bytes) const {
   return hop < hop_seconds_.size() ? hop_seconds_[hop] * bytes : 0;
@@ -86,9 +88,7 @@ double Services::staggered_link(std::size_t hop, double bytes) const {
   return in_step + (n - 1) * std::max(0.0, in_step - apart);
 }
 
-double Services::receive(double bytes) const {
-  return v_.costs.gpu_overhead(bytes) + v_.costs.last_receive * v_.costs.copies * bytes / v_.costs.copy_rate;
-}
+double Services::receive(double bytes) const { return v_.costs.gpu_overhead(bytes) + receiving(bytes); }
 
 double Services::connections(std::size_t e, std::uint32_t group) const {
   const LinkGroup &port = v_.loads.groups[edges_.port[e]], &link = v_.loads.groups[group];

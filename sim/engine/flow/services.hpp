@@ -38,6 +38,9 @@ class Services {
   /// work at once, so the slower of them counts. Channels run in step, so a link inside the node is shared by all.
   double gpu(std::size_t hop, double bytes) const { return std::max(threads(bytes), link(hop, bytes)); }
   double threads(double bytes) const;
+  /// What of it is copying.
+  double copying(double bytes) const;
+  double receiving(double bytes) const;
   double link(std::size_t hop, double bytes) const;
   double slowest_gpu(double bytes) const;
   /// The most crowded hop between two GPUs of a node.

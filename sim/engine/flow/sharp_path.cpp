@@ -28,11 +28,11 @@ class SharpPath {
  private:
   void climb_chain() {
     for (int p = v_.comm.gpus() - 1; p > 0; --p) add_hop(static_cast<std::size_t>(2 * (p - 1)));
-    add([&](double bytes) { return Service{s_.threads(bytes), 0, 0}; }, 0);
+    add([&](double bytes) { return Service{s_.threads(bytes), 0, 0, s_.copying(bytes)}; }, 0);
   }
   void descend_chain() {
     for (int p = 0; p + 1 < v_.comm.gpus(); ++p) add_hop(static_cast<std::size_t>(2 * p + 1));
-    add([&](double bytes) { return Service{s_.receive(bytes), 0, 0}; }, 0);
+    add([&](double bytes) { return Service{s_.receive(bytes), 0, 0, s_.receiving(bytes)}; }, 0);
   }
   /// A GPU hands the chunks of all heads over; a head adds them up, by itself or through the NVSwitch.
   void climb_to_head() {
@@ -56,6 +56,9 @@ class SharpPath {
     const auto station = [&](int, int position, bool up) {
       return static_cast<std::uint32_t>(up ? top_ - position : top_ + network_stations + 1 + position);
     };
+    path_.both_ways = v_.costs.both_ways;
+    for (int p = 0; p < v_.comm.gpus(); ++p)
+      for (const bool up : {true, false}) path_.stations[station(0, p, up)].beside = station(0, p, !up);
     const ChannelShape& shape = v_.comm.tree_shape(v_.channel);
     const auto share = [&](int from, int to) {
       Station& hop = path_.stations[station(0, from, from > to)];
@@ -91,7 +94,11 @@ class SharpPath {
     path_.stations.push_back(w);
   }
   void add_hop(std::size_t hop) {
-    add([&](double bytes) { return Service{s_.threads(bytes), 0, s_.link(hop, bytes)}; }, v_.costs.hop_inside);
+    add(
+        [&](double bytes) {
+          return Service{s_.threads(bytes), 0, s_.link(hop, bytes), s_.copying(bytes)};
+        },
+        v_.costs.hop_inside);
   }
   void add_nothing(double latency) {
     add([](double) { return Service{}; }, latency);

@@ -183,7 +183,9 @@ class TreePath {
       stations_.push_back(w), spots_.push_back(spot);
       return;
     }
-    const auto service = [&](double bytes) { return Service{s_.threads(bytes), 0, s_.link(hop, bytes)}; };
+    const auto service = [&](double bytes) {
+      return Service{s_.threads(bytes), 0, s_.link(hop, bytes), s_.copying(bytes)};
+    };
     w.whole = service(bytes_.whole), w.tail = service(bytes_.tail);
     if (next == inside) {
       w.latency = v_.costs.hop_inside;
@@ -193,7 +195,8 @@ class TreePath {
   }
   void add_last(std::int64_t leaf) {
     Station w;
-    w.whole = {s_.receive(bytes_.whole), 0, 0}, w.tail = {s_.receive(bytes_.tail), 0, 0};
+    const auto service = [&](double bytes) { return Service{s_.receive(bytes), 0, 0, s_.receiving(bytes)}; };
+    w.whole = service(bytes_.whole), w.tail = service(bytes_.tail);
     stations_.push_back(w), spots_.push_back({leaf, gpus_ - 1, false});
   }
 
@@ -301,9 +304,12 @@ class TreePath {
       if (i > 0 && spot.node != spots_[i - 1].node) level += i <= top_ ? -1 : 1;
       levels_.push_back(level);
     }
+    path_.both_ways = v_.costs.both_ways;
     std::array<std::int64_t, 2> here{};
     for (std::size_t i = 0; i < stations_.size(); ++i) {
       const Spot& spot = spots_[i];
+      if (!stations_[i].server && i != top_ && path_.both_ways < 2)
+        stations_[i].beside = like(levels_[i], spot.position, !spot.up, false);
       if (i == 0 || spot.node != spots_[i - 1].node) here = levels(spot.node);
       std::vector<PlaceUser>& users = stations_[i].users;
       if (stations_[i].server) {
@@ -338,10 +344,9 @@ class TreePath {
   std::vector<TreeEdge> ups_, downs_;
   Pipeline path_;
   std::vector<Station>& stations_ = path_.stations;
-  std::vector<Spot> spots_;           ///< of the stations
-  std::size_t top_ = 0;               ///< the root's station
-  std::vector<std::int64_t> levels_;  ///< of the stations' nodes
-  static constexpr std::uint32_t no_station = static_cast<std::uint32_t>(-1);
+  std::vector<Spot> spots_;                                         ///< of the stations
+  std::size_t top_ = 0;                                             ///< the root's station
+  std::vector<std::int64_t> levels_;                                ///< of the stations' nodes
   std::array<std::array<std::vector<std::uint32_t>, 2>, 2> alike_;  ///< by server, up; level and position
 };
 

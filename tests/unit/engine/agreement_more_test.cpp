@@ -72,7 +72,7 @@ TEST_CASE("reductions in the NVSwitch agree") {
 
 TEST_CASE("trees of heads agree") {
   for (const int nodes : {2, 3, 4}) compare({h100, nodes, Algorithm::nvlstree, "all_reduce", 0.01, 0.03});
-  compare({four, 8, Algorithm::nvlstree, "all_reduce", 0.01, 0.035});
+  compare({four, 8, Algorithm::nvlstree, "all_reduce", 0.01, 0.045});
   // Two heads' trees meet on each NIC.
   const std::string shared = "{gpu: h100-sxm, gpus: 8, nics: {count: 4}}";
   compare({shared, 3, Algorithm::nvlstree, "all_reduce", 0.01, 0.03}, "1KiB, 1MiB, 8MiB, 64MiB");
@@ -83,9 +83,9 @@ TEST_CASE("trees of heads agree") {
 TEST_CASE("trees of heads agree on registered buffers") {
   const std::string sizes = "1KiB, 1MiB, 4MiB, 16MiB, 24MiB, 32MiB, 64MiB, 256MiB";
   for (const int nodes : {2, 4})
-    compare({h100, nodes, Algorithm::nvlstree, "all_reduce", 0.01, 0.05, "registered"}, sizes);
+    compare({h100, nodes, Algorithm::nvlstree, "all_reduce", 0.01, 0.09, "registered"}, sizes);
   compare({h100, 3, Algorithm::nvlstree, "all_reduce", 0.01, 0.135, "registered"}, sizes);
-  compare({four, 8, Algorithm::nvlstree, "all_reduce", 0.015, 0.09, "registered"}, sizes);
+  compare({four, 8, Algorithm::nvlstree, "all_reduce", 0.02, 0.09, "registered"}, sizes);
 }
 
 TEST_CASE("parallel aggregated trees agree") {
@@ -95,7 +95,7 @@ TEST_CASE("parallel aggregated trees agree") {
 
 TEST_CASE("reductions in the switches agree") {
   for (const int nodes : {2, 4}) {
-    compare({h100, nodes, Algorithm::collnetchain, "all_reduce", 0.01, 0.01});
+    compare({h100, nodes, Algorithm::collnetchain, "all_reduce", 0.01, 0.03});
     compare({h100, nodes, Algorithm::nvls, "all_reduce", 0.01, 0.01});
   }
   compare({h100, 2, Algorithm::nvls, "all_reduce", 0.01, 0.02, "registered"});

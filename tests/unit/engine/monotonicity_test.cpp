@@ -177,7 +177,7 @@ std::optional<Compared> slower_part(const Draw& d, Rng& rng) {
       if (entry.first.starts_with(prefix) && entry.first.find("message_threshold") == std::string::npos)
         parameters.push_back(entry);
   const auto& [path, ref] = parameters[rng.below(parameters.size())];
-  const bool rate = ref.unit == "GB/s" || path.ends_with("efficiency");
+  const bool rate = ref.unit == "GB/s" || path.ends_with("efficiency") || path.ends_with("both_ways");
   if (rate && d.nodes > 1 && !(call.protocol == Protocol::simple && spreads(d))) return std::nullopt;
   const double factor = rng.uniform(1.05, 3);
   ref.parameter->value *= rate ? 1 / factor : factor;

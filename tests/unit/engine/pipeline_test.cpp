@@ -81,6 +81,22 @@ TEST_CASE("messages of other channels at a server hold up the last channel, and 
   CHECK(pipeline_makespan(p) == Approx(100000 * 8e-6).epsilon(1e-3));
 }
 
+TEST_CASE("the two parts of a block slow each other only while both copy") {
+  // Up, then down the same block, 3 us each; between them the rest of the tree.
+  const auto makespan = [](std::int64_t slices, double way) {
+    Pipeline p;
+    p.slots = 8, p.slices = slices, p.both_ways = 1.2;
+    Station up, down;
+    up.whole = {3e-6, 0, 0, 3e-6}, up.latency = way, up.beside = 1;
+    down.whole = {3e-6, 0, 0, 3e-6}, down.beside = 0;
+    p.stations = {up, down};
+    return pipeline_makespan(p);
+  };
+  CHECK(makespan(1, 50e-6) == Approx(56e-6));
+  CHECK(makespan(4, 50e-6) == Approx(50e-6 + 15e-6));  // all are up before the first comes down
+  CHECK(makespan(100000, 5e-6) == Approx(100000 * 2 / 1.2 * 3e-6).epsilon(1e-3));
+}
+
 TEST_CASE("slots bound what is in flight") {
   Pipeline p;
   Station gpu, nic, last;

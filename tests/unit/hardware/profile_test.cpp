@@ -1,4 +1,5 @@
 // Profiles laid over the shipped data: what they change, and what they get wrong.
+#include <algorithm>
 #include <catch2/catch.hpp>
 
 #include "fabricast/core/error.hpp"
@@ -43,6 +44,28 @@ TEST_CASE("a profile changes what it names and nothing else", "[hardware]") {
   for (const auto& [path, ref] : after.all_parameters())
     changed += ref.parameter->value != before.find(path)->value || ref.parameter->source != before.find(path)->source;
   CHECK(changed == 3);
+}
+
+TEST_CASE("RoCE has InfiniBand's parameters where it has none of its own", "[hardware]") {
+  Hardware h = prior_hardware();
+  const auto has = [&h](std::string_view path) {
+    const auto all = h.all_parameters();
+    return std::any_of(all.begin(), all.end(), [&](const auto& p) { return p.first == path; });
+  };
+  CHECK(has("networks.roce.nic_efficiency"));
+  CHECK_FALSE(has("networks.roce.message"));
+  h.find("networks.infiniband.message")->value = 0.25;
+  CHECK(h.network("roce").message.value == 0.25);
+  CHECK(h.network("roce").hop[2].value == 14);
+  overlay_profile(h, R"({"networks": {"roce": {"message": {"value": 0.5}}}})", "p.json");
+  CHECK(has("networks.roce.message"));
+  CHECK(h.network("roce").message.value == 0.5);
+  CHECK(h.network("infiniband").message.value == 0.25);
+  h.own("networks.roce");
+  CHECK(has("networks.roce.start"));
+  h.find("networks.infiniband.start")->value = 7;
+  CHECK(h.network("roce").start.value == 2);
+  CHECK(h.network("roce").message.value == 0.5);
 }
 
 TEST_CASE("unknown keys of a profile are refused where they stand", "[hardware]") {

@@ -1,4 +1,5 @@
 #include <catch2/catch.hpp>
+#include <set>
 
 #include "support/clusters.hpp"
 
@@ -120,6 +121,22 @@ TEST_CASE("variables without effect are named", "[planner]") {
   CHECK(warnings[0].path == "nccl.env.NCCL_DEBUG");
   CHECK(warnings[0].severity == Diagnostic::Severity::warning);
   CHECK(warnings[1].hint == "did you mean 'NCCL_IB_QPS_PER_CONNECTION'?");
+}
+
+TEST_CASE("names that leave nothing leave rings where NVLSTree is among them, else rings and trees", "[planner]") {
+  NodeSpec mesh = test::preset_spec("hgx-h100");  // four GPUs without an NVSwitch: no NVLS
+  mesh.gpus = 4, mesh.nics.count = 4, mesh.intranode = Intranode::nvlink_mesh;
+  const auto algorithms = [&](const char* names) {
+    const Planner p = test::planner_of(mesh, 4, {{"NCCL_ALGO", names}});
+    const Plan plan = plan_collective(p, CollectiveOp::all_reduce, 1024);
+    std::set<Algorithm> found;
+    for (const Candidate& c : plan.candidates) found.insert(c.algorithm);
+    return found;
+  };
+  CHECK(algorithms("NVLSTree") == std::set{Algorithm::ring});
+  CHECK(algorithms("NVLS") == std::set{Algorithm::ring, Algorithm::tree});
+  CHECK(algorithms("CollNetChain,CollNetDirect") == std::set{Algorithm::ring, Algorithm::tree});
+  CHECK(algorithms("NVLSTree,Tree") == std::set{Algorithm::tree});
 }
 
 TEST_CASE("a choice that leaves nothing falls back to NCCL's own", "[planner]") {

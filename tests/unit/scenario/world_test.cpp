@@ -1,7 +1,9 @@
 #include "fabricast/scenario/world.hpp"
 
+#include <fmt/format.h>
 #include <algorithm>
 #include <catch2/catch.hpp>
+
 #include <numeric>
 
 #include "fabricast/collective/peers.hpp"
@@ -209,6 +211,52 @@ TEST_CASE("on EFA the OFI plugin's settings stand where the user leaves them ope
   // Not on another network, nor where data go by sockets.
   CHECK_FALSE(settings("profile: hgx-h100").buffer_size);
   CHECK_FALSE(settings("profile: p5", "env: {NCCL_NET: Socket}").buffer_size);
+}
+
+TEST_CASE("what providers set counts unless the user says otherwise", "[scenario]") {
+  const auto world = [](int nics, const std::string& nccl = "") {
+    return world_of(
+        fmt::format("node: {{gpu: h100-sxm, nics: {{count: {}, rate: 200Gbps, link: gpudirect_tcpx}}}}\n"
+                    "cluster: {{nodes: 2}}\n{}",
+                    nics, nccl));
+  };
+  const auto choice = [](const World& w, std::int64_t bytes) {
+    const Plan plan = plan_collective(w.planner, CollectiveOp::all_reduce, bytes);
+    return std::pair(plan.algorithm, plan.protocol);
+  };
+  // A3 Mega: Simple alone, no NVLS, buffers of 8 MiB, so slots of 1 MiB.
+  const auto mega = world(8);
+  CHECK(choice(*mega, 1024) == std::pair(Algorithm::tree, Protocol::simple));
+  CHECK(choice(*mega, 1 << 30) == std::pair(Algorithm::tree, Protocol::simple));
+  CHECK(mega->planner.settings.buffer_size == Bytes{8 << 20});
+  CHECK(mega->provider.variables.size() == 9);
+  // A3 High: rings.
+  const auto high = world(4);
+  CHECK(choice(*high, 1024) == std::pair(Algorithm::ring, Protocol::simple));
+  CHECK_FALSE(high->planner.settings.buffer_size);
+  const auto given = world(8, "nccl: {env: {NCCL_PROTO: LL, NCCL_NVLS_ENABLE: 2}}\n");
+  CHECK(choice(*given, 1024) == std::pair(Algorithm::tree, Protocol::ll));
+  CHECK(given->provider.variables.size() == 7);
+  const auto without = world(8, "nccl: {provider_env: false}\n");
+  CHECK(choice(*without, 1 << 30).first == Algorithm::nvlstree);
+  CHECK(without->provider.variables.empty());
+  CHECK(world_of("node: {}\ncluster: {nodes: 2}\n")->provider.variables.empty());
+}
+
+TEST_CASE("copies for the heads of NVLS each lose the same", "[scenario]") {
+  const auto slice = [](int gpus, const char* buffers) {
+    const auto w = build_world(
+        parse_scenario(head + fmt::format("node: {{gpu: h100-sxm, gpus: {}}}\ncluster: {{nodes: 1}}\n", gpus), "s.yaml",
+                       {fmt::format("workload.buffers={}", buffers)})
+            .scenario);
+    return protocol_costs(w->planner.comm, plan_collective(w->planner, CollectiveOp::all_reduce, 1 << 28,
+                                                           Algorithm::nvls, Protocol::simple))
+        .slice;
+  };
+  const double one = shipped_hardware().architectures.find("hopper")->second.nvls_slice.us().value;
+  CHECK(slice(8, "plain") == Approx(8 * one));
+  CHECK(slice(6, "plain") == Approx(6 * one));
+  CHECK(slice(8, "registered") == Approx(one));
 }
 
 }  // namespace
