@@ -40,7 +40,7 @@ using namespace fabricast;
 
 namespace {
 
-constexpr double rounding = 1 + 1e-9, apart = 1 + 1e-4, long_calls = 1 + 2e-3;
+constexpr double rounding = 1 + 1e-9, apart = 1 + 2e-4, long_calls = 1 + 2e-3;
 
 struct Draw {
   std::string node, fabric, routing, version;
