@@ -82,6 +82,7 @@ struct NcclLog::State {
   explicit State(ImportSink& s) : sink(s), facts(s.out.nccl) {}
 
   void info(std::string_view text, int line);
+  void version(std::string_view text);
   bool channel(std::string_view text, int line);
   void edge(int channel, std::string_view text, int line);
   void ring(int channel, int channels, std::string_view text, int line);
@@ -121,9 +122,7 @@ bool NcclLog::read(std::string_view text, int line, std::string_view& before) {
   while (!before.empty() && is_space(before.back())) before.remove_suffix(1);
   const std::string_view rest = text.substr(at + 5);
   if (rest.starts_with("version ")) {
-    const std::string_view version = rest.substr(8);
-    const std::string_view numbers = version.substr(0, version.find_first_not_of("0123456789."));
-    if (facts.version.empty()) facts.version = shown(numbers, 20);
+    state_->version(rest.substr(8));
     return true;
   }
   if (rest.starts_with("WARN ")) {
@@ -140,9 +139,19 @@ void NcclLog::finish() {
   std::sort(facts.communicators.begin(), facts.communicators.end(), std::greater<>());
 }
 
+void NcclLog::State::version(std::string_view text) {
+  if (facts.version.empty()) facts.version = shown(text.substr(0, text.find_first_not_of("0123456789.")), 20);
+}
+
 void NcclLog::State::info(std::string_view text, int line) {
   if (text.starts_with("Channel ")) {
     if (channel(text.substr(8), line)) return;
+  } else if (text.starts_with("Ring ") &&
+             (text.find(" via ") != std::string_view::npos || text.find("->") == std::string_view::npos)) {
+    // 2.4 and older call a channel a ring; newer ones show a rank's neighbours by such a line.
+    if (channel(text.substr(5), line)) return;
+  } else if (text.starts_with("NCCL version ")) {
+    return version(text.substr(13));
   } else if (text.starts_with("Trees ")) {
     return trees(text.substr(6), line);
   }
@@ -161,7 +170,11 @@ void NcclLog::State::info(std::string_view text, int line) {
     if (text.find("GPU Direct RDMA Enabled") != std::string_view::npos) ++facts.gdr_enabled;
     if (text.find("GPU Direct RDMA Disabled") != std::string_view::npos) ++facts.gdr_disabled;
   }
-  if (text.starts_with("Using network ")) return add_once(facts.networks, shown(text.substr(14), 60));
+  constexpr std::size_t most_networks = 20;
+  if (text.starts_with("Using network ")) {
+    if (facts.networks.size() < most_networks) add_once(facts.networks, shown(text.substr(14), 60));
+    return;
+  }
   if (text.find(" p2p channels") != std::string_view::npos) return channel_counts(text);
   if (text.starts_with("NVLS multicast support is ")) {
     const bool there = text.find("is available") != std::string_view::npos;
@@ -237,7 +250,7 @@ void NcclLog::State::ring(int channel, int channels, std::string_view text, int 
   if (rings.insert(r).second) facts.rings.push_back(std::move(r));
 }
 
-/// `[0] 1/-1/-1->0->-1 [1] ...`: below, self, above
+/// `[0] 1/-1/-1->0->-1 [1] ...`: below, self, above; in older versions the other way round
 void NcclLog::State::trees(std::string_view text, int line) {
   const std::vector<std::string_view> words = words_of(text);
   const auto broken = [&] { sink.problem(line, "the line of a rank's trees is damaged"); };
@@ -246,23 +259,25 @@ void NcclLog::State::trees(std::string_view text, int line) {
     if (!label.starts_with('[') || !label.ends_with(']')) return broken();
     const auto channel = small_number(label.substr(1, label.size() - 2));
     tree = tree.substr(0, tree.find('|'));  // older versions print a second direction
-    NcclTreeNode node;
-    bool good = channel && within(*channel, 0, 1 << 10);
-    while (good) {
-      const auto below = take_number(tree);
-      good = below && within(*below, -1, most_ranks);
-      if (good && *below >= 0) node.down.push_back(*below);
-      if (!tree.starts_with('/')) break;
-      tree.remove_prefix(1);
-    }
-    if (!good || !tree.starts_with("->")) return broken();
-    tree.remove_prefix(2);
-    const auto self = take_number(tree);
-    if (!self || !within(*self, 0, most_ranks) || !tree.starts_with("->")) return broken();
-    tree.remove_prefix(2);
-    const auto up = take_number(tree);
-    if (!up || !within(*up, -1, most_ranks) || !tree.empty()) return broken();
-    node.channel = *channel, node.rank = *self, node.up = *up;
+    const auto list = [&] {
+      std::vector<int> ranks;
+      do {
+        const auto rank = take_number(tree);
+        if (!rank || !within(*rank, -1, most_ranks)) return std::vector<int>();
+        ranks.push_back(*rank);
+      } while (tree.starts_with('/') && (tree.remove_prefix(1), true));
+      return ranks;
+    };
+    const auto arrow = [&] { return tree.starts_with("->") && (tree.remove_prefix(2), true); };
+    std::vector<int> down = list();
+    std::vector<int> self = arrow() ? list() : std::vector<int>();
+    std::vector<int> up = arrow() ? list() : std::vector<int>();
+    if (down.size() == 1 && up.size() > 1) std::swap(down, up);  // up to 2.5
+    if (!channel || !within(*channel, 0, 1 << 10) || down.empty() || self.size() != 1 || self[0] < 0 ||
+        up.size() != 1 || !tree.empty())
+      return broken();
+    std::erase(down, -1);
+    NcclTreeNode node{*channel, self[0], up[0], std::move(down)};
     if (tree_nodes.insert(node).second) facts.trees.push_back(std::move(node));
   }
 }
@@ -282,7 +297,7 @@ void NcclLog::State::communicator(std::string_view text) {
       if (known.nodes == 0) known = c;
       if (known.local_ranks == c.local_ranks || c.nodes == 0) return;
     }
-  constexpr std::size_t most_communicators = 1000;
+  constexpr std::size_t most_communicators = 100;
   if (facts.communicators.size() < most_communicators) add_once(facts.communicators, c);
 }
 
@@ -302,11 +317,12 @@ void NcclLog::State::nics(std::string_view text) {
     if (sockets) {
       nic.name = shown(word.substr(0, word.find(':')), 40), nic.kind = "Socket";
     } else if (const std::size_t slash = word.find('/'); slash != std::string_view::npos) {
-      nic.name = shown(word.substr(0, slash), 40), nic.kind = shown(word.substr(slash + 1), 20);
+      nic.name = shown(word.substr(0, slash), 40),
+      nic.kind = shown(word.substr(slash + 1, word.find('/', slash + 1) - slash - 1), 20);  // not /SHARP
     } else {
       continue;
     }
-    constexpr std::size_t most_nics = 1024;
+    constexpr std::size_t most_nics = 256;
     if (facts.nics.size() < most_nics) add_once(facts.nics, nic);
   }
 }

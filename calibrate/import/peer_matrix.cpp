@@ -50,7 +50,11 @@ class PeerMatrices : public BlockFormat {
       for (std::size_t i = 0; i < n; ++i)
         if (!seen_[i])
           sink_.problem(matrix_.line, "the row of device " + std::to_string(matrix_.devices[i]) + " is missing");
-      sink_.out.peers.push_back(std::move(matrix_));
+      constexpr std::size_t most_matrices = 1000;
+      if (sink_.out.peers.size() < most_matrices)
+        sink_.out.peers.push_back(std::move(matrix_));
+      else
+        sink_.problem(matrix_.line, "more than 1000 matrices are passed over");
     } else if (open_) {
       sink_.problem(matrix_.line, "the matrix breaks off");
     }
@@ -65,7 +69,7 @@ class PeerMatrices : public BlockFormat {
       close();
       matrix_.kind = "cpu_latency", matrix_.peer_to_peer = enabled, matrix_.line = line, open_ = true;
     }
-    constexpr std::size_t most_devices = 1024;
+    constexpr std::size_t most_devices = 64;
     std::vector<int> devices;
     for (std::size_t i = 1; i < words.size(); ++i)
       if (const auto d = small_number(words[i]); d && *d >= 0 && devices.size() < most_devices)

@@ -9,7 +9,7 @@ namespace fabricast {
 
 namespace {
 
-constexpr std::size_t most_devices = 512;
+constexpr std::size_t most_devices = 128;
 
 bool is_device(std::string_view word) {
   for (const std::string_view kind :
@@ -35,7 +35,9 @@ class TopoMatrices : public BlockFormat {
     if (!start.starts_with("GPU")) return false;
     const std::vector<std::string_view> words = words_of(text);
     std::size_t n = 0;
-    while (n < words.size() && is_device(words[n])) ++n;
+    // NICs may have any name; where the columns of devices end, `CPU Affinity` follows, or nothing.
+    const bool more = text.find("CPU Affinity") != std::string_view::npos;
+    while (n < words.size() && words[n] != "CPU" && !is_link(words[n]) && (more || is_device(words[n]))) ++n;
     // A row starts with a device, too, but goes on with links.
     if (n == 0 || (n < words.size() && words[n] != "CPU")) return false;
     if (n == 1 && words.size() == 1 && !is_space(text.front())) return false;

@@ -154,6 +154,13 @@ TEST_CASE("nvidia-smi topo -m: links, affinities, legend, with tabs or with blan
     CHECK(log.topo->cpus[2].empty());
     CHECK(log.topo->names.at("NIC0") == "mlx5_2");
   }
+  const Imported old = import_text_of(
+      "\tGPU0\tGPU1\tmlx5_bond_0\tCPU Affinity\nGPU0\t X \tNV2\tNODE\t0-9,20-29\nGPU1\tNV2\t X \tNODE\t0-9,20-29\n"
+      "mlx5_bond_0\tNODE\tNODE\t X \t\n");
+  CHECK(old.problems.empty());
+  CHECK(old.topo.value().devices[2] == "mlx5_bond_0");
+  CHECK(old.topo->cpus[0] == "0-9,20-29");
+  CHECK(old.topo->numa[0].empty());
   std::string damaged = tabs;
   damaged.replace(damaged.find("SYS\t52"), 3, "S?S");
   const Imported log = import_text_of(damaged);
@@ -216,6 +223,23 @@ TEST_CASE("NCCL says what it set up", "[import]") {
   CHECK(n.choices[0] == NcclChoice{"all_reduce", 4096, "tree", "ll", 4});
   CHECK(n.choices[1] == NcclChoice{"", 8388608, "ring", "simple", 0});
   CHECK(n.warnings == std::vector<std::string>{"Connect to 10.0.0.5 failed"});
+}
+
+TEST_CASE("older versions of NCCL say the same in other words", "[import]") {
+  const Imported log = import_text_of(
+      host + "NCCL version 2.4.8+cuda10.1\n" + host + "NET/IB : Using [0]mlx5_0:1/IB/SHARP ; OOB ib0:10.0.0.4<0>\n" +
+      host + "Ring 00 :    0   1   2   3\n" + host + "Ring 00 : 3 -> 0 -> 1\n" + host +
+      "Ring 00 : 0[0] -> 1[1] via P2P/IPC\n" + host + "Trees [0] -1->0->1/-1/-1 [1] 2->0->-1/-1/-1\n" + host +
+      "Trees [0] 3/-1/-1->2->0|0->2->3/-1/-1\n");
+  CHECK(log.problems.empty());
+  CHECK(log.nccl.version == "2.4.8");
+  CHECK(log.nccl.nics.at(0) == NcclNic{0, "mlx5_0:1", "IB"});
+  CHECK(log.nccl.rings.at(0).ranks == std::vector<int>{0, 1, 2, 3});
+  CHECK(log.nccl.edges.at(0) == NcclEdge{0, 0, 1, false, "P2P/IPC"});
+  REQUIRE(log.nccl.trees.size() == 3);
+  CHECK(log.nccl.trees[0] == NcclTreeNode{0, 0, -1, {1}});
+  CHECK(log.nccl.trees[1] == NcclTreeNode{1, 0, 2, {}});
+  CHECK(log.nccl.trees[2] == NcclTreeNode{0, 2, 0, {3}});
 }
 
 TEST_CASE("damaged lines of NCCL are problems of their lines", "[import]") {
