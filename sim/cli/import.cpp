@@ -80,7 +80,8 @@ int import_verb(const std::vector<std::string>& arguments) {
   if (output == "-" || json == "-") return 0;
   std::string text;
   for (const auto& [path, log] : logs) text += path + (log.empty() ? ": nothing known\n" : "\n") + import_text(log);
-  if (!output.empty()) text += fmt::format("{} cases in {}\n", cases.cases.size(), output);
+  if (!output.empty())
+    text += fmt::format("{} case{} in {}\n", cases.cases.size(), cases.cases.size() == 1 ? "" : "s", output);
   emit("-", text);
   return 0;
 }

@@ -8,7 +8,8 @@
 // or that contradicts itself by more than the rounding of its numbers, is a Problem and gives no value. Text of no
 // known format is passed over in silence.
 //
-// Memory is that of the result and a constant: lines are cut at 64 KiB, an XML document is held up to 4 MiB.
+// Memory is that of the result and a constant: lines are cut at 64 KiB but in JSON, an XML document is
+// held up to 4 MiB.
 #pragma once
 
 #include <cstdint>
