@@ -70,7 +70,8 @@ class NcclLog {
 /// ends, or on the one that is no JSON any more. \returns whether that line is still to be read as text
 bool read_nccl_tests_json(LineReader& lines, ImportSink& sink);
 
-/// NCCL's topology XML that starts at the current line; the reader stands on its last line afterwards.
-void read_topology_block(LineReader& lines, ImportSink& sink);
+/// NCCL's topology XML that starts at the current line; the reader stands on its last line afterwards, or on the one
+/// that is no XML any more. \returns whether that line is still to be read as text
+bool read_topology_block(LineReader& lines, ImportSink& sink);
 
 }  // namespace fabricast

@@ -106,7 +106,7 @@ class Importer {
     }
     if (const std::string_view start = trimmed(text); start.starts_with("<system") && lines_.whole()) {
       blocks_.close();
-      read_topology_block(lines_, sink_);
+      again_ = read_topology_block(lines_, sink_);
       return;
     }
     if (!text.empty() && std::memchr(text.data(), '\x1b', text.size())) {
@@ -147,17 +147,11 @@ void ImportSink::problem(int line, std::string message) {
     ++out.problems_left_out;
 }
 
-void read_topology_block(LineReader& lines, ImportSink& sink) {
-  const int first = lines.line();
-  std::string xml;
-  bool ended = false, fits = true;
-  do {
-    fits = fits && xml.size() + lines.text().size() < largest_topology;
-    if (fits) xml.append(lines.text()).append(lines.ends() ? "\n" : "");
-    ended = lines.text().find("</system>") != std::string_view::npos;
-  } while (!ended && lines.next());
+namespace {
+
+void read_topology_text(std::string& xml, int first, bool fits, ImportSink& sink) {
   if (!fits) return sink.problem(first, "a topology of more than 4 MiB is passed over");
-  if (ended) xml.resize(xml.rfind("</system>") + 9);
+  if (const std::size_t end = xml.rfind("</system>"); end != std::string::npos) xml.resize(end + 9);
   try {
     NodeLayout layout = read_topology(xml, {});
     if (sink.out.node) return sink.problem(first, "a second topology file is passed over");
@@ -166,6 +160,25 @@ void read_topology_block(LineReader& lines, ImportSink& sink) {
     for (const Diagnostic& d : e.diagnostics())
       sink.problem(first + std::max(0, d.where.line - 1), "topology file: " + shown(d.message));
   }
+}
+
+}  // namespace
+
+bool read_topology_block(LineReader& lines, ImportSink& sink) {
+  const int first = lines.line();
+  std::string xml;
+  bool ended = false, fits = true, inside = false, more = true;
+  do {
+    const std::string_view text = lines.text();
+    if (!inside && lines.starts() && !trimmed(text).empty() && !trimmed(text).starts_with('<')) break;
+    fits = fits && xml.size() + text.size() < largest_topology;
+    if (fits) xml.append(text).append(lines.ends() ? "\n" : "");
+    // An element may be broken into lines, and these start with anything.
+    if (const std::size_t last = text.find_last_of("<>"); last != std::string_view::npos) inside = text[last] == '<';
+    ended = text.find("</system>") != std::string_view::npos;
+  } while (!ended && (more = lines.next()));
+  read_topology_text(xml, first, fits, sink);
+  return more && !ended;
 }
 
 bool Imported::empty() const {

@@ -23,11 +23,9 @@ constexpr std::array products = {
     Product{"Tesla V100-SXM", "", "v100-sxm"},
     Product{"A100-SXM", "", "a100-sxm"},
     Product{"A100-PCIE", "", "a100-pcie"},
-    Product{"A100-PG509", "", "a100-sxm"},
     Product{"A100 80GB PCIe", "", "a100-pcie"},
     Product{"H100 PCIe", "", "h100-pcie"},
     Product{"H100 80GB HBM3", "", "h100-sxm"},
-    Product{"H100 SXM5", "", "h100-sxm"},
     Product{"H200", "H200", "h200-sxm"},
     Product{"H20", "H20", "h20"},
     Product{"H800", "H800", "h800-sxm"},
@@ -96,7 +94,7 @@ template <class T>
 void settle(T& known, const T& found, const T& nothing, const char* what, const std::string& log) {
   if (found == nothing) return;
   if (known != nothing && !(known == found))
-    throw UserError(fmt::format("{}: the log tells another {} than the logs before", log, what),
+    throw UserError(fmt::format("{}: the log tells another {} than what comes before", log, what),
                     "import the logs of one system at a time");
   known = found;
 }
@@ -105,8 +103,7 @@ System system_of(const Logs& logs) {
   System s;
   for (const auto& [name, log] : logs) {
     System here;
-    for (const LogTable& t : log.tables)
-      if (const std::string gpu = gpu_of_product(t.gpu); !gpu.empty()) here.gpu = gpu;
+    for (const LogTable& t : log.tables) settle(here.gpu, gpu_of_product(t.gpu), std::string(), "GPU", name);
     here.link = link_of(log.nccl);
     here.nics = nics_of(log.nccl, here.link);
     if (log.nccl.nvls_multicast == true) here.intranode = "nvswitch";

@@ -94,6 +94,19 @@ TEST_CASE("a log and a scenario that contradict each other make no case", "[impo
             .find("GPUs of a node '4', the scenario of '8'") != std::string::npos);
 }
 
+TEST_CASE("what a scenario can not say sets a case aside", "[import]") {
+  const std::string text = log_of("all_reduce_perf", "NVIDIA H100 80GB HBM3", 1, 8) + nccl;
+  const auto why = [](std::string log, const std::string& from, const std::string& to) {
+    if (!from.empty()) log.replace(log.find(from), from.size(), to);
+    return cases_of_logs({{"x.log", import_text_of(log)}}, "lab", nullptr).cases.at(0).set_aside;
+  };
+  CHECK(why(text, "", "").empty());
+  CHECK(why(text, "iters: 20", "iters: 20 agg iters: 1 graph: 4") == "CUDA graphs");
+  CHECK(why(text, "iters: 20", "iters: 20 agg iters: 8 graph: 0") == "calls in groups");
+  CHECK(why(text, "NCCL_ALGO set by environment to Ring", "NCCL_TOPO_FILE set by environment to /t.xml") ==
+        "NCCL_TOPO_FILE named a file");
+}
+
 TEST_CASE("logs of one system complete each other, those of two are refused", "[import]") {
   const std::string text = log_of("all_reduce_perf", "NVIDIA H100 80GB HBM3", 2, 8);
   const Imported topo = import_text_of("\tGPU0\tGPU1\tCPU Affinity\nGPU0\t X \tPHB\t0-3\nGPU1\tPHB\t X \t0-3\n");

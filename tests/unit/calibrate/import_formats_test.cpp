@@ -272,6 +272,16 @@ TEST_CASE("NCCL's topology XML is handed to its reader, with the lines of the lo
   REQUIRE_FALSE(bad.problems.empty());
   CHECK(bad.problems[0].line == 5);
   CHECK(import_text_of(topology.substr(0, 200)).problems.size() == 1);
+  // What follows a topology that breaks off is read.
+  for (const std::size_t cut : {topology.find("    <pci"), topology.find("  </cpu>")}) {
+    const Imported broken = import_text_of(topology.substr(0, cut) + host + "Using network Socket\n");
+    CHECK_FALSE(broken.node);
+    REQUIRE(broken.problems.size() == 1);
+    CHECK(broken.nccl.networks.size() == 1);
+  }
+  std::string wrapped = topology;
+  wrapped.replace(wrapped.find(" sm="), 1, "\n");
+  CHECK(import_text_of(wrapped).node);
 }
 
 TEST_CASE("text of no known format is passed over", "[import]") {
