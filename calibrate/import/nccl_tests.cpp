@@ -154,6 +154,7 @@ class NcclTests : public NcclTestsFormat {
     if (words[0] == "Avg" || (words[0] == "Collective" && words.size() > 2 && words[2] == "concluded:")) {
       drop_pending();
       tables_.close();
+      header_seen_ = false;
       return true;
     }
     return false;

@@ -89,7 +89,9 @@ class Osu : public BlockFormat {
       return true;
     }
     const std::vector<std::string_view> words = words_of(text);
-    if (value_ == 0 || words.empty() || !is_digit(words[0].front()) || !whole_number(words[0])) return false;
+    if (words.empty() && !table_.rows.empty()) close();
+    if (value_ == 0 || words.empty() || words.size() > width_ || !whole_number(words[0]) || !is_digit(words[0].front()))
+      return false;
     if (words.size() > 1 && !numeric(words[1]) && words[1] != "nan" && words[1] != "-nan" && words[1] != "inf")
       return false;
     row(words, line);

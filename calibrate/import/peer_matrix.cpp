@@ -1,4 +1,6 @@
 // Matrices of CUDA's sample p2pBandwidthLatencyTest [CUDA-samples].
+#include <algorithm>
+
 #include "format.hpp"
 #include "scan.hpp"
 
@@ -39,7 +41,8 @@ class PeerMatrices : public BlockFormat {
       header(words, line);
       return true;
     }
-    if (matrix_.devices.empty() || !whole_number(words[0])) return false;
+    if (matrix_.devices.empty() || !whole_number(words[0]) || words.size() < 2 || !numeric(words[1])) return false;
+    if (std::find(seen_.begin(), seen_.end(), false) == seen_.end()) return false;  // it is complete
     row(words, line);
     return true;
   }

@@ -284,6 +284,24 @@ TEST_CASE("NCCL's topology XML is handed to its reader, with the lines of the lo
   CHECK(import_text_of(wrapped).node);
 }
 
+TEST_CASE("numbers after a table are not taken for its rows", "[import]") {
+  const std::string other = "2026 1 2 3\n7\n12 0.5\n";
+  for (const std::string& table :
+       {std::string("# OSU MPI Latency Test v7.0\n# Size          Latency (us)\n8                       1.55\n\n"),
+        std::string("P2P Connectivity Matrix\n     D\\D     0     1\n     0\t     1     0\n     1\t     0     1\n"),
+        std::string("# size count type redop root time algbw busbw #wrong\n1024 256 float sum -1 12.50 0.08 0.08 0\n"
+                    "# Avg bus bandwidth    : 0.08\n"),
+        std::string("                    Send Latency Test\n #bytes #iterations    t_min[usec]    t_max[usec]  "
+                    "t_typical[usec]\n 2       1000          1.02           9.47         1.10\n") +
+            rule + "\n"}) {
+    INFO(table);
+    const Imported log = import_text_of(table + other);
+    CHECK(log.problems.empty());
+    CHECK(log.tables.size() + log.peers.size() == 1);
+    if (!log.tables.empty()) CHECK(log.tables[0].rows.size() == 1);
+  }
+}
+
 TEST_CASE("text of no known format is passed over", "[import]") {
   const Imported log = import_text_of("1 2 3\n# a comment\nepoch 3: loss 0.12\n\n2026-01-02 03:04:05 step 7\n");
   CHECK(log.empty());
