@@ -3,6 +3,9 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
+
 #include "commands.hpp"
 #include "fabricast/calibrate/fit.hpp"
 #include "fabricast/calibrate/validate.hpp"
@@ -113,13 +116,14 @@ int fit(const std::vector<std::string>& arguments) {
 }  // namespace
 
 int calibrate_verb(const std::vector<std::string>& arguments) {
-  constexpr std::array<std::string_view, 2> known = {"validate", "fit"};
-  if (arguments.empty() || (arguments[0] != "validate" && arguments[0] != "fit"))
-    throw UserError(arguments.empty() ? "fabricast calibrate: validate or fit?"
+  constexpr std::array<std::string_view, 3> known = {"import", "validate", "fit"};
+  if (arguments.empty() || std::find(known.begin(), known.end(), arguments[0]) == known.end())
+    throw UserError(arguments.empty() ? "fabricast calibrate: import, validate or fit?"
                                       : fmt::format("fabricast calibrate: unknown word '{}'", arguments[0]),
                     arguments.empty() ? "`fabricast calibrate validate --help` shows the options"
                                       : suggestion(arguments[0], known));
   const std::vector<std::string> rest(arguments.begin() + 1, arguments.end());
+  if (arguments[0] == "import") return import_verb(rest);
   return arguments[0] == "validate" ? validate(rest) : fit(rest);
 }
 

@@ -40,8 +40,12 @@ bool Options::parse(const std::vector<std::string>& arguments) {
   for (const std::string& p : positional_) {
     const bool optional = p.front() == '[';
     const std::string name = optional ? p.substr(1, p.size() - 2) : p;
-    all.add_options()(name.c_str(), po::value<std::string>());
-    order.add(name.c_str(), 1);
+    const bool many = name.ends_with("...");
+    if (many)
+      all.add_options()(name.c_str(), po::value<std::vector<std::string>>());
+    else
+      all.add_options()(name.c_str(), po::value<std::string>());
+    order.add(name.c_str(), many ? -1 : 1);
     if (!optional) ++needed;
   }
   try {

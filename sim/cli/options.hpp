@@ -13,7 +13,8 @@ namespace fabricast {
 /// Parsed words of one verb.
 class Options {
  public:
-  /// `positional` names the words without a dash, in order; those in [brackets] may be left out.
+  /// `positional` names the words without a dash, in order; those in [brackets] may be left out, a last one
+  /// with dots... stands for one or more.
   Options(std::string_view verb, std::string_view summary, std::vector<std::string> positional);
   boost::program_options::options_description_easy_init add() { return described_.add_options(); }
   /// \returns false if help was asked for, and printed.  \throws UserError

@@ -35,13 +35,17 @@ def keys_of(binary):
     return keys
 
 
+# Maps whose keys are the user's or a tool's: the scenario, NCCL's variables, words of a log.
+MAPS = {"scenario", "env", "details", "names"}
+
+
 def fields_of(value):
-    """Names of all fields of a JSON value, the scenario in it left out."""
+    """Names of all fields of a JSON value, but those of maps with any keys."""
     if isinstance(value, list):
         return set().union(*(fields_of(v) for v in value)) if value else set()
     if not isinstance(value, dict):
         return set()
-    return set(value).union(*(fields_of(v) for k, v in value.items() if k != "scenario")) if value else set()
+    return set(value).union(*(fields_of(v) for k, v in value.items() if k not in MAPS)) if value else set()
 
 
 def missing(page, wanted):
@@ -64,6 +68,8 @@ def check(root, binary):
         fields |= fields_of(json.loads(output(binary, "explain", str(scenario), "--json", "-")))
         fields |= fields_of(json.loads(output(binary, "run", str(scenario), "--set", "nccl.version=unknown", "--json", "-")))
         fields |= set(output(binary, "run", str(scenario), "--csv", "-").splitlines()[0].split(","))
+    logs = sorted(str(log) for log in (root / "tests" / "fuzz" / "import").iterdir())
+    fields |= fields_of(json.loads(output(binary, "calibrate", "import", *logs, "--json", "-")))
     return faults + [f"docs/formats.md does not name the field {field}" for field in missing(page, fields)]
 
 

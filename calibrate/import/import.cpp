@@ -1,0 +1,190 @@
+#include "fabricast/calibrate/import.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "fabricast/core/error.hpp"
+#include "format.hpp"
+#include "scan.hpp"
+
+namespace fabricast {
+
+namespace {
+
+constexpr std::size_t most_problems = 1000;
+constexpr std::size_t largest_topology = std::size_t{1} << 22;
+
+/// The formats whose blocks follow each other. Titles of the first ones could be taken for those of the later ones.
+class Blocks {
+ public:
+  explicit Blocks(ImportSink& sink)
+      : osu_(osu_format(sink)),
+        perftest_(perftest_format(sink)),
+        peers_(peer_matrix_format(sink)),
+        topo_(topo_matrix_format(sink)),
+        tests_(nccl_tests_format(sink)),
+        all_{osu_.get(), perftest_.get(), peers_.get(), topo_.get(), tests_.get()} {}
+
+  /// Offers a line to all. \returns whether one took it
+  bool read(std::string_view text, int line) {
+    for (BlockFormat* format : all_)
+      if (format->begins(text, line)) {
+        if (open_ && open_ != format) open_->close();
+        open_ = format;
+        return true;
+      }
+    return open_ && open_->continues(text, line);
+  }
+  void close() {
+    if (open_) open_->close();
+    open_ = nullptr;
+  }
+  NcclTestsFormat& tests() { return *tests_; }
+
+ private:
+  std::unique_ptr<BlockFormat> osu_, perftest_, peers_, topo_;
+  std::unique_ptr<NcclTestsFormat> tests_;
+  std::array<BlockFormat*, 5> all_;
+  BlockFormat* open_ = nullptr;
+};
+
+/// The start of a line of NCCL's without its host, process, thread and device: what another program had printed on it.
+std::string_view interrupted(std::string_view before) {
+  if (before.ends_with(']')) before = before.substr(0, before.rfind('['));
+  before = before.substr(0, before.find_last_not_of(" \t") + 1);
+  const std::size_t space = before.find_last_of(" \t");
+  const std::string_view host = space == std::string_view::npos ? before : before.substr(space + 1);
+  if (std::count(host.begin(), host.end(), ':') < 2) return {};
+  // `-1node-3:17:42`: the root of a row, and a host.
+  std::size_t glued = host.starts_with('-') ? 1 : 0;
+  while (glued < host.size() && is_digit(host[glued])) ++glued;
+  return before.substr(0, before.size() - host.size() + (space == std::string_view::npos ? 0 : glued));
+}
+
+class Importer {
+ public:
+  explicit Importer(std::istream& in) : lines_(in), sink_(out_), blocks_(sink_), nccl_(sink_) {}
+
+  Imported read() {
+    while (again_ || lines_.next()) {
+      again_ = false;
+      if (!lines_.whole() && !long_line()) continue;
+      read_line();
+    }
+    blocks_.close();
+    nccl_.finish();
+    out_.lines = lines_.line();
+    std::stable_sort(out_.problems.begin(), out_.problems.end(),
+                     [](const Problem& a, const Problem& b) { return a.line < b.line; });
+    return std::move(out_);
+  }
+
+ private:
+  /// \returns whether it is one line of JSON, which is read in pieces
+  bool long_line() {
+    if (!lines_.starts()) return false;
+    if (is_json(lines_.text())) return true;
+    sink_.problem(lines_.line(), "a line of more than 65536 bytes is passed over");
+    return false;
+  }
+
+  static bool is_json(std::string_view text) {
+    text = trimmed(text);
+    if (!text.starts_with('{')) return false;
+    text = trimmed(text.substr(1));
+    return text.empty() || text.starts_with('"');
+  }
+
+  void read_line() {
+    std::string_view text = lines_.text();
+    const int line = lines_.line();
+    if (is_json(text)) {
+      blocks_.close();
+      again_ = read_nccl_tests_json(lines_, sink_);
+      return;
+    }
+    if (const std::string_view start = trimmed(text); start.starts_with("<system") && lines_.whole()) {
+      blocks_.close();
+      again_ = read_topology_block(lines_, sink_);
+      return;
+    }
+    if (!text.empty() && std::memchr(text.data(), '\x1b', text.size())) {
+      plain_ = without_escapes(text);
+      text = plain_;
+    }
+    constexpr int most_prefixes = 4;
+    std::string_view before;
+    if (nccl_.read(text, line, before)) {
+      if (const auto version = after(text, "NCCL version "))
+        blocks_.tests().see_version(shown(version->substr(0, version->find_first_not_of("0123456789.")), 20));
+      std::optional<std::string_view> row = interrupted(before);
+      for (int i = 0; row && i < most_prefixes; ++i, row = without_prefix(*row))
+        if (!trimmed(*row).empty() && is_digit(trimmed(*row).front()) && blocks_.read(*row, line)) break;
+      return;
+    }
+    std::optional<std::string_view> rest = text;
+    for (int i = 0; rest && i < most_prefixes; ++i, rest = without_prefix(*rest))
+      if (blocks_.read(*rest, line)) return;
+    if (text.find("_perf") != std::string_view::npos) blocks_.tests().see_command(text);
+  }
+
+  Imported out_;
+  LineReader lines_;
+  ImportSink sink_;
+  Blocks blocks_;
+  NcclLog nccl_;
+  std::string plain_;
+  bool again_ = false;
+};
+
+}  // namespace
+
+void ImportSink::problem(int line, std::string message) {
+  if (out.problems.size() < most_problems)
+    out.problems.push_back({line, std::move(message)});
+  else
+    ++out.problems_left_out;
+}
+
+namespace {
+
+void read_topology_text(std::string& xml, int first, bool fits, ImportSink& sink) {
+  if (!fits) return sink.problem(first, "a topology of more than 4 MiB is passed over");
+  if (const std::size_t end = xml.rfind("</system>"); end != std::string::npos) xml.resize(end + 9);
+  try {
+    NodeLayout layout = read_topology(xml, {});
+    if (sink.out.node) return sink.problem(first, "a second topology file is passed over");
+    sink.out.node = std::move(layout);
+  } catch (const UserError& e) {
+    for (const Diagnostic& d : e.diagnostics())
+      sink.problem(first + std::max(0, d.where.line - 1), "topology file: " + shown(d.message));
+  }
+}
+
+}  // namespace
+
+bool read_topology_block(LineReader& lines, ImportSink& sink) {
+  const int first = lines.line();
+  std::string xml;
+  bool ended = false, fits = true, inside = false, more = true;
+  do {
+    const std::string_view text = lines.text();
+    if (!inside && lines.starts() && !trimmed(text).empty() && !trimmed(text).starts_with('<')) break;
+    fits = fits && xml.size() + text.size() < largest_topology;
+    if (fits) xml.append(text).append(lines.ends() ? "\n" : "");
+    // An element may be broken into lines, and these start with anything.
+    if (const std::size_t last = text.find_last_of("<>"); last != std::string_view::npos) inside = text[last] == '<';
+    ended = text.find("</system>") != std::string_view::npos;
+  } while (!ended && (more = lines.next()));
+  read_topology_text(xml, first, fits, sink);
+  return more && !ended;
+}
+
+bool Imported::empty() const {
+  return tables.empty() && nccl.line == 0 && nccl.env.empty() && !topo && peers.empty() && !node;
+}
+
+Imported import_log(std::istream& in) { return Importer(in).read(); }
+
+}  // namespace fabricast

@@ -1,0 +1,362 @@
+#include "fabricast/calibrate/import_cases.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "fabricast/core/names.hpp"
+
+namespace fabricast {
+
+namespace {
+
+using Logs = std::vector<std::pair<std::string, Imported>>;
+
+/// Names that drivers print, as far as they tell one kind from another [vendor-datasheets].
+struct Product {
+  std::string_view name, end, gpu;  ///< `end`: what the name ends with, if that matters
+};
+constexpr std::array products = {
+    Product{"Tesla V100-SXM", "", "v100-sxm"},
+    Product{"A100-SXM", "", "a100-sxm"},
+    Product{"A100-PCIE", "", "a100-pcie"},
+    Product{"A100 80GB PCIe", "", "a100-pcie"},
+    Product{"H100 PCIe", "", "h100-pcie"},
+    Product{"H100 80GB HBM3", "", "h100-sxm"},
+    Product{"H200", "H200", "h200-sxm"},
+    Product{"H20", "H20", "h20"},
+    Product{"H800", "H800", "h800-sxm"},
+    Product{"B200", "", "b200"},
+    Product{"B300", "", "b300"},
+    Product{"GB200", "", "gb200"},
+    Product{"GB300", "", "gb300"},
+    Product{"GH200", "", "gh200"},
+    Product{"L40S", "L40S", "l40s"},
+    Product{"L4", "L4", "l4"},
+    Product{"GeForce RTX 3090", "3090", "rtx3090"},
+    Product{"GeForce RTX 4090", "4090", "rtx4090"},
+    Product{"GB10", "GB10", "gb10"},
+};
+
+/// Variables that name files of the measured host.
+constexpr std::array<std::string_view, 2> file_variables = {"NCCL_TOPO_FILE", "NCCL_GRAPH_FILE"};
+/// Variables that say what is printed.
+bool only_prints(std::string_view name) { return name.starts_with("NCCL_DEBUG") || name.ends_with("_DUMP_FILE"); }
+
+/// What is known of the system, each with where it comes from.
+struct System {
+  std::string gpu, intranode, link;
+  int gpus_per_node = 0;
+  std::optional<int> nics;
+  std::optional<double> nic_gbps;
+};
+
+Diagnostic note(const std::string& log, int line, std::string message) {
+  Diagnostic d;
+  d.severity = Diagnostic::Severity::warning;
+  d.where = {log, line, 1, 1};
+  d.message = std::move(message);
+  return d;
+}
+
+std::string link_of(const NcclFacts& nccl) {
+  if (nccl.provider == "efa") return "efa";
+  std::set<std::string> kinds;
+  for (const NcclNic& nic : nccl.nics) kinds.insert(nic.kind);
+  if (nccl.networks.size() == 1 && nccl.networks[0] == "Socket") return "socket";
+  if (kinds == std::set<std::string>{"IB"}) return "infiniband";
+  if (kinds == std::set<std::string>{"RoCE"}) return "roce";
+  return {};
+}
+
+/// NICs that NCCL lists are those it uses; a provider of its own lists none.
+std::optional<int> nics_of(const NcclFacts& nccl, const std::string& link) {
+  const std::string kind = link == "infiniband" ? "IB" : link == "roce" ? "RoCE" : link == "socket" ? "Socket" : "";
+  const auto count =
+      std::count_if(nccl.nics.begin(), nccl.nics.end(), [&](const NcclNic& n) { return n.kind == kind; });
+  return count > 0 ? std::optional(static_cast<int>(count)) : std::nullopt;
+}
+
+/// Whether NCCL's connections over the network read and write GPU memory; empty: they do not tell, or differ.
+std::optional<bool> gdr_of(const NcclFacts& nccl) {
+  std::int64_t with = 0, without = 0;
+  for (const NcclEdge& e : nccl.edges)
+    if (e.transport.starts_with("NET/")) ++(e.transport.find("/GDRDMA") != std::string::npos ? with : without);
+  if (with + without == 0) return nccl.gdr;
+  return with == 0 ? std::optional(false) : without == 0 ? std::optional(true) : std::nullopt;
+}
+
+/// Two logs that tell different things of one system.
+template <class T>
+void settle(T& known, const T& found, const T& nothing, const char* what, const std::string& log) {
+  if (found == nothing) return;
+  if (known != nothing && !(known == found))
+    throw UserError(fmt::format("{}: the log tells another {} than what comes before", log, what),
+                    "import the logs of one system at a time");
+  known = found;
+}
+
+System system_of(const Logs& logs) {
+  System s;
+  for (const auto& [name, log] : logs) {
+    System here;
+    for (const LogTable& t : log.tables) settle(here.gpu, gpu_of_product(t.gpu), std::string(), "GPU", name);
+    here.link = link_of(log.nccl);
+    here.nics = nics_of(log.nccl, here.link);
+    if (log.nccl.nvls_multicast == true) here.intranode = "nvswitch";
+    if (log.topo) {
+      std::vector<std::size_t> gpus;
+      for (std::size_t i = 0; i < log.topo->devices.size(); ++i)
+        if (log.topo->devices[i].starts_with("GPU")) gpus.push_back(i);
+      bool whole = gpus.size() > 1, nvlink = false;
+      for (const std::size_t a : gpus)
+        for (const std::size_t b : gpus)
+          whole = whole && !log.topo->link(a, b).empty(), nvlink = nvlink || log.topo->link(a, b).starts_with("NV");
+      if (whole && !nvlink) here.intranode = "pcie";
+    }
+    if (log.node) {
+      const NodeLayout& node = *log.node;
+      const bool mesh =
+          std::any_of(node.gpus.begin(), node.gpus.end(), [](const auto& g) { return !g.nvlinks.empty(); });
+      here.intranode = node.has_nvswitch() ? "nvswitch" : mesh ? "nvlink_mesh" : "pcie";
+      here.gpus_per_node = static_cast<int>(node.gpus.size());
+      if (const auto kinds = fitting_gpus(shipped_hardware(), node); kinds.size() == 1 && here.gpu.empty())
+        here.gpu = kinds[0];
+      if (!node.nics.empty()) here.nics = static_cast<int>(node.nics.size()), here.nic_gbps = node.nics[0].rate * 8;
+    }
+    settle(s.gpu, here.gpu, std::string(), "GPU", name);
+    settle(s.intranode, here.intranode, std::string(), "way between GPUs", name);
+    settle(s.link, here.link, std::string(), "network", name);
+    settle(s.gpus_per_node, here.gpus_per_node, 0, "number of GPUs", name);
+    settle<std::optional<int>>(s.nics, here.nics, std::nullopt, "number of NICs", name);
+    settle<std::optional<double>>(s.nic_gbps, here.nic_gbps, std::nullopt, "rate of NICs", name);
+  }
+  return s;
+}
+
+/// One table's case, and what it lacks.
+class CaseOfTable {
+ public:
+  CaseOfTable(const std::string& log, const Imported& in, const LogTable& table, const System& system,
+              const Scenario* scenario)
+      : log_(log), in_(in), table_(table), system_(system), scenario_(scenario) {}
+
+  MeasuredCase read() {
+    c_.collective = table_.operation;
+    ranks();
+    const NodeSpec* spec = scenario_ ? &scenario_->node.spec : nullptr;
+    const std::string told = gpu_of_product(table_.gpu).empty() ? system_.gpu : gpu_of_product(table_.gpu);
+    if (spec && !told.empty() && told != spec->gpu) contradict("gpu", told, spec->gpu);
+    c_.gpu = !told.empty() ? told : spec ? spec->gpu : lack("gpu");
+    const std::string inside = spec ? std::string(name_of(spec->intranode)) : std::string();
+    if (spec && !system_.intranode.empty() && system_.intranode != inside)
+      contradict("intranode", system_.intranode, inside);
+    c_.intranode = !system_.intranode.empty() ? system_.intranode : spec ? inside : lack("intranode");
+    if (c_.nodes > 1) network(spec);
+    environment();
+    harness();
+    return c_;
+  }
+
+  const std::vector<std::string>& missing() const { return missing_; }
+
+ private:
+  std::string lack(const char* what) {
+    missing_.push_back(what);
+    return {};
+  }
+
+  [[noreturn]] void contradict(const char* what, const std::string& told, const std::string& other) const {
+    Diagnostic d;
+    d.where = {log_, table_.line, 1, 1};
+    d.message = fmt::format("the log tells of {} '{}', the scenario of '{}'", what, told, other);
+    throw UserError({d});
+  }
+
+  void ranks() {
+    int ranks = table_.ranks, nodes = table_.nodes;
+    const NcclCommunicator most = in_.nccl.largest();
+    if (ranks == 0 && in_.tables.size() == 1) ranks = most.ranks;
+    if (nodes == 0 && most.ranks == ranks) nodes = most.nodes;
+    if (nodes == 0 && ranks > 0 && system_.gpus_per_node > 0 && ranks == system_.gpus_per_node) nodes = 1;
+    if (scenario_) {
+      const int per_node = scenario_->node.spec.gpus;
+      if (ranks == 0) ranks = per_node * std::max(1, nodes == 0 ? scenario_->cluster.nodes : nodes);
+      if (nodes == 0 && ranks % per_node == 0) nodes = ranks / per_node;
+      if (nodes > 0 && ranks != nodes * per_node)
+        contradict("GPUs of a node", fmt::format("{:g}", static_cast<double>(ranks) / nodes), std::to_string(per_node));
+    }
+    if (ranks == 0) lack("ranks");
+    if (nodes == 0) lack("nodes");
+    if (ranks == 0 || nodes == 0) return;
+    if (ranks % nodes != 0) {
+      Diagnostic d;
+      d.where = {log_, table_.line, 1, 1},
+      d.message = fmt::format("{} ranks are not shared evenly by {} nodes", ranks, nodes);
+      throw UserError({d});
+    }
+    c_.nodes = nodes, c_.gpus_per_node = ranks / nodes;
+  }
+
+  void network(const NodeSpec* spec) {
+    c_.link = !system_.link.empty() ? system_.link : spec ? std::string(name_of(spec->nics.link)) : lack("link");
+    if (spec && c_.link != name_of(spec->nics.link)) contradict("link", c_.link, std::string(name_of(spec->nics.link)));
+    if (system_.nics)
+      c_.nics = system_.nics;
+    else if (spec)
+      c_.nics = spec->nics.count;
+    else
+      lack("nics");
+    if (system_.nic_gbps)
+      c_.nic_gbps = system_.nic_gbps;
+    else if (spec)
+      c_.nic_gbps = spec->nics.rate.value * 8e-9;
+    else
+      lack("nic_gbps");
+    c_.gdr = gdr_of(in_.nccl);
+    if (!c_.gdr && spec && spec->gdr != Gdr::automatic) c_.gdr = spec->gdr == Gdr::on;
+  }
+
+  void environment() {
+    c_.nccl_version = !table_.nccl_version.empty() ? table_.nccl_version : in_.nccl.version;
+    if (scenario_ && c_.nccl_version.empty() && scenario_->nccl.version_given)
+      c_.nccl_version = scenario_->nccl.version;
+    if (scenario_) c_.env = scenario_->nccl.env;
+    for (const auto& [name, value] : in_.nccl.env)
+      if (!only_prints(name)) c_.env[name] = value;
+    for (const std::string_view name : file_variables)
+      if (const auto it = c_.env.find(std::string(name)); it != c_.env.end()) {
+        set_aside(fmt::format("{} named a file", name));
+        c_.env.erase(it);
+      }
+    for (const auto& [key, what] : {std::pair{"graph", "CUDA graphs"},
+                                    {"agg iters", "calls in groups"},
+                                    {"blocking", "a wait after each call"},
+                                    {"unalign", "unaligned buffers"}})
+      if (table_.details.count(key)) set_aside(what);
+    if (const auto root = table_.details.find("root"); root != table_.details.end())
+      if (root->second != "0" && root->second != "-1") set_aside("root " + root->second);
+  }
+
+  void set_aside(const std::string& why) { c_.set_aside += (c_.set_aside.empty() ? "" : ", ") + why; }
+
+  void harness() {
+    const HarnessSpec* spec = scenario_ ? &scenario_->workload.harness : nullptr;
+    c_.harness["tool"] = "nccl_tests";
+    const auto take = [&](const char* what, int told, int given) {
+      if (told > 0)
+        c_.harness[what] = std::to_string(told);
+      else if (spec)
+        c_.harness[what] = std::to_string(given);
+      else
+        lack(what);
+    };
+    take("ranks_per_process", table_.ranks_per_process, spec ? spec->ranks_per_process : 0);
+    take("threads", table_.threads, spec ? spec->threads : 0);
+    take("iterations", table_.iterations, spec ? spec->iterations : 0);
+  }
+
+  const std::string& log_;
+  const Imported& in_;
+  const LogTable& table_;
+  const System& system_;
+  const Scenario* scenario_;
+  MeasuredCase c_;
+  std::vector<std::string> missing_;
+};
+
+/// Why a table is no case; empty if it may be one.
+std::string unfit(const LogTable& t) {
+  if (t.tool != "nccl_tests") return fmt::format("{} is no collective of nccl-tests", t.operation);
+  if (t.operation.empty()) return "the log does not tell which collective it is of";
+  if (!enum_from<CollectiveOp>(t.operation)) return fmt::format("{} is no collective of a scenario", t.operation);
+  if (t.cpu_time) return "its times are those of the host's calls";
+  return {};
+}
+
+}  // namespace
+
+std::string gpu_of_product(std::string_view product) {
+  if (product.starts_with("NVIDIA ")) product.remove_prefix(7);
+  for (const Product& p : products)
+    if (product.starts_with(p.name) && product.ends_with(p.end)) return std::string(p.gpu);
+  return {};
+}
+
+ImportedCases cases_of_logs(const Logs& logs, const std::string& system, const Scenario* scenario) {
+  ImportedCases out;
+  const System facts = system_of(logs);
+  std::map<std::string, int> ids;
+  std::vector<Diagnostic> faults;
+  for (const auto& [name, log] : logs)
+    for (const LogTable& t : log.tables) {
+      if (const std::string why = unfit(t); !why.empty()) {
+        out.left_out.push_back(note(name, t.line, "the table is no case: " + why));
+        continue;
+      }
+      CaseOfTable reader(name, log, t, facts, scenario);
+      MeasuredCase c = reader.read();
+      if (!reader.missing().empty()) {
+        const std::vector<std::string_view> words(reader.missing().begin(), reader.missing().end());
+        Diagnostic d;
+        d.where = {name, t.line, 1, 1};
+        d.message = "the log does not tell what a case needs: " + join(words);
+        d.hint = scenario ? "" : "--scenario S.yaml gives what no log tells";
+        faults.push_back(std::move(d));
+        continue;
+      }
+      for (const LogRow& row : t.rows)
+        if (row.wrong > 0)
+          out.left_out.push_back(note(name, row.line, "the row is left out: its results were wrong"));
+        else if (row.bytes < 1)
+          out.left_out.push_back(note(name, row.line, "the row is left out: it moves no bytes"));
+        else
+          c.rows.push_back({row.bytes, row.time_us});
+      if (c.rows.empty()) continue;
+      std::string word = c.collective;
+      std::replace(word.begin(), word.end(), '_', '-');
+      c.system = system;
+      c.id = fmt::format("{}-{}-{}n{}g", system, word, c.nodes, c.gpus_per_node);
+      if (const int before = ids[c.id]++; before > 0) c.id += fmt::format("-{}", before + 1);
+      out.cases.push_back(std::move(c));
+      out.sources.push_back(name);
+    }
+  if (!faults.empty()) throw UserError(std::move(faults));
+  return out;
+}
+
+std::string cases_json(const ImportedCases& cases) {
+  using json = nlohmann::ordered_json;
+  const auto or_null = [](const auto& value) { return value ? json(*value) : json(nullptr); };
+  const auto text_or_null = [](const std::string& text) { return text.empty() ? json(nullptr) : json(text); };
+  json list = json::array();
+  for (std::size_t i = 0; i < cases.cases.size(); ++i) {
+    const MeasuredCase& c = cases.cases[i];
+    json j = {{"id", c.id},
+              {"system", c.system},
+              {"collective", c.collective},
+              {"nodes", c.nodes},
+              {"gpus_per_node", c.gpus_per_node},
+              {"gpu", c.gpu},
+              {"intranode", c.intranode},
+              {"nics", or_null(c.nics)},
+              {"nic_gbps", or_null(c.nic_gbps)},
+              {"link", text_or_null(c.link)},
+              {"nccl_version", text_or_null(c.nccl_version)},
+              {"env", json::object()},
+              {"gdr", or_null(c.gdr)},
+              {"harness", json::object()}};
+    for (const auto& [key, value] : c.env) j["env"][key] = value;
+    for (const auto& [key, value] : c.harness) j["harness"][key] = key == "tool" ? json(value) : json(std::stoi(value));
+    if (!c.set_aside.empty()) j["set_aside"] = c.set_aside;
+    j["sources"] = {cases.sources[i]};
+    for (const MeasuredRow& row : c.rows) j["rows"].push_back({{"bytes", row.bytes}, {"time_us", row.time_us}});
+    list.push_back(std::move(j));
+  }
+  return list.dump(1) + "\n";
+}
+
+}  // namespace fabricast

@@ -1,0 +1,109 @@
+#include <nlohmann/json.hpp>
+
+#include "fabricast/calibrate/import.hpp"
+
+namespace fabricast {
+
+namespace {
+
+using json = nlohmann::ordered_json;
+
+template <class T>
+json or_null(const std::optional<T>& value) {
+  return value ? json(*value) : json(nullptr);
+}
+
+json table_of(const LogTable& t) {
+  json j = {{"tool", t.tool},         {"operation", t.operation},
+            {"line", t.line},         {"ranks", t.ranks},
+            {"nodes", t.nodes},       {"ranks_per_process", t.ranks_per_process},
+            {"threads", t.threads},   {"nccl_version", t.nccl_version},
+            {"gpu", t.gpu},           {"iterations", t.iterations},
+            {"cpu_time", t.cpu_time}, {"details", t.details}};
+  json& rows = j["rows"] = json::array();
+  for (const LogRow& r : t.rows) {
+    json row = {{"line", r.line}, {"bytes", r.bytes}, {"time_us", r.time_us}};
+    if (r.in_place_us) row["in_place_us"] = *r.in_place_us;
+    if (r.wrong > 0) row["wrong"] = r.wrong;
+    if (r.gigabytes_per_second) row["gigabytes_per_second"] = *r.gigabytes_per_second;
+    rows.push_back(std::move(row));
+  }
+  return j;
+}
+
+json nccl_of(const NcclFacts& n) {
+  json j = {{"version", n.version},
+            {"channels", n.channels},
+            {"collnet_channels", n.collnet_channels},
+            {"nvls_channels", n.nvls_channels},
+            {"p2p_channels", n.p2p_channels},
+            {"nvls_multicast", or_null(n.nvls_multicast)},
+            {"pxn", or_null(n.pxn)},
+            {"gdr", or_null(n.gdr)},
+            {"gdr_enabled", n.gdr_enabled},
+            {"gdr_disabled", n.gdr_disabled},
+            {"networks", n.networks},
+            {"provider", n.provider},
+            {"plugins", n.plugins},
+            {"env", n.env},
+            {"warnings", n.warnings}};
+  for (const char* list : {"communicators", "nics", "rings", "trees", "edges", "choices"}) j[list] = json::array();
+  for (const auto& c : n.communicators)
+    j["communicators"].push_back({{"ranks", c.ranks}, {"nodes", c.nodes}, {"local_ranks", c.local_ranks}});
+  for (const auto& c : n.nics) j["nics"].push_back({{"number", c.number}, {"name", c.name}, {"kind", c.kind}});
+  for (const auto& r : n.rings)
+    j["rings"].push_back({{"channel", r.channel}, {"channels", r.channels}, {"ranks", r.ranks}});
+  for (const auto& t : n.trees)
+    j["trees"].push_back({{"channel", t.channel}, {"rank", t.rank}, {"up", t.up}, {"down", t.down}});
+  for (const auto& e : n.edges)
+    j["edges"].push_back(
+        {{"channel", e.channel}, {"from", e.from}, {"to", e.to}, {"receives", e.receives}, {"transport", e.transport}});
+  for (const auto& c : n.choices)
+    j["choices"].push_back({{"operation", c.operation},
+                            {"bytes", c.bytes},
+                            {"algorithm", c.algorithm},
+                            {"protocol", c.protocol},
+                            {"channels", c.channels}});
+  return j;
+}
+
+json topo_of(const TopoMatrix& t) {
+  json links = json::array();
+  for (std::size_t row = 0; row < t.devices.size(); ++row) {
+    json line = json::array();
+    for (std::size_t column = 0; column < t.devices.size(); ++column) line.push_back(t.link(row, column));
+    links.push_back(std::move(line));
+  }
+  return {{"line", t.line}, {"devices", t.devices}, {"links", links},
+          {"cpus", t.cpus}, {"numa", t.numa},       {"names", t.names}};
+}
+
+json peers_of(const PeerMatrix& m) {
+  json values = json::array();
+  for (const auto& v : m.values) values.push_back(or_null(v));
+  return {
+      {"line", m.line}, {"kind", m.kind}, {"peer_to_peer", m.peer_to_peer}, {"devices", m.devices}, {"values", values}};
+}
+
+}  // namespace
+
+std::string import_json(const std::vector<std::pair<std::string, Imported>>& logs) {
+  json list = json::array();
+  for (const auto& [name, log] : logs) {
+    json j = {{"log", name},     {"lines", log.lines},        {"tables", json::array()},
+              {"nccl", nullptr}, {"topo", nullptr},           {"peers", json::array()},
+              {"node", nullptr}, {"problems", json::array()}, {"problems_left_out", log.problems_left_out}};
+    for (const LogTable& t : log.tables) j["tables"].push_back(table_of(t));
+    if (log.nccl.line > 0 || !log.nccl.env.empty()) j["nccl"] = nccl_of(log.nccl);
+    if (log.topo) j["topo"] = topo_of(*log.topo);
+    for (const PeerMatrix& m : log.peers) j["peers"].push_back(peers_of(m));
+    if (log.node)
+      j["node"] = {
+          {"gpus", log.node->gpus.size()}, {"nics", log.node->nics.size()}, {"nvswitch", log.node->has_nvswitch()}};
+    for (const Problem& p : log.problems) j["problems"].push_back({{"line", p.line}, {"message", p.message}});
+    list.push_back(std::move(j));
+  }
+  return list.dump(1, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace fabricast

@@ -1,0 +1,193 @@
+#include "nccl_tests_tables.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "fabricast/collective/collective.hpp"
+
+namespace fabricast {
+
+namespace {
+
+/// How a test's rows look [nccl-tests-performance].
+struct TestLook {
+  std::string_view test;
+  CollectiveOp op;
+  bool reduces, rooted;  ///< prints an operator; prints a root
+};
+constexpr std::array looks = {
+    TestLook{"all_reduce", CollectiveOp::all_reduce, true, false},
+    TestLook{"reduce_scatter", CollectiveOp::reduce_scatter, true, false},
+    TestLook{"sendrecv", CollectiveOp::sendrecv, true, false},
+    TestLook{"reduce", CollectiveOp::reduce, true, true},
+    TestLook{"broadcast", CollectiveOp::broadcast, false, true},
+    TestLook{"scatter", CollectiveOp::scatter, false, true},
+    TestLook{"gather", CollectiveOp::gather, false, true},
+    TestLook{"all_gather", CollectiveOp::all_gather, false, false},
+    TestLook{"alltoall", CollectiveOp::alltoall, false, false},
+};
+
+/// Rounding is known to half a unit; the rest is for numbers computed in single precision.
+constexpr double slack = 1e-6;
+
+/// What is wrong with one timing of `bytes`; empty: nothing.
+std::string fault_of(const TestTiming& t, std::int64_t bytes) {
+  if (!(t.time.value > 0)) return fmt::format("the time {:g} is not above 0", t.time.value);
+  if (t.algbw.value < 0 || t.busbw.value < 0) return "a bandwidth is negative";
+  const double moved = static_cast<double>(bytes) * 1e-3;  // over us: GB/s
+  const double low = moved / t.time.high() * (1 - slack);
+  const double high = t.time.low() > 0 ? moved / t.time.low() * (1 + slack) : std::numeric_limits<double>::infinity();
+  if (t.algbw.high() < low || t.algbw.low() > high)
+    return fmt::format("{} bytes in {:g} us are {:.4g} GB/s, not {:g}", bytes, t.time.value, moved / t.time.value,
+                       t.algbw.value);
+  return {};
+}
+
+bool fits(const std::pair<double, double>& ratio, double factor) {
+  return ratio.first <= factor * (1 + slack) && factor * (1 - slack) <= ratio.second;
+}
+
+}  // namespace
+
+void TestDevices::add(int rank, std::optional<int> of_group, const std::string& host, const std::string& gpu) {
+  if (ranks.empty()) group = of_group;
+  if (group != of_group) return;
+  ranks.insert(rank);
+  if (!host.empty()) hosts.insert(host);
+  if (!gpu.empty()) gpus.insert(gpu);
+}
+
+std::string operation_of_test(std::string_view program) {
+  if (const std::size_t slash = program.rfind('/'); slash != std::string_view::npos) program.remove_prefix(slash + 1);
+  for (const std::string_view end : {"_perf", "_perf_mpi"})
+    if (program.ends_with(end)) {
+      program.remove_suffix(end.size());
+      break;
+    }
+  const bool known = std::any_of(looks.begin(), looks.end(), [&](const TestLook& l) { return l.test == program; });
+  return known || program == "hypercube" ? std::string(program) : std::string();
+}
+
+std::optional<TestTiming> timing_of(std::string_view time, std::string_view algbw, std::string_view busbw,
+                                    std::string_view wrong) {
+  const auto t = printed_number(time), a = printed_number(algbw), b = printed_number(busbw);
+  const auto w = wrong == "N/A" ? std::optional<Printed>(Printed{}) : printed_number(wrong);
+  if (!t || !a || !b || !w || w->value < 0 || w->value > 9e18) return std::nullopt;
+  return TestTiming{*t, *a, *b, static_cast<std::int64_t>(w->value)};
+}
+
+void TestTables::start_run() {
+  close();
+  run_ = {};
+  run_has_rows_ = false;
+}
+
+void TestTables::open(const TestRow& row) {
+  LogTable t;
+  t.tool = "nccl_tests", t.line = row.line, t.cpu_time = row.cpu_time;
+  t.operation = run_.operation.empty() ? run_.command : run_.operation;
+  t.ranks = static_cast<int>(run_.devices.ranks.size());
+  t.nodes = static_cast<int>(run_.devices.hosts.size());
+  if (run_.devices.gpus.size() == 1) t.gpu = *run_.devices.gpus.begin();
+  t.threads = run_.threads;
+  if (run_.threads > 0 && run_.gpus > 0 && run_.threads <= 4096 && run_.gpus <= 4096)
+    t.ranks_per_process = run_.threads * run_.gpus;
+  t.iterations = run_.iterations, t.nccl_version = run_.nccl_version;
+  t.details = run_.details;
+  for (const auto& [key, value] : {std::pair{"type", row.type}, {"redop", row.redop}, {"root", row.root}})
+    if (!value.empty()) t.details[key] = value;
+  table_ = std::move(t);
+  ratios_.clear();
+}
+
+void TestTables::add(const TestRow& row) {
+  run_has_rows_ = true;
+  if (!row.out_of_place && !row.in_place) return sink_.problem(row.line, "the row has no time");
+  if (row.bytes < 0) return sink_.problem(row.line, fmt::format("the size {} is negative", row.bytes));
+  for (const auto& place : {row.out_of_place, row.in_place})
+    if (place)
+      if (const std::string fault = fault_of(*place, row.bytes); !fault.empty()) return sink_.problem(row.line, fault);
+  const auto detail = [&](const char* key) {
+    const auto it = table_->details.find(key);
+    return it == table_->details.end() ? std::string() : it->second;
+  };
+  if (table_ && (detail("type") != row.type || detail("redop") != row.redop || detail("root") != row.root ||
+                 table_->cpu_time != row.cpu_time))
+    close();
+  if (!table_) open(row);
+  LogRow out;
+  out.line = row.line, out.bytes = row.bytes;
+  out.time_us = (row.out_of_place ? row.out_of_place : row.in_place)->time.value;
+  if (row.in_place) out.in_place_us = row.in_place->time.value;
+  std::pair<double, double> ratio{0, std::numeric_limits<double>::infinity()};
+  for (const auto& place : {row.out_of_place, row.in_place}) {
+    if (!place) continue;
+    out.wrong += std::min(place->wrong, std::numeric_limits<std::int64_t>::max() / 4);
+    ratio.first = std::max(ratio.first, place->busbw.low() / place->algbw.high());
+    if (place->algbw.low() > 0) ratio.second = std::min(ratio.second, place->busbw.high() / place->algbw.low());
+  }
+  table_->rows.push_back(out);
+  ratios_.push_back(ratio);
+}
+
+void TestTables::tell_version(const std::string& version) {
+  if (run_.nccl_version.empty()) run_.nccl_version = version;
+  if (table_ && table_->nccl_version.empty()) table_->nccl_version = version;
+}
+
+void TestTables::check_operation(LogTable& table) {
+  const auto count_of = [&](CollectiveOp op) {
+    return std::count_if(ratios_.begin(), ratios_.end(),
+                         [&](const auto& r) { return fits(r, bus_factor(op, table.ranks)); });
+  };
+  const auto rows = static_cast<std::ptrdiff_t>(table.rows.size());
+  const auto word = [&](const char* key) {
+    const auto it = table.details.find(key);
+    return it == table.details.end() ? std::string() : it->second;
+  };
+  const std::string redop = word("redop"), root = word("root");
+  const auto looks_like = [&](const TestLook& l) {
+    return l.reduces == (!redop.empty() && redop != "none") && (root.empty() || l.rooted == (root != "-1"));
+  };
+  if (table.operation.empty() && table.ranks > 1) {
+    // The operator, the root and busbw / algbw may leave one test only.
+    std::vector<std::string_view> left;
+    for (const TestLook& l : looks)
+      if (looks_like(l) && count_of(l.op) == rows) left.push_back(l.test);
+    if (left.size() == 1) table.operation = left[0];
+    return;
+  }
+  const auto look =
+      std::find_if(looks.begin(), looks.end(), [&](const TestLook& l) { return l.test == table.operation; });
+  if (look == looks.end() || table.ranks < 1) return;
+  const std::ptrdiff_t fit = count_of(look->op);
+  const double factor = bus_factor(look->op, table.ranks);
+  if (2 * fit < rows) {
+    sink_.problem(table.line, fmt::format("busbw over algbw is not {:.4g}, which it is of {} over {} ranks: the header "
+                                          "is of another run",
+                                          factor, table.operation, table.ranks));
+    table.ranks = table.nodes = 0;
+    if (run_.operation.empty()) table.operation.clear();
+    return;
+  }
+  std::vector<LogRow> kept;
+  for (std::size_t i = 0; i < table.rows.size(); ++i)
+    if (fits(ratios_[i], factor))
+      kept.push_back(table.rows[i]);
+    else
+      sink_.problem(table.rows[i].line, fmt::format("busbw over algbw is not {:.4g}, as in other rows", factor));
+  table.rows = std::move(kept);
+}
+
+void TestTables::close() {
+  if (!table_) return;
+  check_operation(*table_);
+  if (!table_->rows.empty()) sink_.out.tables.push_back(std::move(*table_));
+  table_.reset();
+}
+
+}  // namespace fabricast

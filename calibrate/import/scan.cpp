@@ -1,0 +1,155 @@
+#include "scan.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "fabricast/core/error.hpp"
+
+namespace fabricast {
+
+bool is_space(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f'; }
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
+  while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
+  return text;
+}
+
+std::vector<std::string_view> words_of(std::string_view text) {
+  std::vector<std::string_view> words;
+  for (std::size_t i = 0; i < text.size();) {
+    while (i < text.size() && is_space(text[i])) ++i;
+    const std::size_t begin = i;
+    while (i < text.size() && !is_space(text[i])) ++i;
+    if (i > begin) words.push_back(text.substr(begin, i - begin));
+  }
+  return words;
+}
+
+std::optional<std::int64_t> whole_number(std::string_view word) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+  if (error != std::errc() || end != word.data() + word.size()) return std::nullopt;
+  return value;
+}
+
+std::optional<int> small_number(std::string_view word) {
+  const auto value = whole_number(word);
+  if (!value || *value < -(1 << 30) || *value > (1 << 30)) return std::nullopt;
+  return static_cast<int>(*value);
+}
+
+std::optional<Printed> printed_number(std::string_view word) {
+  if (!numeric(word)) return std::nullopt;
+  if (word.front() == '+') word.remove_prefix(1);
+  Printed number;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number.value);
+  if (error != std::errc() || end != word.data() + word.size() || !std::isfinite(number.value)) return std::nullopt;
+  const std::size_t mark = std::min(word.find_first_of("eE"), word.size());
+  const std::size_t dot = word.substr(0, mark).find('.');
+  int power = 0;
+  if (mark < word.size()) {
+    std::string_view digits = word.substr(mark + 1);
+    if (digits.starts_with('+')) digits.remove_prefix(1);
+    power = small_number(digits).value_or(0);
+  }
+  const int decimals = dot == std::string_view::npos ? 0 : static_cast<int>(mark - dot - 1);
+  number.half = 0.5 * std::pow(10.0, power - decimals);
+  return number;
+}
+
+bool numeric(std::string_view word) {
+  if (!word.empty() && (word.front() == '-' || word.front() == '+')) word.remove_prefix(1);
+  if (word.starts_with('.')) word.remove_prefix(1);
+  return !word.empty() && is_digit(word.front());
+}
+
+std::optional<int> take_number(std::string_view& text) {
+  std::string_view rest = text;
+  while (!rest.empty() && is_space(rest.front())) rest.remove_prefix(1);
+  std::size_t size = rest.starts_with('-') ? 1 : 0;
+  while (size < rest.size() && is_digit(rest[size])) ++size;
+  const auto value = small_number(rest.substr(0, size));
+  if (value) text = rest.substr(size);
+  return value;
+}
+
+std::optional<std::string_view> after(std::string_view text, std::string_view mark) {
+  const std::size_t at = text.find(mark);
+  if (at == std::string_view::npos) return std::nullopt;
+  return text.substr(at + mark.size());
+}
+
+std::string without_escapes(std::string_view text) {
+  std::string plain;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '\x1b') {
+      plain += text[i];
+    } else if (i + 1 < text.size() && text[i + 1] == '[') {
+      for (i += 2; i < text.size() && (text[i] < '@' || text[i] > '~');) ++i;
+    } else {
+      ++i;  // an escape of two characters
+    }
+  }
+  return plain;
+}
+
+namespace {
+
+/// Up to and with the first `close`, if that is near.
+std::optional<std::string_view> past(std::string_view text, char close) {
+  const std::size_t at = text.substr(0, 120).find(close);
+  if (at == std::string_view::npos) return std::nullopt;
+  return text.substr(at + 1);
+}
+
+bool is_time(std::string_view word) {
+  return word.size() >= 8 && is_digit(word[0]) && word.find(':') != std::string_view::npos &&
+         std::all_of(word.begin(), word.end(), [](char c) {
+           return is_digit(c) || c == ':' || c == '.' || c == '-' || c == 'T' || c == 'Z' || c == '+' || c == ',';
+         });
+}
+
+}  // namespace
+
+std::optional<std::string_view> without_prefix(std::string_view text) {
+  while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
+  if (text.starts_with('[')) {
+    auto rest = past(text, ']');
+    if (rest && (rest->starts_with("<stdout>:") || rest->starts_with("<stderr>:"))) rest->remove_prefix(9);
+    return rest;
+  }
+  if (text.starts_with('(')) return past(text, ')');
+  const std::size_t size = std::min(text.find_first_of(" \t"), text.size());
+  const std::string_view word = text.substr(0, size);
+  if (size < 2 || size > 120) return std::nullopt;
+  if (word.ends_with(':') || is_time(word)) return text.substr(size);
+  // 2026-01-02 03:04:05
+  if (size == 10 && word[4] == '-' && word[7] == '-' && is_digit(word[0])) return text.substr(size);
+  // `name   | `, as docker compose pads it
+  const std::size_t bar = text.find_first_not_of(" \t", size);
+  if (bar != std::string_view::npos && text[bar] == '|') return text.substr(bar + 1);
+  return std::nullopt;
+}
+
+std::string shown(std::string_view text, std::size_t most) {
+  std::string out(trimmed(text).substr(0, most));
+  for (char& c : out)
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
+  for (std::size_t bad = 0; (bad = find_not_utf8(out)) != std::string::npos;) out[bad] = '?';
+  return out;
+}
+
+std::string version_of_code(std::int64_t code) {
+  if (code < 1000 || code > 9999999) return {};
+  // Two digits of the minor version since 2.9.
+  const std::int64_t major = code < 10000 ? code / 1000 : code / 10000;
+  const std::int64_t minor = code < 10000 ? code / 100 % 10 : code / 100 % 100;
+  return fmt::format("{}.{}.{}", major, minor, code % 100);
+}
+
+}  // namespace fabricast

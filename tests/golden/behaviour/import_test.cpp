@@ -1,0 +1,59 @@
+// From logs to measured cases, by the binary.
+#include <catch2/catch.hpp>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "support/command_line.hpp"
+
+namespace fabricast {
+namespace {
+
+void write(const std::string& path, const std::string& text) { std::ofstream(path) << text; }
+
+const std::string test_log =
+    "# Collective test starting: all_gather_perf\n"
+    "# nThread 1 nGpus 1 minBytes 1048576 maxBytes 1048576 step: 2(factor) warmup iters: 5 iters: 20 agg iters: 1\n"
+    "#  Rank  0 Group  0 Pid 1 on node-a device  0 [0000:19:00] NVIDIA H100 80GB HBM3\n"
+    "#  Rank  1 Group  0 Pid 2 on node-b device  0 [0000:19:00] NVIDIA H100 80GB HBM3\n"
+    "# size count type redop root time algbw busbw #wrong\n"
+    "1048576 131072 float none -1 100.0 10.49 5.24 0\n"
+    "2097152 262144 float none -1 150.0 99.99 6.99 0\n";
+const std::string nccl_log = "node-a:1:2 [0] NCCL INFO NET/IB : Using [0]mlx5_0:1/RoCE [RO]; OOB eth0:10.0.0.4<0>\n";
+const std::string scenario =
+    "fabricast: 1\nnode: {gpu: h100-sxm, gpus: 1, intranode: none, nics: {count: 1, rate: 200Gbps, link: roce}}\n"
+    "cluster: {nodes: 8}\nworkload: {}\n";
+
+TEST_CASE("two logs and a scenario make a case that validates", "[import]") {
+  const Scratch folder;
+  write(folder / "test.log", test_log), write(folder / "nccl.log", nccl_log), write(folder / "s.yaml", scenario);
+  const Ran ran = run_fabricast("calibrate import " + (folder / "test.log") + " " + (folder / "nccl.log") +
+                                " --scenario " + (folder / "s.yaml") + " --system lab --output " + (folder / "c.json"));
+  INFO(ran.err);
+  REQUIRE(ran.code == 0);
+  CHECK(ran.err == (folder / "test.log") + ":7: warning: 2097152 bytes in 150 us are 13.98 GB/s, not 99.99\n");
+  CHECK(ran.out.find("1 row, 1048576 to 1048576 B, 2 ranks on 2 nodes") != std::string::npos);
+  CHECK(ran.out.find("mlx5_0:1/RoCE") != std::string::npos);
+  const auto cases = nlohmann::json::parse(read_text(folder / "c.json"));
+  REQUIRE(cases.size() == 1);
+  CHECK(cases[0]["id"] == "lab-all-gather-2n1g");
+  CHECK(cases[0]["nic_gbps"] == 200);
+  CHECK(cases[0]["link"] == "roce");
+  CHECK(output("calibrate validate --cases " + (folder / "c.json") + " --rows").find("1048576       100.0") !=
+        std::string::npos);
+}
+
+TEST_CASE("JSON on standard output stands alone, and logs may come through a pipe", "[import]") {
+  const Scratch folder;
+  write(folder / "test.log", test_log);
+  const Ran ran = run_shell("cat " + (folder / "test.log") + " | $fabricast calibrate import /dev/stdin --json -");
+  REQUIRE(ran.code == 0);
+  const auto logs = nlohmann::json::parse(ran.out);
+  CHECK(logs.at(0).at("log") == "/dev/stdin");
+  CHECK(logs[0]["tables"][0]["operation"] == "all_gather");
+  CHECK(logs[0]["tables"][0]["rows"][0]["time_us"] == 100);
+  CHECK(logs[0]["problems"][0]["line"] == 7);
+}
+
+}  // namespace
+}  // namespace fabricast
