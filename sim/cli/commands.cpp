@@ -19,6 +19,8 @@ namespace {
 constexpr std::array verbs = {
     Verb{"run", "SCENARIO.yaml", "forecast a scenario: a table, JSON or CSV", run_verb},
     Verb{"explain", "SCENARIO.yaml", "where the time of one size goes, and what binds it", explain_verb},
+    Verb{"check", "LOG --scenario SCENARIO.yaml", "measured times against the forecast: are they good, and if not, why?",
+         check_verb},
     Verb{"inspect", "fabric|plan|schedule SCENARIO.yaml", "show a stage between scenario and result", inspect_verb},
     Verb{"export", "tuner|env SCENARIO.yaml", "a table for NCCL's tuner plugin; a script of NCCL's variables",
          export_verb},

@@ -43,7 +43,7 @@ void add_scenario_options(Options& options);
 RunOptions run_options(const Options& options);
 
 /// Reads the scenario, prints its warnings, and builds its world.
-std::unique_ptr<World> load_world(const Options& options);
+std::unique_ptr<World> load_world(const Options& options, const std::string& option = "SCENARIO");
 /// `--size`, or the middle one of the scenario's.
 std::int64_t chosen_size(const Options& options, const World& world);
 

@@ -43,7 +43,7 @@ libraries_stay_behind_adapters() {
   adapter 'pugixml' 'sim/core/xml.cpp'
   adapter 'nlohmann' 'models/hardware/|sim/scenario/|sim/report/|sim/cli/|calibrate/'
   adapter 'simgrid|xbt' 'sim/engine/chunk/'
-  adapter 'Eigen' 'calibrate/fit/'
+  adapter 'Eigen' 'calibrate/fit/|calibrate/check/'
   adapter 'boost' 'sim/cli/'
   adapter 'cuda|nccl|infiniband|mpi' 'calibrate/probe/'
   grep -nE '^#include <[^>]*[/.]' $(find include -name '*.hpp') |

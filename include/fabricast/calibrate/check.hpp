@@ -1,0 +1,128 @@
+// Measured against forecast: is the cluster as fast as it should be, and if not, why?
+//
+// Every cause that is known is simulated. Which of them is likely is Bayes' rule over all sizes at once: a site differs
+// from the model by an offset that is alike at neighbouring sizes, and rows scatter. docs/models/check.md.
+#pragma once
+
+#include <functional>
+
+#include "fabricast/calibrate/cases.hpp"
+#include "fabricast/calibrate/import.hpp"
+
+namespace fabricast {
+
+/// What may be wrong with a cluster.
+enum class Cause {
+  healthy,
+  no_gdr,
+  sockets,
+  slow_nic,
+  numa_mismatch,
+  ecmp_collision,
+  pxn_off,
+  nvls_off,
+  sharp_off,
+  algorithm_forced,
+  protocol_forced,
+  too_few_channels,
+  fewer_nics,
+  oversubscription,
+  degraded_pcie,
+};
+template <>
+struct EnumNames<Cause> {
+  static constexpr std::array<std::string_view, 15> names{
+      "healthy",         "no_gdr",           "sockets",    "slow_nic",         "numa_mismatch",
+      "ecmp_collision",  "pxn_off",          "nvls_off",   "sharp_off",        "algorithm_forced",
+      "protocol_forced", "too_few_channels", "fewer_nics", "oversubscription", "degraded_pcie"};
+};
+
+/// One way in which a cause may show.
+struct Symptom {
+  std::string what;              ///< in words: "one NIC at 25 % of its rate"
+  std::vector<std::string> set;  ///< `--set` words that make it
+  double quantile = 0.5;         ///< of the draws of the hash
+};
+
+/// A cause and how it would be seen to be true.
+struct CauseKind {
+  Cause cause;
+  std::string_view summary;
+  double prior;              ///< before anything is measured; they need not add up to 1
+  double spread;             ///< of ln(time with it / as simulated), alike at all sizes: how well its effect is known
+  std::string_view confirm;  ///< a command for the cluster
+  std::vector<Symptom> (*symptoms)(const World& healthy);
+};
+std::span<const CauseKind> cause_kinds();
+
+/// Rows of one collective. \pre sizes are different
+struct Measurement {
+  CollectiveOp op = CollectiveOp::all_reduce;
+  std::vector<MeasuredRow> rows;
+  std::vector<std::string> set;  ///< `--set` words that say how it was timed
+};
+
+enum class Verdict { fast, expected, slow };
+template <>
+struct EnumNames<Verdict> {
+  static constexpr std::array<std::string_view, 3> names{"fast", "expected", "slow"};
+};
+
+struct CheckedRow {
+  CollectiveOp op = CollectiveOp::all_reduce;
+  std::int64_t bytes = 0;
+  double measured = 0, forecast = 0;  ///< s
+  double low = 0, high = 0;           ///< s; where nine of ten healthy sites are
+  double bus_bandwidth = 0;           ///< B/s, measured
+  Verdict verdict = Verdict::expected;
+};
+
+struct Suspect {
+  Cause cause = Cause::healthy;
+  double probability = 0;  ///< of all causes that were tried
+  Symptom symptom;         ///< that fits best
+  double off = 0;          ///< geometric mean of measured over forecast with it
+};
+
+struct CheckReport {
+  std::vector<CheckedRow> rows;
+  double off = 0;                 ///< geometric mean of measured over forecast
+  std::vector<Suspect> suspects;  ///< the likeliest first
+  std::vector<Cause> unseen;      ///< causes that would not show in these rows
+
+  /// Whether nothing is wrong, or nothing that costs time.
+  bool healthy() const;
+};
+
+/// How sites differ from forecasts, standard deviations of ln(measured / forecast).
+struct SiteModel {
+  std::array<double, bands.size()> offset;  ///< by size band, alike at neighbouring sizes
+  double octaves;                           ///< over which offsets lose their likeness
+  double row;                               ///< of single rows
+  double tail;                              ///< degrees of freedom of their scatter: with few, some rows are far off
+};
+/// As the shipped systems differ from their forecasts (docs/validation.md).
+const SiteModel& shipped_sites();
+
+/// Standard deviation of a single row.
+double spread_at(const SiteModel& model, std::int64_t bytes);
+
+/// ln of the density of some ln(measured / forecast).
+/// \pre as many sizes as ratios, at least one
+/// \param common  standard deviation of what all sizes are off by besides
+double log_density(const SiteModel& model, std::span<const std::int64_t> sizes, std::span<const double> log_ratios,
+                   double common = 0);
+
+/// What NCCL says in a log of itself, as factors of causes' priors; those that it says nothing of are left out.
+std::map<Cause, double> evidence(const NcclFacts& log, const World& world);
+
+/// \param scenario  what the cluster should be; its sizes and operation are those of the measurements
+/// \param weights  factors of causes' priors
+/// \throws UserError if it does not run
+CheckReport check(const Scenario& scenario, const std::vector<Measurement>& measured, const SiteModel& model,
+                  const std::map<Cause, double>& weights = {}, const RunOptions& options = {});
+
+std::string check_text(const Scenario& scenario, const CheckReport& report);
+std::string check_json(const Scenario& scenario, const CheckReport& report);
+
+}  // namespace fabricast

@@ -1,0 +1,83 @@
+// `check`: a measured log against the forecast of what the cluster should be.
+#include <fmt/format.h>
+
+#include <fstream>
+
+#include "commands.hpp"
+#include "fabricast/calibrate/check.hpp"
+#include "options.hpp"
+
+namespace fabricast {
+
+namespace po = boost::program_options;
+
+namespace {
+
+Imported read_log(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in) throw UserError(fmt::format("can not read '{}'", path));
+  Imported log = import_log(in);
+  for (const Problem& p : log.problems)
+    print_diagnostic({Diagnostic::Severity::warning, {path, p.line, 1, 1}, {}, p.message, {}});
+  return log;
+}
+
+/// The collectives of a log by nccl-tests, each size once.
+std::vector<Measurement> measurements_of(const Imported& log, const std::string& path, const World& world) {
+  std::vector<Measurement> list;
+  for (const LogTable& table : log.tables) {
+    const auto op = enum_from<CollectiveOp>(table.operation);
+    if (table.tool != "nccl_tests" || !op) continue;
+    if (table.ranks > 0 && table.ranks != world.planner.comm.ranks())
+      throw UserError({Diagnostic{Diagnostic::Severity::error,
+                                  {path, table.line, 1, 1},
+                                  {},
+                                  fmt::format("{} ran on {} ranks, and the scenario has {}", table.operation,
+                                              table.ranks, world.planner.comm.ranks()),
+                                  "cluster.nodes times node.gpus have to be the ranks of the log"}});
+    Measurement m{*op, {}, {}};
+    std::map<std::int64_t, double> times;  // of a size that was run again the fastest: the least disturbed
+    for (const LogRow& row : table.rows)
+      if (row.bytes > 0 && row.time_us > 0) {
+        const auto [it, fresh] = times.try_emplace(row.bytes, row.time_us);
+        if (!fresh) it->second = std::min(it->second, row.time_us);
+      }
+    for (const auto& [bytes, time] : times) m.rows.push_back({bytes, time});
+    if (table.ranks_per_process > 1) {
+      m.set.push_back(fmt::format("workload.harness.ranks_per_process={}", table.ranks_per_process));
+      if (table.threads > 1) m.set.push_back(fmt::format("workload.harness.threads={}", table.threads));
+    }
+    const std::string& version = table.nccl_version.empty() ? log.nccl.version : table.nccl_version;
+    if (!version.empty() && !world.scenario.nccl.version_given) m.set.push_back("nccl.version=\"" + version + "\"");
+    if (table.iterations > 0) m.set.push_back(fmt::format("workload.harness.iterations={}", table.iterations));
+    if (!m.rows.empty()) list.push_back(std::move(m));
+  }
+  if (list.empty())
+    throw UserError(fmt::format("'{}' holds no collective by nccl-tests", path),
+                    "`fabricast calibrate import LOG` shows what can be read of it");
+  return list;
+}
+
+}  // namespace
+
+int check_verb(const std::vector<std::string>& arguments) {
+  Options options("check", "Says whether measured times are what the hardware should give and, if not, why.", {"LOG"});
+  add_scenario_options(options);
+  options.add()("scenario", po::value<std::string>()->required(), "what the cluster should be (YAML)")(
+      "json", po::value<std::string>(), "write JSON to a file, or `-` for standard output alone")(
+      "threads", po::value<std::string>(), "number of threads (default: all cores)");
+  if (!options.parse(arguments)) return 0;
+  const std::string json = output_path(options, "json"), path = options.text("LOG");
+  const RunOptions how = run_options(options);
+  const Imported log = read_log(path);
+  const auto world = load_world(options, "scenario");
+  const std::vector<Measurement> measured = measurements_of(log, path, *world);
+  const CheckReport report = placed(world->scenario, [&] {
+    return check(world->scenario, measured, shipped_sites(), evidence(log.nccl, *world), how);
+  });
+  if (!json.empty()) emit(json, check_json(world->scenario, report));
+  if (json != "-") emit("-", check_text(world->scenario, report));
+  return report.healthy() ? 0 : 1;
+}
+
+}  // namespace fabricast

@@ -1,0 +1,100 @@
+// A log against what the cluster should be, by the binary. Logs are forecasts of what is wrong, in nccl-tests' words.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "support/command_line.hpp"
+
+namespace fabricast {
+namespace {
+
+using Json = nlohmann::json;
+
+const std::string scenario =
+    "fabricast: 1\nnode: {profile: hgx-h100}\ncluster: {nodes: 2}\nfabric: {kind: rail_optimized}\n"
+    "nccl: {version: \"2.27\"}\nworkload: {collective: all_reduce, from: 1KiB, to: 4GiB, factor: 4}\n";
+
+/// What nccl-tests would print if it ran as the scenario with `set`.
+std::string log_of(const std::string& file, const std::string& set) {
+  std::string log =
+      "# Collective test starting: all_reduce_perf\n"
+      "# nThread 1 nGpus 1 minBytes 1024 maxBytes 4294967296 step: 4(factor) warmup iters: 5 iters: 20 "
+      "agg iters: 1 validation: 1 graph: 0\n";
+  for (int rank = 0; rank < 16; ++rank)
+    log += fmt::format("#  Rank {:2} Group  0 Pid {} on node{} device  {} [0x1b] NVIDIA H100 80GB HBM3\n", rank, rank,
+                       rank / 8, rank % 8);
+  log += "#       size         count      type   redop    root     time   algbw   busbw #wrong\n";
+  const Json forecast = Json::parse(output("run " + file + " " + set + " --json -"));
+  for (const Json& row : forecast.at("rows")) {
+    const auto bytes = row.at("bytes").get<std::int64_t>();
+    const double time = row.at("time_us"), rate = static_cast<double>(bytes) / time * 1e-3;
+    log += fmt::format("{:12} {:13} float sum -1 {:.2f} {:.2f} {:.2f} 0\n", bytes, bytes / 4, time, rate,
+                       rate * 2 * 15 / 16);
+  }
+  return log;
+}
+
+struct Checked {
+  int code;
+  Json report;
+};
+
+Checked check(const Scratch& folder, const std::string& set, const std::string& more = {}) {
+  const std::string file = folder / "s.yaml", log = folder / "run.log";
+  std::ofstream(file) << scenario;
+  std::ofstream(log) << log_of(file, set) + more;
+  const Ran ran = run_fabricast("check " + log + " --scenario " + file + " --json -");
+  INFO(ran.err);
+  REQUIRE_FALSE(ran.out.empty());
+  return {ran.code, Json::parse(ran.out)};
+}
+
+TEST_CASE("a cluster as forecast is healthy", "[check]") {
+  const Scratch folder;
+  const Checked c = check(folder, "");
+  CHECK(c.code == 0);
+  CHECK(c.report.at("healthy") == true);
+  CHECK(c.report.at("measured_over_forecast").get<double>() == Approx(1).epsilon(1e-3));
+  CHECK(c.report.at("rows").size() == 12);
+  for (const Json& row : c.report.at("rows")) CHECK(row.at("verdict") == "expected");
+}
+
+TEST_CASE("what costs time is named, with a command to confirm it", "[check]") {
+  const Scratch folder;
+  const std::map<std::string, std::string> faults = {{"sockets", "--set nccl.env.NCCL_NET=Socket"},
+                                                     {"no_gdr", "--set node.gdr=false"},
+                                                     {"nvls_off", "--set nccl.env.NCCL_NVLS_ENABLE=0"},
+                                                     {"fewer_nics", "--set node.nics.count=4"}};
+  for (const auto& [cause, set] : faults) {
+    INFO(cause);
+    const Checked c = check(folder, set);
+    CHECK(c.code == 1);
+    const Json& first = c.report.at("causes").at(0);
+    CHECK(first.at("cause") == cause);
+    CHECK(first.at("probability") > 0.5);
+    CHECK_FALSE(first.at("confirm").get<std::string>().empty());
+    const Json& rows = c.report.at("rows");
+    CHECK(std::any_of(rows.begin(), rows.end(), [](const Json& row) { return row.at("verdict") == "slow"; }));
+  }
+}
+
+TEST_CASE("what NCCL says of itself counts", "[check]") {
+  const Scratch folder;
+  const std::string set = "--set faults=\"[{link: node0.nic0, rate: 50%}]\"";
+  const auto probability = [&](const std::string& more, const char* cause) {
+    const Checked c = check(folder, set, more);
+    for (const Json& s : c.report.at("causes"))
+      if (s.at("cause") == cause) return s.at("probability").get<double>();
+    return 0.0;
+  };
+  const double before = probability("", "fewer_nics");
+  std::string four = "node0:1:2 [0] NCCL INFO NET/IB : Using";
+  for (int i = 0; i < 4; ++i) four += fmt::format(" [{}]mlx5_{}:1/IB", i, i);
+  CHECK(probability(four + "; OOB eth0:10.0.0.4<0>\n", "fewer_nics") > std::min(0.5, 5 * before));
+}
+
+}  // namespace
+}  // namespace fabricast

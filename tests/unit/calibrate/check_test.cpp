@@ -1,0 +1,197 @@
+// `check`: what it makes of clusters with a fault that is known, and of healthy ones. Measurements are simulated, and
+// then off by a site's offset and by each row's scatter, as the corpus of real ones is.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <map>
+
+#include "fabricast/calibrate/check.hpp"
+#include "fabricast/core/rng.hpp"
+
+namespace fabricast {
+namespace {
+
+std::vector<std::int64_t> sizes() {
+  std::vector<std::int64_t> list;
+  for (std::int64_t bytes = 1 << 10; bytes <= std::int64_t{1} << 33; bytes *= 4) list.push_back(bytes);
+  return list;
+}
+
+double normal(Rng& rng) {
+  return std::sqrt(-2 * std::log(1 - rng.uniform(0, 1))) * std::cos(2 * M_PI * rng.uniform(0, 1));
+}
+
+/// ln(measured / true) of a site: two waves of unlike length stand for its offset.
+std::vector<double> site_noise(const SiteModel& model, const std::vector<std::int64_t>& sizes, Rng& rng) {
+  const double a = normal(rng), b = normal(rng), c = normal(rng), d = normal(rng);
+  std::vector<double> noise;
+  for (const std::int64_t bytes : sizes) {
+    const double turn = std::log2(static_cast<double>(bytes)) / model.octaves;
+    const double wave = (a * std::cos(turn) + b * std::sin(turn) + c * std::cos(turn / 2) + d * std::sin(turn / 2)) / 2;
+    noise.push_back(std::sqrt(2.0) * wave * model.offset[band_of(bytes)] + model.row * normal(rng));
+  }
+  return noise;
+}
+
+struct Cluster {
+  std::string text;
+  std::vector<CollectiveOp> ops;
+};
+
+Cluster draw_cluster(Rng& rng) {
+  static constexpr std::array nodes = {"{gpu: h100-sxm, gpus: 8, nics: {count: 8, rate: 400Gbps, link: infiniband}}",
+                                       "{gpu: h100-sxm, gpus: 8, nics: {count: 8, rate: 400Gbps, link: roce}}",
+                                       "{gpu: h200-sxm, gpus: 8, nics: {count: 8, rate: 400Gbps, link: infiniband}}",
+                                       "{gpu: a100-sxm, gpus: 8, nics: {count: 8, rate: 200Gbps, link: infiniband}}"};
+  static constexpr std::array counts = {4, 8, 16};
+  const bool roce = rng.below(2) == 0;
+  std::string text = fmt::format(
+      "fabricast: 1\nnode: {}\ncluster: {{nodes: {}}}\nfabric: {{kind: {}, switch: {{ports: 64}}}}\n"
+      "routing: {{kind: adaptive}}\nworkload: {{collective: all_reduce}}\n",
+      nodes[rng.below(nodes.size())], counts[rng.below(counts.size())], roce ? "fat_tree" : "rail_optimized");
+  if (rng.below(4) == 0) text += "nccl: {env: {NCCL_COLLNET_ENABLE: 1}}\n";
+  return {text, {CollectiveOp::all_reduce, CollectiveOp::all_gather, CollectiveOp::alltoall}};
+}
+
+std::vector<Measurement> measure(const Cluster& cluster, const Symptom& symptom, const SiteModel& model, Rng& rng) {
+  std::vector<Measurement> measured;
+  for (const CollectiveOp op : cluster.ops) {
+    std::vector<std::string> set = symptom.set;
+    set.push_back(fmt::format("workload.collective={}", name_of(op)));
+    Scenario s = parse_scenario(cluster.text, "c.yaml", set).scenario;
+    for (const std::int64_t bytes : sizes()) s.workload.sizes.push_back(Bytes{bytes});
+    const Forecast forecast = run_forecast(*build_world(std::move(s)));
+    const std::vector<double> noise = site_noise(model, sizes(), rng);
+    measured.push_back({op, {}, {}});
+    for (std::size_t i = 0; i < noise.size(); ++i) {
+      const ForecastRow& row = forecast.rows[i];
+      const double time = symptom.quantile >= 1 ? row.time_worst : symptom.quantile > 0.5 ? row.time_p95 : row.time;
+      measured.back().rows.push_back({row.bytes, time * 1e6 * std::exp(noise[i])});
+    }
+  }
+  return measured;
+}
+
+/// How a cause shows at a cluster: mostly not as any of the symptoms that are tried.
+Symptom draw_symptom(const CauseKind& kind, const World& world, Rng& rng) {
+  const auto upto = [&](int n) { return static_cast<int>(rng.below(static_cast<std::uint64_t>(n))); };
+  const int nics = world.scenario.node.spec.nics.count;
+  const int node = upto(static_cast<int>(world.planner.comm.nodes())), nic = upto(nics);
+  switch (kind.cause) {
+    case Cause::slow_nic:
+      return {"",
+              {fmt::format("faults=[{{link: node{}.nic{}, rate: {}%}}]", node, nic,
+                           upto(2) ? 12.5 * (1 << upto(3)) : 5 + upto(60))}};
+    case Cause::fewer_nics: return {"", {fmt::format("node.nics.count={}", 1 + upto(nics - 2))}};
+    case Cause::too_few_channels: return {"", {fmt::format("nccl.env.NCCL_MAX_CTAS={}", 1 + upto(10))}};
+    case Cause::oversubscription: return {"", {fmt::format("fabric.oversubscription={}", 2 + upto(6))}};
+    case Cause::ecmp_collision:
+      return {"", {"routing.kind=ecmp", fmt::format("routing.seed={}", 100 + upto(1000)), "routing.seeds=1"}};
+    case Cause::degraded_pcie: {
+      const NodeGraph& graph = world.planner.comm.node.graph;
+      std::uint16_t slot = 0;
+      while (graph.links[slot].to != graph.nic(nic)) ++slot;
+      const double percent = 12.5 * (1 << upto(3));
+      return {"", {fmt::format("faults=[{{link: node{}.{}, rate: {}%}}]", node, graph.link_name(slot), percent)}};
+    }
+    default: {
+      const std::vector<Symptom> symptoms = kind.symptoms(world);
+      return symptoms[rng.below(symptoms.size())];
+    }
+  }
+}
+
+struct Score {
+  int clusters = 0, first = 0, three = 0;
+};
+
+/// \returns by cause how often it was found
+std::map<Cause, Score> study(int clusters, std::uint64_t seed) {
+  const SiteModel& model = shipped_sites();
+  Rng rng(seed);
+  std::map<Cause, Score> scores;
+  for (int done = 0; done < clusters;) {
+    const Cluster cluster = draw_cluster(rng);
+    const Scenario scenario = parse_scenario(cluster.text, "c.yaml").scenario;
+    const auto world = build_world(scenario);
+    // A third are healthy.
+    const std::size_t which = rng.below(3) == 0 ? 0 : 1 + rng.below(cause_kinds().size() - 1);
+    const CauseKind& kind = cause_kinds()[which];
+    if (kind.symptoms(*world).empty()) continue;
+    const Symptom symptom = draw_symptom(kind, *world, rng);
+    const std::vector<Measurement> measured = measure(cluster, symptom, model, rng);
+    const CheckReport report = check(scenario, measured, model);
+    const auto found = std::find_if(report.suspects.begin(), report.suspects.end(),
+                                    [&](const Suspect& s) { return s.cause == kind.cause; });
+    if (found == report.suspects.end()) continue;  // it does not show
+    const auto place = found - report.suspects.begin();
+    Score& score = scores[kind.cause];
+    ++score.clusters, score.first += place == 0, score.three += place < 3, ++done;
+    if (place > 0)
+      UNSCOPED_INFO(fmt::format("{} ({}) taken for {} ({}), {:.3f} against {:.3f}", name_of(kind.cause),
+                                fmt::join(symptom.set, " "), name_of(report.suspects[0].cause),
+                                report.suspects[0].symptom.what, found->probability, report.suspects[0].probability));
+  }
+  return scores;
+}
+
+void expect(const std::map<Cause, Score>& scores, double first, double three, double healthy) {
+  Score faulty;
+  for (const auto& [cause, s] : scores) {
+    UNSCOPED_INFO(
+        fmt::format("{}: {} clusters, {} first, {} of the first three", name_of(cause), s.clusters, s.first, s.three));
+    if (cause != Cause::healthy) faulty.clusters += s.clusters, faulty.first += s.first, faulty.three += s.three;
+  }
+  CHECK(faulty.first >= first * faulty.clusters);
+  CHECK(faulty.three >= three * faulty.clusters);
+  CHECK(scores.at(Cause::healthy).first >= healthy * scores.at(Cause::healthy).clusters);
+}
+
+TEST_CASE("a site's distribution", "[calibrate]") {
+  const SiteModel normal{{0.2, 0.2, 0.2, 0.2}, 6, 0.05, 1e9};
+  const std::array one{std::int64_t{1} << 20};
+  const double v = 0.2 * 0.2 + 0.05 * 0.05;
+  for (const double r : {0.0, 0.3, -0.5})
+    CHECK(log_density(normal, one, std::array{r}) == Approx(-r * r / (2 * v) - std::log(2 * M_PI * v) / 2));
+  CHECK(spread_at(normal, one[0]) == Approx(std::sqrt(v)));
+  // What is known less well is likelier to be far off.
+  CHECK(log_density(normal, one, std::array{1.0}, 0.5) > log_density(normal, one, std::array{1.0}) + 5);
+  // Neighbours are off alike.
+  const std::array four{1L << 20, 1L << 21, 1L << 22, 1L << 23};
+  const std::array alike{0.2, 0.2, 0.2, 0.2}, apart{0.2, -0.2, 0.2, -0.2};
+  CHECK(log_density(normal, four, alike) > log_density(normal, four, apart) + 10);
+  // A single row decides little, however far off.
+  const std::array off{0.0, 3.0, 0.0, 0.0}, further{0.0, 6.0, 0.0, 0.0};
+  CHECK(log_density(shipped_sites(), four, further) > log_density(shipped_sites(), four, off) - 6);
+  CHECK(log_density(normal, four, further) < log_density(normal, four, off) - 1000);
+}
+
+TEST_CASE("what a log says of NCCL", "[calibrate]") {
+  const auto world =
+      build_world(parse_scenario("fabricast: 1\nnode: {profile: hgx-h100}\ncluster: {nodes: 2}\n"
+                                 "nccl: {env: {NCCL_PROTO: Simple}}\nworkload: {collective: all_reduce}\n",
+                                 "w.yaml")
+                      .scenario);
+  NcclFacts log;
+  CHECK(evidence(log, *world).empty());
+  log.line = 1, log.env = {{"NCCL_PROTO", "Simple"}, {"NCCL_ALGO", "Tree"}}, log.networks = {"Socket"};
+  log.gdr_disabled = 8, log.nics.resize(4);
+  const auto weights = evidence(log, *world);
+  CHECK(weights.at(Cause::algorithm_forced) > 1);
+  CHECK_FALSE(weights.contains(Cause::protocol_forced));  // as the scenario has it
+  CHECK(weights.at(Cause::sockets) > 1);
+  CHECK(weights.at(Cause::no_gdr) > 1);
+  CHECK(weights.at(Cause::fewer_nics) > 1);
+  log.networks = {"IB"}, log.gdr_disabled = 0, log.gdr_enabled = 8, log.pxn = true;
+  CHECK(evidence(log, *world).at(Cause::sockets) < 1);
+  CHECK(evidence(log, *world).at(Cause::no_gdr) < 1);
+  CHECK(evidence(log, *world).at(Cause::pxn_off) < 1);
+}
+
+TEST_CASE("faults of simulated clusters are found", "[calibrate]") { expect(study(12, 1), 0.85, 0.97, 0.95); }
+TEST_CASE("faults of hundreds of simulated clusters are found", "[.study]") { expect(study(450, 2), 0.85, 0.97, 0.95); }
+
+}  // namespace
+}  // namespace fabricast
