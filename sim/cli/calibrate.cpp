@@ -1,4 +1,4 @@
-// `calibrate validate` and `calibrate fit`.
+// `calibrate validate` and `calibrate fit`; `calibrate probe` is in probe.cpp.
 #include <fmt/format.h>
 
 #include <unistd.h>
@@ -113,14 +113,16 @@ int fit(const std::vector<std::string>& arguments) {
 }  // namespace
 
 int calibrate_verb(const std::vector<std::string>& arguments) {
-  constexpr std::array<std::string_view, 2> known = {"validate", "fit"};
-  if (arguments.empty() || (arguments[0] != "validate" && arguments[0] != "fit"))
-    throw UserError(arguments.empty() ? "fabricast calibrate: validate or fit?"
-                                      : fmt::format("fabricast calibrate: unknown word '{}'", arguments[0]),
-                    arguments.empty() ? "`fabricast calibrate validate --help` shows the options"
-                                      : suggestion(arguments[0], known));
-  const std::vector<std::string> rest(arguments.begin() + 1, arguments.end());
-  return arguments[0] == "validate" ? validate(rest) : fit(rest);
+  static constexpr std::array words = {Verb{"validate", "", "", validate}, Verb{"fit", "", "", fit},
+                                       Verb{"probe", "", "", probe_verb}};
+  if (arguments.empty())
+    throw UserError("fabricast calibrate: validate, fit or probe?",
+                    "`fabricast calibrate validate --help` shows the options");
+  const Verb* word = find_by_name(words, arguments[0]);
+  if (!word)
+    throw UserError(fmt::format("fabricast calibrate: unknown word '{}'", arguments[0]),
+                    suggestion(arguments[0], names_of(words)));
+  return word->run({arguments.begin() + 1, arguments.end()});
 }
 
 }  // namespace fabricast

@@ -25,7 +25,8 @@ constexpr std::array verbs = {
     Verb{"list", "[WHAT]",
          "what is built in: gpus, nodes, links, networks, topologies, routing, collectives, parameters", list_verb},
     Verb{"describe", "NAME", "everything known of one of them, with sources and intervals", describe_verb},
-    Verb{"calibrate", "validate|fit", "compare with measured cases; fit parameters to them", calibrate_verb},
+    Verb{"calibrate", "validate|fit|probe", "compare with measured cases; fit parameters to them; measure here",
+         calibrate_verb},
 };
 
 std::string usage() {

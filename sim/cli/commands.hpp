@@ -25,5 +25,6 @@ int inspect_verb(const std::vector<std::string>& arguments);
 int list_verb(const std::vector<std::string>& arguments);
 int describe_verb(const std::vector<std::string>& arguments);
 int calibrate_verb(const std::vector<std::string>& arguments);
+int probe_verb(const std::vector<std::string>& arguments);  ///< `calibrate probe`
 
 }  // namespace fabricast

@@ -45,7 +45,7 @@ libraries_stay_behind_adapters() {
   adapter 'simgrid|xbt' 'sim/engine/chunk/'
   adapter 'Eigen' 'calibrate/fit/'
   adapter 'boost' 'sim/cli/'
-  adapter 'cuda|nccl|infiniband|mpi' 'calibrate/probe/'
+  adapter 'cuda|nccl|infiniband|mpi|hwloc' 'calibrate/probe/'
   grep -nE '^#include <[^>]*[/.]' $(find include -name '*.hpp') |
     sed -E 's#^([^:]*:[0-9]+):.*#\1: a public header shows more than the standard library#'
 }
