@@ -1,7 +1,9 @@
 // Rank 0 leads; the others do as told.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -292,6 +294,18 @@ class Leader {
   Rank self_;
 };
 
+/// The ports that the user wants of this rank.
+void offer_ports(BackendFacts& facts, ProbeBackend& backend, const std::vector<std::string>& devices) {
+  facts.ports = backend.ports();
+  if (facts.ports.empty() || devices.empty()) return;
+  std::erase_if(facts.ports, [&](const ProbePort& port) {
+    return std::none_of(devices.begin(), devices.end(), [&](const std::string& device) {
+      return port.name == device || port.name.substr(0, port.name.rfind('/')) == device;
+    });
+  });
+  if (facts.ports.empty()) facts.unavailable = fmt::format("no port is called {}", fmt::join(devices, " or "));
+}
+
 }  // namespace
 
 SessionOutcome run_probe_session(const std::vector<ProbeBackendEntry>& entries, const SessionOptions& options) {
@@ -301,7 +315,7 @@ SessionOutcome run_probe_session(const std::vector<ProbeBackendEntry>& entries, 
   for (const ProbeBackendEntry& e : entries) {
     backends.push_back({std::string(e.name), e.make()});
     BackendFacts facts{std::string(e.name), backends.back().backend->unavailable(), {}};
-    if (facts.unavailable.empty()) facts.ports = backends.back().backend->ports();
+    if (facts.unavailable.empty()) offer_ports(facts, *backends.back().backend, options.settings.devices);
     self.backends.push_back(std::move(facts));
   }
   Meeting meeting = meet(options, self);

@@ -62,7 +62,7 @@ class Verbs : public ProbeBackend {
       for (std::size_t b = 0; b < facts.size(); ++b)
         for (const ProbePort& from : facts[a].ports)
           for (const ProbePort& to : facts[b].ports) {
-            if (a == b || from.network != to.network || !wanted(settings, from) || !wanted(settings, to)) continue;
+            if (a == b || from.network != to.network) continue;
             Measurement base;
             base.backend = "verbs", base.memory = "host";
             base.from = static_cast<int>(a), base.to = static_cast<int>(b);
@@ -78,12 +78,6 @@ class Verbs : public ProbeBackend {
   }
 
  private:
-  static bool wanted(const ProbeSettings& settings, const ProbePort& port) {
-    const std::string device = port.name.substr(0, port.name.rfind('/'));
-    return settings.devices.empty() || std::count(settings.devices.begin(), settings.devices.end(), device) > 0 ||
-           std::count(settings.devices.begin(), settings.devices.end(), port.name) > 0;
-  }
-
   static void add_kinds(std::vector<Measurement>& plan, const Measurement& base, BytesPerSecond rate,
                         const ProbeSettings& settings) {
     constexpr Bytes small[] = {{8}, {1 << 10}, {8 << 10}, {64 << 10}};

@@ -177,7 +177,8 @@ void add_options(Options& options) {
   options.add()("backend", po::value<std::string>(), "which to use, e.g. tcp,verbs (default: all that can run)")(
       "size", po::value<std::string>(), "message sizes, e.g. 8B,64KiB,1MiB (default: by kind of measurement)")(
       "connections", po::value<std::string>(), "connections or queue pairs of a stream, e.g. 1,4,16 (default 1,4)")(
-      "device", po::value<std::string>(), "verbs: only these, e.g. mlx5_0,mlx5_1/1 (default: all pairs of ports)")(
+      "device", po::value<std::string>(),
+      "only these devices or ports of this rank, e.g. mlx5_0,mlx5_1/1 (default: all)")(
       "gid", po::value<std::string>(), "verbs: index of the GID (default: RoCE v2 over IPv4 if there is one)")(
       "dry-run", "print what would be measured, how long it takes and what it sends")(
       "budget", po::value<std::string>(), "time for all measurements, e.g. 10s (default 60s)")(

@@ -61,7 +61,7 @@ struct ProbeSettings {
   std::vector<Bytes> sizes;          ///< empty: those of the backend
   std::vector<int> connections;      ///< empty: those of the backend
   int gid = -1;                      ///< index into an RDMA port's table; -1: the best
-  std::vector<std::string> devices;  ///< only these RDMA devices or ports; empty: all
+  std::vector<std::string> devices;  ///< only these devices or ports of this rank; empty: all
 };
 
 enum class ProbeSide { first, second };

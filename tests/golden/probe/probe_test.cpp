@@ -72,7 +72,7 @@ TEST_CASE("a plan is only a plan") {
 
 TEST_CASE("Ctrl-C keeps what is measured, and --resume measures the rest") {
   const Scratch scratch;
-  const std::string slow = " --backend tcp --size 1KiB,64KiB --connections 1,2 --budget 60s --output p.jsonl ";
+  const std::string slow = " --backend tcp --size 1KiB,64KiB --connections 1,2 --budget 20s --output p.jsonl ";
   const Ran stopped =
       run_two(scratch, "$other 2>other & $probe" + slow +
                            "& zero=$!\n"
@@ -108,7 +108,7 @@ TEST_CASE("a file of other ranks is not gone on with") {
 
 TEST_CASE("a rank that dies ends the others soon, with its name") {
   const Scratch scratch;
-  const std::string slow = " --backend tcp --budget 60s --size 64KiB --connections 1,2 ";
+  const std::string slow = " --backend tcp --budget 8s --size 64KiB --connections 1,2 ";
   const std::string measuring = "while [ \"$(cat p.jsonl 2>/dev/null | wc -l)\" -lt 2 ]; do sleep 0.05; done\n";
   const Ran one =
       run_two(scratch, "$other" + slow + "& one=$!; $probe" + slow + "--output p.jsonl & zero=$!\n" + measuring +
@@ -126,7 +126,7 @@ TEST_CASE("a rank that dies ends the others soon, with its name") {
 
 TEST_CASE("a rank that hangs is given up") {
   const Scratch scratch;
-  const std::string slow = " --backend tcp --budget 60s --size 64KiB --connections 1 --timeout 500ms ";
+  const std::string slow = " --backend tcp --budget 8s --size 64KiB --connections 1 --timeout 500ms ";
   const Ran ran = run_two(
       scratch,
       "$other" + slow + "& one=$!; $probe" + slow +

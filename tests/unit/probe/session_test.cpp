@@ -131,6 +131,15 @@ TEST_CASE("a backend that one rank lacks is used between the others", "[probe]")
   CHECK_THAT(nowhere[1].error, Contains("unavailable: rank 0 has ended: no backend can measure here"));
 }
 
+TEST_CASE("a rank offers the ports that its user names", "[probe]") {
+  const auto named = run_ranks(2, healthy, [](int, SessionOptions& o) { o.settings.devices = {"p0"}; });
+  CHECK(named[0].outcome.measured == 2);
+  const auto other = run_ranks(2, healthy, [](int r, SessionOptions& o) {
+    if (r == 1) o.settings.devices = {"p1", "p2"};
+  });
+  CHECK_THAT(other[0].error, Contains("fake: no port is called p1 or p2 (1 of 2 ranks)"));
+}
+
 TEST_CASE("what is known is left out; what does not fit the budget is too", "[probe]") {
   const auto some = run_ranks(
       3, healthy, [](int, SessionOptions& o) { o.is_known = [](const Measurement& m) { return m.from == 0; }; });

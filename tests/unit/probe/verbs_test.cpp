@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cerrno>
 #include <cstring>
@@ -21,27 +22,30 @@ std::vector<RankEnd> probe_with(const std::vector<VerbsCalls>& calls, const Prob
         const VerbsCalls& own = calls[static_cast<std::size_t>(r) % calls.size()];
         return std::vector<ProbeBackendEntry>{{"verbs", [&own] { return make_verbs_backend(own); }}};
       },
-      [&](int, SessionOptions& o) { o.settings = settings, o.budget = budget, o.timeout = {1}; });
+      [&](int, SessionOptions& o) {
+        o.settings = settings, o.budget = budget, o.timeout = {1}, o.repeats = {0.3, 3, 3};
+      });
 }
 
 TEST_CASE("latency and rate of a link come out of all four measurements", "[probe]") {
-  const FakeVerbs fake({200e-6}, {100e6});
+  const FakeVerbs fake({10e-3}, {50e6});
   const std::vector<VerbsCalls> calls{fake.calls()};
   ProbeSettings settings;
-  settings.sizes = {{8}, {100000}}, settings.connections = {1, 4};
-  const auto ends = probe_with(calls, settings, {6});
+  settings.sizes = {{8}, {20000}}, settings.connections = {1, 4};
+  const auto ends = probe_with(calls, settings, {60});
   CHECK(ends[0].error.empty());
   CHECK(ends[1].error.empty());
   CHECK(ends[0].outcome.measured == 2 * 2 + 2 * 2 * 2 * 2);
   for (const auto& [m, set] : ends[0].results) {
     INFO(m.key() << " " << set.error << " " << set.median.value);
     CHECK(m.from_port == "fake0/1");
-    const double message = static_cast<double>(m.bytes.value) / 100e6;
+    const double message = static_cast<double>(m.bytes.value) / 50e6;
     // The fake is as punctual as the machine that runs the test; never early.
-    const double truth = m.stream ? message : 200e-6 + message;
-    CHECK(set.median.value >= 0.95 * truth);
+    const double truth = m.stream ? message : 10e-3 + message;
+    CHECK(set.median.value >= (m.stream ? 0.75 : 0.98) * truth);
+    const double best = std::min_element(set.samples.begin(), set.samples.end())->value;
     // At 8 bytes the sender's own pace binds.
-    if (!m.stream || m.bytes.value == 100000) CHECK(set.median.value <= 1.2 * truth + 50e-6);
+    if (!m.stream || m.bytes.value == 20000) CHECK(best <= 1.3 * truth);
   }
   CHECK(fake.open_objects() == 0);
 }
@@ -205,7 +209,7 @@ TEST_CASE("a GID that is asked for has to be there", "[probe]") {
   CHECK_THROWS_WITH(VerbsEndpoint(calls, "other/1", 1, 64, 2, -1), "the port other/1 is not there");
 }
 
-TEST_CASE("ports are those that are asked for, on the same network", "[probe]") {
+TEST_CASE("ports pair up on the same network", "[probe]") {
   const FakeVerbs fake({1e-6}, {1e9});
   const VerbsCalls calls = fake.calls();
   const auto backend = make_verbs_backend(calls);
@@ -216,12 +220,6 @@ TEST_CASE("ports are those that are asked for, on the same network", "[probe]") 
   const auto plan = backend->plan(settings, facts);
   CHECK(plan.size() == 2 * (2 + 4));  // per network two latencies, and two bandwidths each way
   for (const Measurement& m : plan) CHECK(m.from_port == m.to_port);
-  settings.devices = {"a"};
-  CHECK(backend->plan(settings, facts).size() == 6);
-  settings.devices = {"a/1"};
-  CHECK(backend->plan(settings, facts).size() == 6);
-  settings.devices = {"c"};
-  CHECK(backend->plan(settings, facts).empty());
 }
 
 }  // namespace
