@@ -35,7 +35,7 @@ for link in "0 0" "50 100" "50 200" "200 400" "1000 200" "100 50"; do
     tc qdisc del dev $end root 2>/dev/null
     [ "$2" = 0 ] || tc qdisc add dev $end root netem delay "$1us" rate "$2mbit" limit 10000
   done
-  options="calibrate probe --backend verbs --ranks 2 --master 127.0.0.1:29577 --size 8B,1MiB --connections 1 --budget 6s"
+  options="calibrate probe --backend verbs --ranks 2 --master 127.0.0.1:29577 --size 8B,1MiB --connections 1 --budget 10s"
   fabricast $options --rank 1 --device rxe2 &
   fabricast $options --rank 0 --device rxe1 >/tmp/results || echo "the probe ended with $?"
   wait
