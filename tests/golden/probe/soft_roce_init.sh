@@ -29,7 +29,7 @@ ip neigh add 10.0.1.1 lladdr 02:00:00:00:00:01 dev right
 rdma link add rxe1 type rxe netdev left
 rdma link add rxe2 type rxe netdev right
 
-for link in "0 0" "50 100" "50 200" "200 400" "1000 200" "100 50"; do
+for link in "0 0" "50 100" "50 200" "200 400" "1000 200" "500 100"; do
   set -- $link
   for end in left right; do
     tc qdisc del dev $end root 2>/dev/null
