@@ -22,7 +22,7 @@ double at_quantile(const ForecastRow& row, double quantile) {
 
 class Examination {
  public:
-  Examination(const Scenario& scenario, const std::vector<Measurement>& measured, const SiteModel& model,
+  Examination(const Scenario& scenario, const std::vector<MeasuredCollective>& measured, const SiteModel& model,
               const std::map<Cause, double>& weights, const RunOptions& options)
       : scenario_(scenario),
         measured_(measured),
@@ -30,7 +30,7 @@ class Examination {
         weights_(weights),
         options_(options),
         effective_(to_yaml(scenario)) {
-    for (const Measurement& m : measured_) {
+    for (const MeasuredCollective& m : measured_) {
       sizes_.emplace_back();
       for (const MeasuredRow& row : m.rows) sizes_.back().push_back(row.bytes);
     }
@@ -163,7 +163,7 @@ class Examination {
   }
 
   const Scenario& scenario_;
-  const std::vector<Measurement>& measured_;
+  const std::vector<MeasuredCollective>& measured_;
   const SiteModel& model_;
   const std::map<Cause, double>& weights_;
   const RunOptions& options_;
@@ -181,7 +181,7 @@ bool CheckReport::healthy() const {
   return suspects.front().cause == Cause::healthy || std::none_of(rows.begin(), rows.end(), slow);
 }
 
-CheckReport check(const Scenario& scenario, const std::vector<Measurement>& measured, const SiteModel& model,
+CheckReport check(const Scenario& scenario, const std::vector<MeasuredCollective>& measured, const SiteModel& model,
                   const std::map<Cause, double>& weights, const RunOptions& options) {
   return Examination(scenario, measured, model, weights, options)();
 }

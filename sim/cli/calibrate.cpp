@@ -1,4 +1,4 @@
-// `calibrate validate` and `calibrate fit`.
+// `calibrate validate` and `calibrate fit`; `import` and `probe` have files of their own.
 #include <fmt/format.h>
 
 #include <unistd.h>
@@ -116,15 +116,16 @@ int fit(const std::vector<std::string>& arguments) {
 }  // namespace
 
 int calibrate_verb(const std::vector<std::string>& arguments) {
-  constexpr std::array<std::string_view, 3> known = {"import", "validate", "fit"};
-  if (arguments.empty() || std::find(known.begin(), known.end(), arguments[0]) == known.end())
-    throw UserError(arguments.empty() ? "fabricast calibrate: import, validate or fit?"
-                                      : fmt::format("fabricast calibrate: unknown word '{}'", arguments[0]),
-                    arguments.empty() ? "`fabricast calibrate validate --help` shows the options"
-                                      : suggestion(arguments[0], known));
-  const std::vector<std::string> rest(arguments.begin() + 1, arguments.end());
-  if (arguments[0] == "import") return import_verb(rest);
-  return arguments[0] == "validate" ? validate(rest) : fit(rest);
+  static constexpr std::array words = {Verb{"import", "", "", import_verb}, Verb{"validate", "", "", validate},
+                                       Verb{"fit", "", "", fit}, Verb{"probe", "", "", probe_verb}};
+  if (arguments.empty())
+    throw UserError("fabricast calibrate: import, validate, fit or probe?",
+                    "`fabricast calibrate validate --help` shows the options");
+  const Verb* word = find_by_name(words, arguments[0]);
+  if (!word)
+    throw UserError(fmt::format("fabricast calibrate: unknown word '{}'", arguments[0]),
+                    suggestion(arguments[0], names_of(words)));
+  return word->run({arguments.begin() + 1, arguments.end()});
 }
 
 }  // namespace fabricast

@@ -23,8 +23,8 @@ Imported read_log(const std::string& path) {
 }
 
 /// The collectives of a log by nccl-tests, each size once.
-std::vector<Measurement> measurements_of(const Imported& log, const std::string& path, const World& world) {
-  std::vector<Measurement> list;
+std::vector<MeasuredCollective> measurements_of(const Imported& log, const std::string& path, const World& world) {
+  std::vector<MeasuredCollective> list;
   for (const LogTable& table : log.tables) {
     const auto op = enum_from<CollectiveOp>(table.operation);
     if (table.tool != "nccl_tests" || !op) continue;
@@ -35,7 +35,7 @@ std::vector<Measurement> measurements_of(const Imported& log, const std::string&
                                   fmt::format("{} ran on {} ranks, and the scenario has {}", table.operation,
                                               table.ranks, world.planner.comm.ranks()),
                                   "cluster.nodes times node.gpus have to be the ranks of the log"}});
-    Measurement m{*op, {}, {}};
+    MeasuredCollective m{*op, {}, {}};
     std::map<std::int64_t, double> times;  // of a size that was run again the fastest: the least disturbed
     for (const LogRow& row : table.rows)
       if (row.bytes > 0 && row.time_us > 0) {
@@ -71,7 +71,7 @@ int check_verb(const std::vector<std::string>& arguments) {
   const RunOptions how = run_options(options);
   const Imported log = read_log(path);
   const auto world = load_world(options, "scenario");
-  const std::vector<Measurement> measured = measurements_of(log, path, *world);
+  const std::vector<MeasuredCollective> measured = measurements_of(log, path, *world);
   const CheckReport report = placed(world->scenario, [&] {
     return check(world->scenario, measured, shipped_sites(), evidence(log.nccl, *world), how);
   });

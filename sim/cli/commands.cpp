@@ -27,7 +27,8 @@ constexpr std::array verbs = {
     Verb{"list", "[WHAT]",
          "what is built in: gpus, nodes, links, networks, topologies, routing, collectives, parameters", list_verb},
     Verb{"describe", "NAME", "everything known of one of them, with sources and intervals", describe_verb},
-    Verb{"calibrate", "import|validate|fit", "read logs; compare with measured cases; fit parameters to them",
+    Verb{"calibrate", "import|validate|fit|probe",
+         "read logs; compare with measured cases; fit parameters to them; measure here",
          calibrate_verb},
 };
 

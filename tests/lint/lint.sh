@@ -45,7 +45,7 @@ libraries_stay_behind_adapters() {
   adapter 'simgrid|xbt' 'sim/engine/chunk/'
   adapter 'Eigen' 'calibrate/fit/|calibrate/check/'
   adapter 'boost' 'sim/cli/'
-  adapter 'cuda|nccl|infiniband|mpi' 'calibrate/probe/'
+  adapter 'cuda|nccl|infiniband|mpi|hwloc' 'calibrate/probe/'
   grep -nE '^#include <[^>]*[/.]' $(find include -name '*.hpp') |
     sed -E 's#^([^:]*:[0-9]+):.*#\1: a public header shows more than the standard library#'
 }
@@ -59,6 +59,15 @@ files_are_short() {
     lines=$(wc -l < "$file")
     [ "$lines" -le 500 ] || echo "$file:$lines: more than 500 lines: split it by concept"
   done
+}
+
+# Two types of one name in one program are one type to the linker, and neither to the program.
+public_types_have_one_name() {
+  find include -name '*.hpp' | LC_ALL=C sort | xargs grep -nE '^(struct|class) [A-Za-z_]+ ?(final )?(:.*)?\{' | awk '{
+      split($1, place, ":"); name = $2; sub(/[{:].*/, "", name)
+      if (name in first) print place[1] ":" place[2] ": " name " is the name of another type in " first[name]
+      else first[name] = place[1]
+    }'
 }
 
 # Only sim/cli prints and ends the program. A forked child is not meant: _exit, and its last words.
@@ -78,7 +87,7 @@ no_forbidden_words() {
 }
 
 found=$(arrows_point_down; libraries_stay_behind_adapters; headers_are_read_once; files_are_short
-  only_the_command_line_prints; no_forbidden_words)
+  public_types_have_one_name; only_the_command_line_prints; no_forbidden_words)
 [ -z "$found" ] && exit 0
 echo "$found"
 exit 1

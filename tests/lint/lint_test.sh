@@ -12,6 +12,8 @@ printf '#include "../core/near.hpp"\n#include "fabricast/core/good.hpp"\n// exit
 sh "$lint" "$tree"
 
 printf '#include <vector>\n' > include/fabricast/core/twice.hpp
+printf '#pragma once\nstruct Same {\n};\n' > include/fabricast/core/one.hpp
+printf '#pragma once\nclass Same : Other {};\n' > include/fabricast/core/two.hpp
 printf '#pragma once\n#include <fmt/format.h>\n' > include/fabricast/core/shows.hpp
 printf '#include "fabricast/planner/planner.hpp"\n' > sim/core/up.cpp
 printf '#include "../report/near.hpp"\n' > sim/core/sideways.cpp
@@ -27,6 +29,7 @@ cat > expected <<'END'
 calibrate/prints.cpp:2: only sim/cli prints and ends the program
 include/fabricast/core/shows.hpp:2: a public header shows more than the standard library
 include/fabricast/core/twice.hpp:1: #pragma once is missing
+include/fabricast/core/two.hpp:2: Same is the name of another type in include/fabricast/core/one.hpp
 models/planner/yaml.cpp:1: yaml-cpp is included outside sim/scenario/
 sim/core/ends.cpp:1: only sim/cli prints and ends the program
 sim/core/later.cpp:1: a word that is not to be here

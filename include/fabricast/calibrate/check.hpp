@@ -56,7 +56,7 @@ struct CauseKind {
 std::span<const CauseKind> cause_kinds();
 
 /// Rows of one collective. \pre sizes are different
-struct Measurement {
+struct MeasuredCollective {
   CollectiveOp op = CollectiveOp::all_reduce;
   std::vector<MeasuredRow> rows;
   std::vector<std::string> set;  ///< `--set` words that say how it was timed
@@ -119,7 +119,7 @@ std::map<Cause, double> evidence(const NcclFacts& log, const World& world);
 /// \param scenario  what the cluster should be; its sizes and operation are those of the measurements
 /// \param weights  factors of causes' priors
 /// \throws UserError if it does not run
-CheckReport check(const Scenario& scenario, const std::vector<Measurement>& measured, const SiteModel& model,
+CheckReport check(const Scenario& scenario, const std::vector<MeasuredCollective>& measured, const SiteModel& model,
                   const std::map<Cause, double>& weights = {}, const RunOptions& options = {});
 
 std::string check_text(const Scenario& scenario, const CheckReport& report);

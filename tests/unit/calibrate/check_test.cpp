@@ -55,8 +55,9 @@ Cluster draw_cluster(Rng& rng) {
   return {text, {CollectiveOp::all_reduce, CollectiveOp::all_gather, CollectiveOp::alltoall}};
 }
 
-std::vector<Measurement> measure(const Cluster& cluster, const Symptom& symptom, const SiteModel& model, Rng& rng) {
-  std::vector<Measurement> measured;
+std::vector<MeasuredCollective> measure(const Cluster& cluster, const Symptom& symptom, const SiteModel& model,
+                                        Rng& rng) {
+  std::vector<MeasuredCollective> measured;
   for (const CollectiveOp op : cluster.ops) {
     std::vector<std::string> set = symptom.set;
     set.push_back(fmt::format("workload.collective={}", name_of(op)));
@@ -121,7 +122,7 @@ std::map<Cause, Score> study(int clusters, std::uint64_t seed) {
     const CauseKind& kind = cause_kinds()[which];
     if (kind.symptoms(*world).empty()) continue;
     const Symptom symptom = draw_symptom(kind, *world, rng);
-    const std::vector<Measurement> measured = measure(cluster, symptom, model, rng);
+    const std::vector<MeasuredCollective> measured = measure(cluster, symptom, model, rng);
     const CheckReport report = check(scenario, measured, model);
     const auto found = std::find_if(report.suspects.begin(), report.suspects.end(),
                                     [&](const Suspect& s) { return s.cause == kind.cause; });

@@ -1,0 +1,104 @@
+// Results as JSONL.
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "fabricast/calibrate/probe_session.hpp"
+
+namespace fabricast {
+
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+double rounded(double value) {
+  // Six digits: clocks and samples give no more, and lines stay short.
+  return std::stod(fmt::format("{:.6g}", value));
+}
+
+std::string line_of(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"; }
+
+Json end_of(int rank, const std::string& port) {
+  Json end{{"rank", rank}};
+  if (!port.empty()) end["port"] = port;
+  return end;
+}
+
+}  // namespace
+
+std::string provenance_line(const std::string& version, const std::vector<std::string>& command, std::uint64_t seed,
+                            const std::string& time, const std::vector<std::string>& ranks) {
+  // The token is nobody's business.
+  Json words = Json::array();
+  bool secret = false;
+  for (const std::string& word : command) {
+    if (secret)
+      words.push_back("...");
+    else
+      words.push_back(word.starts_with("--token=") ? "--token=..." : word);
+    secret = word == "--token";
+  }
+  Json all = Json::array();
+  for (const std::string& r : ranks) all.push_back(Json::parse(r));
+  return line_of({{"fabricast", version}, {"time", time}, {"command", words}, {"seed", seed}, {"ranks", all}});
+}
+
+std::string result_line(const Measurement& m, const SampleSet& set) {
+  Json line{
+      {"backend", m.backend},   {"what", m.what},
+      {"memory", m.memory},     {"peer", {{"from", end_of(m.from, m.from_port)}, {"to", end_of(m.to, m.to_port)}}},
+      {"bytes", m.bytes.value}, {"connections", m.connections},
+      {"key", m.key()}};
+  if (!set.error.empty()) line["error"] = set.error;
+  if (!set.samples.empty()) {
+    line["median_us"] = rounded(microseconds(set.median));
+    line["low_us"] = rounded(microseconds(set.low)), line["high_us"] = rounded(microseconds(set.high));
+    if (m.stream) {
+      const auto rate = [&](Seconds time) { return rounded(gigabytes_per_second(m.bytes / time)); };
+      line["rate_gbps"] = rate(set.median), line["rate_gbps_low"] = rate(set.high),
+      line["rate_gbps_high"] = rate(set.low);
+    }
+    Json samples = Json::array();
+    for (const Seconds s : set.samples) samples.push_back(rounded(microseconds(s)));
+    line["samples_us"] = samples;
+  }
+  return line_of(line);
+}
+
+std::vector<std::string> hosts_of(const std::vector<std::string>& ranks) {
+  std::vector<std::string> hosts;
+  for (const std::string& r : ranks) hosts.push_back(Json::parse(r).at("host"));
+  return hosts;
+}
+
+EarlierResults read_earlier(const std::string& text, const std::string& file) {
+  EarlierResults earlier;
+  int number = 0;
+  for (std::size_t begin = 0, end; (end = text.find('\n', begin)) != std::string::npos; begin = end + 1) {
+    ++number;
+    const std::string line = text.substr(begin, end - begin);
+    const auto fault = [&](const std::string& message) {
+      Diagnostic d;
+      d.where = {file, number, 1, 1};
+      d.message = message;
+      d.hint = "this is not a file that `calibrate probe` has written whole; name another";
+      return UserError(std::vector<Diagnostic>{d});
+    };
+    const Json json = Json::parse(line, nullptr, false);
+    if (!json.is_object()) throw fault("not a JSON object");
+    try {
+      if (json.contains("fabricast")) {
+        earlier.hosts.clear();
+        for (const Json& rank : json.at("ranks")) earlier.hosts.push_back(rank.at("host"));
+      } else if (number == 1) {
+        throw fault("the first line is not of provenance: it has no \"fabricast\"");
+      } else if (json.at("key").is_string() && !json.contains("error")) {
+        earlier.keys.push_back(json.at("key"));
+      }
+    } catch (const Json::exception& e) { throw fault(std::string("a key is missing or of another type: ") + e.what()); }
+    earlier.whole = end + 1;
+  }
+  return earlier;
+}
+
+}  // namespace fabricast

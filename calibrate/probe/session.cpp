@@ -1,0 +1,334 @@
+// Rank 0 leads; the others do as told.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "fabricast/core/stop.hpp"
+#include "peer_link.hpp"
+#include "rendezvous.hpp"
+
+namespace fabricast {
+
+using Json = nlohmann::json;
+using probe::SocketError;
+using probe::Wire;
+
+namespace {
+
+struct OwnBackend {
+  std::string name;
+  std::unique_ptr<ProbeBackend> backend;
+};
+
+Seconds steady_now() { return {std::chrono::duration<double>(probe::Clock::now().time_since_epoch()).count()}; }
+
+Json to_json(const Measurement& m, int number, Seconds share) {
+  return {{"measure", number},
+          {"share", share.value},
+          {"backend", m.backend},
+          {"what", m.what},
+          {"memory", m.memory},
+          {"from", m.from},
+          {"to", m.to},
+          {"from_port", m.from_port},
+          {"to_port", m.to_port},
+          {"bytes", m.bytes.value},
+          {"connections", m.connections},
+          {"stream", m.stream}};
+}
+
+Measurement measurement_of(const Json& j) {
+  Measurement m;
+  m.backend = j.at("backend"), m.what = j.at("what"), m.memory = j.at("memory");
+  m.from = j.at("from"), m.to = j.at("to"), m.from_port = j.at("from_port"), m.to_port = j.at("to_port");
+  m.bytes = {j.at("bytes").get<std::int64_t>()}, m.connections = j.at("connections"), m.stream = j.at("stream");
+  return m;
+}
+
+Json times(const std::vector<Seconds>& samples) {
+  Json list = Json::array();
+  for (const Seconds s : samples) list.push_back(s.value);
+  return list;
+}
+
+std::vector<Seconds> seconds_of(const Json& list) {
+  std::vector<Seconds> samples;
+  for (const Json& s : list) samples.push_back({s.get<double>()});
+  return samples;
+}
+
+/// One rank's part of measurements.
+class Rank {
+ public:
+  Rank(const SessionOptions& options, std::vector<OwnBackend>& backends, Meeting& meeting)
+      : options_(options), backends_(backends), meeting_(meeting) {}
+
+  /// The first side's samples; the second side has none to tell.
+  SampleSet measure(const Measurement& m, int number, Seconds share) {
+    const ProbeSide side = m.from == options_.place.rank ? ProbeSide::first : ProbeSide::second;
+    std::optional<PeerLink> link;
+    try {
+      if (m.from != m.to) open(link, m, number, side);
+      ProbeBackend& backend = backend_of(m.backend);
+      const std::unique_ptr<ProbeTrial> trial = backend.prepare(m, options_.settings, side, link ? &*link : nullptr);
+      if (link) link->exchange("ready");
+      if (side == ProbeSide::second) return follow(*trial, *link, share), SampleSet{};
+      const auto run = [&](int repeats) { return lead(*trial, link ? &*link : nullptr, repeats); };
+      SampleSet set = repeat_until_tight(run, options_.repeats, share, steady_now);
+      if (link && set.error.empty()) link->tell("end");
+      if (link && !set.error.empty()) link->fail(set.error);
+      return set;
+    } catch (const ProbeFailure& e) {
+      if (link) link->fail(e.what());
+      SampleSet set;
+      set.error = e.what();
+      return set;
+    }
+  }
+
+ private:
+  void open(std::optional<PeerLink>& link, const Measurement& m, int number, ProbeSide side) {
+    const double timeout = options_.timeout.value;
+    if (side == ProbeSide::second) {
+      link.emplace(meeting_.door[0], meeting_.pass, number, timeout);
+    } else {
+      const Member& other = meeting_.members[static_cast<std::size_t>(m.to)];
+      link.emplace(other.address, other.port, options_.bind, meeting_.pass, number, timeout);
+    }
+  }
+
+  ProbeBackend& backend_of(const std::string& name) {
+    for (OwnBackend& b : backends_)
+      if (b.name == name) return *b.backend;
+    throw ProbeFailure(fmt::format("rank {} has no backend {}", options_.place.rank, name));
+  }
+
+  static std::vector<Seconds> lead(ProbeTrial& trial, PeerLink* link, int repeats) {
+    if (link) link->tell(std::to_string(repeats));
+    std::vector<Seconds> samples = trial.run(repeats);
+    if (!link) return samples;
+    const auto theirs = seconds_of(Json::parse(link->hear()));
+    return samples.empty() ? theirs : samples;
+  }
+
+  void follow(ProbeTrial& trial, PeerLink& link, Seconds share) {
+    while (true) {
+      // The other side may be at a round that this one has no part in.
+      const std::string line = link.hear(share.value + 3 * options_.timeout.value);
+      if (line == "end") return;
+      link.tell(times(trial.run(std::stoi(line))).dump());
+    }
+  }
+
+  const SessionOptions& options_;
+  std::vector<OwnBackend>& backends_;
+  Meeting& meeting_;
+};
+
+/// The other ranks: until rank 0 says that it is done.
+void serve(const SessionOptions& options, std::vector<OwnBackend>& backends, Meeting& meeting) {
+  Rank self(options, backends, meeting);
+  Wire& zero = meeting.wires[0];
+  try {
+    while (true) {
+      const Json told = Json::parse(zero.receive(probe::Deadline::max()));
+      if (told.contains("end")) {
+        const std::string reason = told["end"];
+        if (!reason.empty()) throw Unavailable("rank 0 has ended: " + reason);
+        return;
+      }
+      const Measurement m = measurement_of(told);
+      const SampleSet set = self.measure(m, told.at("measure"), {told.at("share").get<double>()});
+      zero.send(Json{{"samples", times(set.samples)}, {"error", set.error}}.dump(),
+                probe::after(options.timeout.value));
+    }
+  } catch (const SocketError& e) {
+    throw Unavailable(fmt::format("rank 0 on {} has gone: {}", meeting.members[0].host, e.what()));
+  }
+}
+
+class Leader {
+ public:
+  Leader(const SessionOptions& options, std::vector<OwnBackend>& backends, Meeting& meeting)
+      : options_(options), backends_(backends), meeting_(meeting), self_(options, backends, meeting) {}
+
+  SessionOutcome run() {
+    std::vector<Measurement> plan = make_plan();
+    SessionOutcome outcome;
+    outcome.planned = plan.size();
+    std::erase_if(plan, options_.is_known);
+    outcome.known = outcome.planned - plan.size();
+    options_.on_plan(plan);
+    if (options_.dry_run) return outcome;
+    std::vector<std::string> provenance;
+    for (const Member& m : meeting_.members) provenance.push_back(m.provenance);
+    options_.on_start(provenance);
+    const Seconds end = steady_now() + options_.budget;
+    for (std::size_t i = 0; i < plan.size(); ++i) {
+      stop_if_requested();
+      const Seconds left = end - steady_now();
+      if (left <= Seconds{}) {
+        outcome.left_out = plan.size() - i;
+        break;
+      }
+      const SampleSet set = measure(plan[i], static_cast<int>(i), share_of(plan, i, left));
+      ++(set.error.empty() ? outcome.measured : outcome.failed);
+      options_.on_result(plan[i], set);
+    }
+    return outcome;
+  }
+
+  void end(const std::string& reason) {
+    for (std::size_t r = 1; r < meeting_.wires.size(); ++r) {
+      try {
+        meeting_.wires[r].send(Json{{"end", reason}}.dump(), probe::after(1));
+      } catch (const std::exception&) {
+        // It has gone before.
+      }
+    }
+  }
+
+ private:
+  std::vector<Measurement> make_plan() {
+    std::vector<Measurement> plan;
+    std::vector<std::string> notes;
+    for (std::size_t b = 0; b < backends_.size(); ++b) {
+      std::vector<BackendFacts> facts;
+      std::map<std::string, int> missing;
+      for (const Member& m : meeting_.members) {
+        const BackendFacts* there = facts_of(m, backends_[b].name);
+        facts.push_back(there ? *there : BackendFacts{backends_[b].name, "not asked for", {}});
+        if (!facts.back().unavailable.empty()) ++missing[facts.back().unavailable];
+      }
+      std::vector<Measurement> part = backends_[b].backend->plan(options_.settings, facts);
+      if (part.empty() && missing.empty())
+        missing[fmt::format(
+            "nothing to measure with {} rank{}: start two or more, by mpirun, srun, torchrun, or --rank "
+            "and --ranks",
+            facts.size(), facts.size() == 1 ? "" : "s")] = 0;
+      for (const auto& [reason, count] : missing) {
+        const std::string where =
+            count > 0 && facts.size() > 1 ? fmt::format(" ({} of {} ranks)", count, facts.size()) : "";
+        notes.push_back(fmt::format("{}: {}{}", backends_[b].name, reason, where));
+      }
+      plan.insert(plan.end(), part.begin(), part.end());
+    }
+    if (plan.empty()) throw Unavailable(fmt::format("no backend can measure here\n  {}", fmt::join(notes, "\n  ")));
+    for (const std::string& note : notes) options_.on_note(note);
+    shuffle_plan(plan, options_.seed);
+    return plan;
+  }
+
+  static const BackendFacts* facts_of(const Member& member, const std::string& backend) {
+    for (const BackendFacts& f : member.backends)
+      if (f.backend == backend) return &f;
+    return nullptr;
+  }
+
+  SampleSet measure(const Measurement& m, int number, Seconds share) {
+    for (std::size_t r = 1; r < meeting_.wires.size(); ++r)
+      with_rank(static_cast<int>(r), [&](Wire& wire) { wire.ready(); });
+    const std::string order = to_json(m, number, share).dump();
+    for (const int r : others(m))
+      with_rank(r, [&](Wire& wire) { wire.send(order, probe::after(options_.timeout.value)); });
+    SampleSet set;
+    std::map<int, std::string> errors;
+    if (m.from == 0 || m.to == 0) {
+      const SampleSet own = self_.measure(m, number, share);
+      errors[0] = own.error;
+      if (m.from == 0) set = own;
+    }
+    collect(m, share, set, errors);
+    set.error = m.from == m.to ? errors.begin()->second : both(errors);
+    return set;
+  }
+
+  /// The ranks of a pair but this one.
+  static std::vector<int> others(const Measurement& m) {
+    std::vector<int> ranks;
+    for (const int r : {m.from, m.to})
+      if (r != 0 && (ranks.empty() || ranks[0] != r)) ranks.push_back(r);
+    return ranks;
+  }
+
+  /// What the other ranks of the pair have to say. Once one is done the other has little time left.
+  void collect(const Measurement& m, Seconds share, SampleSet& set, std::map<int, std::string>& errors) {
+    double patience = share.value + 5 * options_.timeout.value;
+    if (m.from == 0 || m.to == 0) patience = 2 * options_.timeout.value;
+    const probe::Deadline deadline = probe::after(patience);
+    for (const int r : others(m)) {
+      const Json report = with_rank(r, [&](Wire& wire) { return Json::parse(wire.receive(deadline)); });
+      errors[r] = report.at("error");
+      if (r == m.from) set = summarise(seconds_of(report.at("samples")));
+    }
+  }
+
+  /// What went wrong, by rank; one that has only heard of it from the other has nothing to add.
+  static std::string both(const std::map<int, std::string>& errors) {
+    std::string text;
+    for (const auto& [rank, error] : errors)
+      if (!error.empty() && !error.starts_with(of_other))
+        text += fmt::format("{}rank {}: {}", text.empty() ? "" : "; ", rank, error);
+    if (text.empty())
+      for (const auto& [rank, error] : errors) text = std::max(text, error);
+    return text;
+  }
+
+  template <class F>
+  auto with_rank(int rank, F f) -> decltype(f(std::declval<Wire&>())) {
+    try {
+      return f(meeting_.wires[static_cast<std::size_t>(rank)]);
+    } catch (const SocketError& e) {
+      throw Unavailable(fmt::format("rank {} on {} has gone: {}", rank,
+                                    meeting_.members[static_cast<std::size_t>(rank)].host, e.what()));
+    }
+  }
+
+  const SessionOptions& options_;
+  std::vector<OwnBackend>& backends_;
+  Meeting& meeting_;
+  Rank self_;
+};
+
+/// The ports that the user wants of this rank.
+void offer_ports(BackendFacts& facts, ProbeBackend& backend, const std::vector<std::string>& devices) {
+  facts.ports = backend.ports();
+  if (facts.ports.empty() || devices.empty()) return;
+  std::erase_if(facts.ports, [&](const ProbePort& port) {
+    return std::none_of(devices.begin(), devices.end(), [&](const std::string& device) {
+      return port.name == device || port.name.substr(0, port.name.rfind('/')) == device;
+    });
+  });
+  if (facts.ports.empty()) facts.unavailable = fmt::format("no port is called {}", fmt::join(devices, " or "));
+}
+
+}  // namespace
+
+SessionOutcome run_probe_session(const std::vector<ProbeBackendEntry>& entries, const SessionOptions& options) {
+  std::vector<OwnBackend> backends;
+  Member self;
+  self.host = host_name(), self.provenance = options.provenance;
+  for (const ProbeBackendEntry& e : entries) {
+    backends.push_back({std::string(e.name), e.make()});
+    BackendFacts facts{std::string(e.name), backends.back().backend->unavailable(), {}};
+    if (facts.unavailable.empty()) offer_ports(facts, *backends.back().backend, options.settings.devices);
+    self.backends.push_back(std::move(facts));
+  }
+  Meeting meeting = meet(options, self);
+  if (options.place.rank != 0) return serve(options, backends, meeting), SessionOutcome{};
+  Leader leader(options, backends, meeting);
+  try {
+    const SessionOutcome outcome = leader.run();
+    leader.end({});
+    return outcome;
+  } catch (const std::exception& e) {
+    leader.end(e.what());
+    throw;
+  }
+}
+
+}  // namespace fabricast

@@ -1,0 +1,226 @@
+#include "verbs_trials.hpp"
+
+#include <fmt/format.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <atomic>
+#include <nlohmann/json.hpp>
+
+#include "peer_link.hpp"
+#include "verbs_endpoint.hpp"
+
+namespace fabricast {
+
+using Json = nlohmann::json;
+using probe::Clock;
+
+namespace {
+
+constexpr double window_s = 0.01;
+constexpr std::size_t under_way = 4 << 20;  // bytes on a queue pair: more than any link holds, yet soon drained
+
+std::size_t line_up(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
+
+Json to_json(const VerbsPeer& p) {
+  return {{"queue_pairs", p.queue_pairs},
+          {"packet_number", p.packet_number},
+          {"remote_key", p.remote_key},
+          {"address", p.address},
+          {"lid", p.lid},
+          {"mtu", p.mtu},
+          {"reads", p.reads},
+          {"gid", p.gid}};
+}
+
+VerbsPeer peer_of(const std::string& text) {
+  try {
+    const Json j = Json::parse(text);
+    return {j.at("queue_pairs"), j.at("packet_number"), j.at("remote_key"), j.at("address"),
+            j.at("lid"),         j.at("mtu"),           j.at("reads"),      j.at("gid")};
+  } catch (const Json::exception&) { throw ProbeFailure("what the other rank says of its port is damaged"); }
+}
+
+/// Gives the CPU away after each look: a waiting process must not starve the one it waits for. The link and the clock
+/// are looked at seldom.
+class Spin {
+ public:
+  explicit Spin(PeerLink& link) : patience_(link) {}
+  void moved() { patience_.moved(), turns_ = 0; }
+  void turn() {
+    sched_yield();
+    if (++turns_ % 256 == 0) patience_.look();
+  }
+
+ private:
+  Patience patience_;
+  unsigned turns_ = 0;
+};
+
+class VerbsTrial : public ProbeTrial {
+ public:
+  VerbsTrial(const VerbsCalls& calls, const Measurement& m, int gid, ProbeSide side, PeerLink& link, std::size_t size,
+             int depth)
+      : bytes_(static_cast<std::size_t>(m.bytes.value)),
+        first_(side == ProbeSide::first),
+        link_(link),
+        end_(calls, first_ ? m.from_port : m.to_port, m.connections, size, depth, gid) {
+    end_.connect(peer_of(link.exchange(to_json(end_.self()).dump())));
+  }
+
+ protected:
+  std::size_t bytes_;
+  bool first_;
+  PeerLink& link_;
+  VerbsEndpoint end_;
+};
+
+/// Round trips of RDMA writes: each side looks for a tag in the last byte of what the other writes.
+class WriteLatency : public VerbsTrial {
+ public:
+  WriteLatency(const VerbsCalls& calls, const Measurement& m, int gid, ProbeSide side, PeerLink& link)
+      : VerbsTrial(calls, m, gid, side, link, 2 * line_up(static_cast<std::size_t>(m.bytes.value)), 4),
+        landing_(line_up(bytes_)) {}
+  std::vector<Seconds> run(int repeats) override {
+    std::vector<Seconds> samples;
+    Spin spin(link_);
+    for (int i = 0; i < repeats; ++i, spin.moved()) {
+      tag_ = static_cast<char>(1 + (tag_ % 100));
+      const auto begin = Clock::now();
+      if (first_) send();
+      await_tag(spin);
+      if (first_) samples.push_back({std::chrono::duration<double>(Clock::now() - begin).count() / 2});
+      if (!first_) send();
+      while (unacknowledged_ > 0)
+        if (!reap()) spin.turn();
+    }
+    return samples;
+  }
+
+ private:
+  void send() {
+    end_.memory()[bytes_ - 1] = tag_;
+    end_.post(0, IBV_WR_RDMA_WRITE, bytes_, 0, landing_);
+    ++unacknowledged_;
+  }
+  void await_tag(Spin& spin) {
+    volatile const char* last = end_.memory() + landing_ + bytes_ - 1;
+    while (*last != tag_) {
+      // Errors come by the completion queue.
+      reap();
+      spin.turn();
+    }
+    std::atomic_thread_fence(std::memory_order_acquire);
+  }
+  bool reap() {
+    const int done = end_.poll().sends;
+    unacknowledged_ -= done;
+    return done > 0;
+  }
+  std::size_t landing_;
+  char tag_ = 0;
+  int unacknowledged_ = 0;
+};
+
+/// Round trips of sends: each side waits for a completion of its receive.
+class SendLatency : public VerbsTrial {
+ public:
+  SendLatency(const VerbsCalls& calls, const Measurement& m, int gid, ProbeSide side, PeerLink& link)
+      : VerbsTrial(calls, m, gid, side, link, 2 * line_up(static_cast<std::size_t>(m.bytes.value)), 4) {
+    // A receive is there before the other side can send.
+    end_.post_receive(0, bytes_, line_up(bytes_));
+  }
+  std::vector<Seconds> run(int repeats) override {
+    std::vector<Seconds> samples;
+    Spin spin(link_);
+    for (int i = 0; i < repeats; ++i, spin.moved()) {
+      const auto begin = Clock::now();
+      if (first_) send();
+      while (received_ == 0) step(spin);
+      --received_;
+      if (first_) samples.push_back({std::chrono::duration<double>(Clock::now() - begin).count() / 2});
+      end_.post_receive(0, bytes_, line_up(bytes_));
+      if (!first_) send();
+      while (unacknowledged_ > 0) step(spin);
+    }
+    return samples;
+  }
+
+ private:
+  void send() {
+    end_.post(0, IBV_WR_SEND, bytes_, 0, 0);
+    ++unacknowledged_;
+  }
+  void step(Spin& spin) {
+    const VerbsEndpoint::Done done = end_.poll();
+    unacknowledged_ -= done.sends, received_ += done.receives;
+    if (done.sends + done.receives == 0) spin.turn();
+  }
+  int unacknowledged_ = 0, received_ = 0;
+};
+
+int depth_of(const Measurement& m) {
+  return static_cast<int>(std::clamp<std::size_t>(under_way / static_cast<std::size_t>(m.bytes.value), 2, 128));
+}
+
+/// Writes or reads without a pause on all queue pairs; a window lasts from one completion to another.
+class RdmaBandwidth : public VerbsTrial {
+ public:
+  RdmaBandwidth(const VerbsCalls& calls, const Measurement& m, int gid, ProbeSide side, PeerLink& link,
+                ibv_wr_opcode opcode)
+      : VerbsTrial(calls, m, gid, side, link, static_cast<std::size_t>(m.bytes.value), depth_of(m)),
+        opcode_(opcode),
+        depth_(depth_of(m)) {}
+  std::vector<Seconds> run(int repeats) override {
+    if (!first_) return {};
+    std::vector<Seconds> samples;
+    Spin spin(link_);
+    for (int q = 0; q < end_.queue_pairs(); ++q)
+      for (int i = 0; i < depth_; ++i) post(q);
+    // The first window fills the pipe.
+    for (int i = 0; i <= repeats; ++i) {
+      const Seconds each = window(spin);
+      if (i > 0) samples.push_back(each);
+    }
+    while (flying_ > 0) reap(spin);
+    return samples;
+  }
+
+ private:
+  void post(int queue_pair) {
+    end_.post(queue_pair, opcode_, bytes_, 0, 0);
+    ++flying_;
+  }
+  std::vector<int> reap(Spin& spin) {
+    VerbsEndpoint::Done done = end_.poll();
+    flying_ -= done.sends;
+    if (done.sends > 0)
+      spin.moved();
+    else
+      spin.turn();
+    return std::move(done.queue_pairs);
+  }
+  Seconds window(Spin& spin) {
+    const int least = 2 * end_.queue_pairs();
+    const auto begin = Clock::now();
+    for (int done = 0;;) {
+      for (const int q : reap(spin)) ++done, post(q);
+      const double time = std::chrono::duration<double>(Clock::now() - begin).count();
+      if (done >= least && time >= window_s) return {time / done};
+    }
+  }
+  ibv_wr_opcode opcode_;
+  int depth_, flying_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<ProbeTrial> prepare_verbs_trial(const VerbsCalls& calls, const Measurement& m, int gid, ProbeSide side,
+                                                PeerLink& link) {
+  if (m.what == "write_latency") return std::make_unique<WriteLatency>(calls, m, gid, side, link);
+  if (m.what == "send_latency") return std::make_unique<SendLatency>(calls, m, gid, side, link);
+  const ibv_wr_opcode opcode = m.what == "read_bandwidth" ? IBV_WR_RDMA_READ : IBV_WR_RDMA_WRITE;
+  return std::make_unique<RdmaBandwidth>(calls, m, gid, side, link, opcode);
+}
+
+}  // namespace fabricast

@@ -1,0 +1,258 @@
+// `calibrate probe`: options, files, progress; the measuring is in calibrate/probe.
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+#include <set>
+
+#include "commands.hpp"
+#include "fabricast/calibrate/probe_session.hpp"
+#include "fabricast/core/file.hpp"
+#include "fabricast/core/names.hpp"
+#include "fabricast/core/quantity.hpp"
+#include "options.hpp"
+#include "stop.hpp"
+
+extern char** environ;
+
+namespace fabricast {
+
+namespace po = boost::program_options;
+
+namespace {
+
+std::map<std::string, std::string> environment() {
+  std::map<std::string, std::string> variables;
+  for (char** e = environ; *e; ++e) {
+    const std::string text = *e;
+    if (const std::size_t equals = text.find('='); equals != std::string::npos)
+      variables[text.substr(0, equals)] = text.substr(equals + 1);
+  }
+  return variables;
+}
+
+std::vector<std::string> list_of(const Options& options, const std::string& name) {
+  std::vector<std::string> words;
+  if (!options.has(name)) return words;
+  const std::string text = options.text(name) + ",";
+  for (std::size_t begin = 0, end; (end = text.find(',', begin)) != std::string::npos; begin = end + 1) {
+    words.push_back(text.substr(begin, end - begin));
+    if (words.back().empty()) throw UserError(fmt::format("--{} '{}' has an empty word", name, options.text(name)));
+  }
+  return words;
+}
+
+std::vector<ProbeBackendEntry> chosen_backends(const Options& options) {
+  if (!options.has("backend")) return probe_backends();
+  std::vector<ProbeBackendEntry> chosen;
+  for (const std::string& word : list_of(options, "backend")) {
+    const ProbeBackendEntry* entry = find_by_name(probe_backends(), word);
+    if (!entry)
+      throw UserError(fmt::format("--backend: unknown backend '{}'", word),
+                      suggestion(word, names_of(probe_backends())));
+    if (find_by_name(chosen, word)) throw UserError(fmt::format("--backend: '{}' is named twice", word));
+    chosen.push_back(*entry);
+  }
+  return chosen;
+}
+
+ProbeSettings settings_of(const Options& options) {
+  constexpr Bytes largest{1 << 30};
+  ProbeSettings settings;
+  for (const std::string& word : list_of(options, "size")) {
+    const auto size = parse_bytes(word);
+    if (!size) throw UserError("--size " + size.error, size.hint);
+    if (size.value < Bytes{1} || size.value > largest)
+      throw UserError(fmt::format("--size '{}' is out of range", word), "between 1B and 1GiB");
+    settings.sizes.push_back(size.value);
+  }
+  for (const std::string& word : list_of(options, "connections")) {
+    const auto count = parse_integer(word);
+    if (!count || count.value < 1 || count.value > 1024)
+      throw UserError(fmt::format("--connections '{}' is not a whole number between 1 and 1024", word));
+    settings.connections.push_back(static_cast<int>(count.value));
+  }
+  settings.gid = options.integer("gid", -1, 0, 255);
+  settings.devices = list_of(options, "device");
+  return settings;
+}
+
+Seconds duration(const Options& options, const std::string& name, const char* otherwise) {
+  const std::string text = options.text(name, otherwise);
+  const auto time = parse_seconds(text);
+  if (!time) throw UserError(fmt::format("--{} {}", name, time.error), time.hint);
+  if (time.value < Seconds{0.01} || time.value > Seconds{1e6})
+    throw UserError(fmt::format("--{} '{}' is out of range", name, text), "between 10ms and 1000000s");
+  return time.value;
+}
+
+ProbePlace place_of(const Options& options, const std::map<std::string, std::string>& variables) {
+  // What is said on the command line needs no launcher.
+  if (!options.has("ranks") && options.has("rank"))
+    throw UserError("--rank: how many are there?", "say --ranks as well");
+  if (!options.has("ranks")) {
+    auto with_master = variables;
+    if (options.has("master")) with_master["MASTER_ADDR"] = "";
+    ProbePlace place = place_from(with_master);
+    if (options.has("master")) set_master(place, options.text("master"));
+    return place;
+  }
+  ProbePlace place = place_from({});
+  place.source = "--ranks";
+  place.ranks = options.integer("ranks", 1, 1, 1 << 20);
+  if (place.ranks > 1 && !options.has("rank")) throw UserError("--ranks: which of them is this?", "say --rank as well");
+  place.rank = options.integer("rank", 0, 0, place.ranks - 1);
+  if (options.has("master"))
+    set_master(place, options.text("master"));
+  else if (place.ranks > 1)
+    throw UserError("--ranks: where is rank 0?", "say --master HOST:PORT as well, the same for all ranks");
+  return place;
+}
+
+/// The file of results: a line at a time, each whole.
+class Output {
+ public:
+  Output(std::string path, bool resume) : path_(std::move(path)) {
+    if (path_ == "-") return;
+    const bool exists = std::filesystem::exists(path_);
+    if (exists && !resume)
+      throw UserError(fmt::format("{} exists", path_), "--resume to go on with it, or another --output");
+    if (exists) earlier_ = read_earlier(read_file(path_), path_);
+    if (!exists) check_writable(path_);
+    known_ = {earlier_.keys.begin(), earlier_.keys.end()};
+  }
+  ~Output() {
+    if (file_) std::fclose(file_);
+  }
+  Output(const Output&) = delete;
+  Output& operator=(const Output&) = delete;
+
+  bool has(const std::string& key) const { return known_.count(key) > 0; }
+
+  void begin(const std::vector<std::string>& hosts, const std::string& provenance) {
+    if (!earlier_.hosts.empty() && earlier_.hosts != hosts)
+      throw UserError(fmt::format("{} was measured on other hosts, or with other ranks", path_),
+                      "start another file by --output");
+    if (path_ != "-") {
+      if (earlier_.whole > 0) std::filesystem::resize_file(path_, earlier_.whole);
+      file_ = std::fopen(path_.c_str(), earlier_.whole > 0 ? "ab" : "wb");
+      if (!file_) throw UserError(fmt::format("can not write {}: {}", path_, system_reason(errno)));
+    }
+    write(provenance);
+  }
+
+  void write(const std::string& line) {
+    if (!file_) return emit("-", line);
+    const HeldStop whole;
+    if (std::fwrite(line.data(), 1, line.size(), file_) != line.size() || std::fflush(file_) != 0)
+      throw UserError(fmt::format("can not write {}: {}", path_, system_reason(errno)));
+  }
+
+  bool on_stdout() const { return path_ == "-"; }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+  EarlierResults earlier_;
+  std::set<std::string> known_;
+  std::FILE* file_ = nullptr;
+};
+
+std::string in_words(const Measurement& m, const SampleSet& set) {
+  std::string text = fmt::format("{:<60}", m.key());
+  if (set.samples.empty()) return text + " failed: " + set.error + "\n";
+  const auto rate = [&](Seconds time) { return gigabytes_per_second(m.bytes / time); };
+  text += m.stream ? fmt::format(" {:>9.4g} GB/s ({:.4g} to {:.4g})", rate(set.median), rate(set.high), rate(set.low))
+                   : fmt::format(" {:>9.4g} us ({:.4g} to {:.4g})", microseconds(set.median), microseconds(set.low),
+                                 microseconds(set.high));
+  return text +
+         fmt::format(" {} samples{}\n", set.samples.size(), set.error.empty() ? "" : ", then failed: " + set.error);
+}
+
+void add_options(Options& options) {
+  options.add()("backend", po::value<std::string>(), "which to use, e.g. tcp,verbs (default: all that can run)")(
+      "size", po::value<std::string>(), "message sizes, e.g. 8B,64KiB,1MiB (default: by kind of measurement)")(
+      "connections", po::value<std::string>(), "connections or queue pairs of a stream, e.g. 1,4,16 (default 1,4)")(
+      "device", po::value<std::string>(),
+      "only these devices or ports of this rank, e.g. mlx5_0,mlx5_1/1 (default: all)")(
+      "gid", po::value<std::string>(), "verbs: index of the GID (default: RoCE v2 over IPv4 if there is one)")(
+      "dry-run", "print what would be measured, how long it takes and what it sends")(
+      "budget", po::value<std::string>(), "time for all measurements, e.g. 10s (default 60s)")(
+      "seed", po::value<std::string>(), "of the order of measurements (default 1)")(
+      "output", po::value<std::string>(), "JSONL file of results; - is standard output (default)")(
+      "resume", "leave out what the output file has, and append")(
+      "rank", po::value<std::string>(),
+      "number of this process, from 0 (default: as torchrun, Open MPI, Slurm or PMIx say)")(
+      "ranks", po::value<std::string>(), "number of processes")(
+      "master", po::value<std::string>(), "where rank 0 listens, HOST:PORT (default: MASTER_ADDR and MASTER_PORT)")(
+      "bind", po::value<std::string>(), "address of this host to listen on and to come from")(
+      "token", po::value<std::string>(), "secret that all ranks share (default: FABRICAST_TOKEN)")(
+      "timeout", po::value<std::string>(), "how long to wait for a rank that says nothing (default 30s)");
+}
+
+}  // namespace
+
+int probe_verb(const std::vector<std::string>& arguments) {
+  Options options("calibrate probe",
+                  "Measures the network between ranks: latency and bandwidth of sockets and of RDMA.", {});
+  add_options(options);
+  if (!options.parse(arguments)) return 0;
+  const auto variables = environment();
+  SessionOptions session;
+  session.place = place_of(options, variables);
+  session.bind = options.text("bind");
+  const auto token = variables.find("FABRICAST_TOKEN");
+  session.token = options.text("token", token == variables.end() ? "" : token->second);
+  session.version = version_text();
+  session.timeout = duration(options, "timeout", "30s"), session.budget = duration(options, "budget", "60s");
+  session.seed = static_cast<std::uint64_t>(options.integer("seed", 1, 0, 2147483647));
+  session.settings = settings_of(options);
+  session.dry_run = options.has("dry-run");
+  session.provenance = host_provenance(variables);
+  const std::vector<ProbeBackendEntry> backends = chosen_backends(options);
+  if (options.has("resume") && options.text("output", "-") == "-")
+    throw UserError("--resume: of which file?", "say --output as well");
+  const bool leads = session.place.rank == 0;
+  Output output(leads && !session.dry_run ? options.text("output", "-") : "-", options.has("resume"));
+
+  std::size_t planned = 0, done = 0;
+  const auto progress = progress_bar();
+  session.is_known = [&](const Measurement& m) { return output.has(m.key()); };
+  session.on_note = [](const std::string& note) { fmt::print(stderr, "note: {}\n", note); };
+  session.on_plan = [&](const std::vector<Measurement>& plan) {
+    planned = plan.size();
+    if (session.dry_run)
+      emit("-", plan_text(plan, session.budget));
+    else
+      std::fputs(plan_text(plan, session.budget).c_str(), stderr);
+  };
+  session.on_start = [&](const std::vector<std::string>& ranks) {
+    std::vector<std::string> command{"fabricast", "calibrate", "probe"};
+    command.insert(command.end(), arguments.begin(), arguments.end());
+    const std::string time = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
+    output.begin(hosts_of(ranks), provenance_line(session.version, command, session.seed, time, ranks));
+  };
+  session.on_result = [&](const Measurement& m, const SampleSet& set) {
+    output.write(result_line(m, set));
+    if (!output.on_stdout()) emit("-", in_words(m, set));
+    ++done;
+    if (progress) progress(static_cast<double>(done) / static_cast<double>(planned));
+  };
+  try {
+    const SessionOutcome outcome = run_probe_session(backends, session);
+    if (!leads || session.dry_run) return 0;
+    fmt::print(stderr, "{} measured, {} failed, {} known before, {} left out for lack of time\n", outcome.measured,
+               outcome.failed, outcome.known, outcome.left_out);
+    return outcome.measured == 0 && outcome.failed > 0 ? 1 : 0;
+  } catch (const Interrupted&) {
+    if (leads && !output.on_stdout())
+      fmt::print(stderr, "{} of {} are in {}; --resume goes on\n", done, planned, output.path());
+    throw;
+  }
+}
+
+}  // namespace fabricast

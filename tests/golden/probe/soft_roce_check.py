@@ -1,0 +1,66 @@
+"""What the probe found in the virtual machine against what netem was told.
+
+  soft_roce_check.py CONSOLE
+
+Latency: that of 8 bytes, less that of the link without netem; truth is the delay and what the packet takes on the wire.
+Rate: that of messages of 1 MiB; of 4154 bytes on the
+wire 4096 are payload (Ethernet, IP, UDP, BTH with RETH or AETH, ICRC). Reads are compared up to 200 Mb/s: at 400 Mb/s Soft-RoCE answers them 6 to 18 % slower, where writes are not.
+"""
+
+import json
+import sys
+
+PAYLOAD = 4096 / 4154
+WIRE = {"write_latency": 82, "send_latency": 66}  # bytes of a packet with 8 of payload
+
+
+def results(path):
+    """(delay in us, rate in Mb/s) -> what is measured there."""
+    links, ended = {}, False
+    for line in open(path, errors="replace"):
+        if line.startswith("@ end"):
+            ended = True
+        elif line.startswith("@ "):
+            _, delay, rate, text = line.split(" ", 3)
+            result = json.loads(text)
+            if "key" in result:
+                links.setdefault((int(delay), int(rate)), []).append(result)
+    return links, ended
+
+
+def find(link, what, size, start=0):
+    found = [r for r in link if r["what"] == what and r["bytes"] == size and r["peer"]["from"]["rank"] == start]
+    if not found:
+        sys.exit(f"no {what} of {size} B from rank {start}: the budget was short")
+    return found[0]
+
+
+def check(links):
+    faults = 0
+    bare = links.pop((0, 0))
+    for (delay, rate), link in links.items():
+        for what in ("write_latency", "send_latency"):
+            found = find(link, what, 8)["median_us"] - find(bare, what, 8)["median_us"]
+            truth = delay + 8 * WIRE[what] / rate
+            good = abs(found - truth) <= max(10, 0.06 * truth)
+            faults += not good
+            print(f"{delay:>5} us {rate:>4} Mb/s  {what:<16} {found:9.1f} us   {'ok' if good else 'OFF'}")
+        for what in ("write_bandwidth", "read_bandwidth"):
+            for start in (0, 1):
+                found = find(link, what, 1 << 20, start)["rate_gbps"] * 8000
+                off = found / (rate * PAYLOAD) - 1
+                faults += abs(off) > 0.02 and (what == "write_bandwidth" or rate <= 200)
+                print(f"{delay:>5} us {rate:>4} Mb/s  {what:<16} {found:9.2f} Mb/s {100 * off:+.2f} %"
+                      f"{'' if abs(off) <= 0.02 else '  OFF'}")
+    return faults
+
+
+if __name__ == "__main__":
+    found, ended = results(sys.argv[1])
+    if not ended or len(found) != 6:
+        print("".join(open(sys.argv[1], errors="replace").readlines()[-40:]))
+        sys.exit("the virtual machine did not get to its end")
+    errors = [r for link in found.values() for r in link if "error" in r]
+    for r in errors:
+        print(r["key"], r["error"])
+    sys.exit(1 if errors or check(found) else 0)

@@ -1,0 +1,278 @@
+#include <sys/socket.h>
+
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <set>
+#include <thread>
+
+#include "calibrate/probe/peer_link.hpp"
+#include "support/probe_ranks.hpp"
+
+namespace fabricast {
+namespace {
+
+using namespace test;
+using Catch::Matchers::Contains;
+
+/// Sides say words to each other; samples are the number of the round.
+struct FakeFaults {
+  std::string unavailable;
+  bool at_prepare = false;
+  int at_round = -1;
+  bool alone = false;
+};
+
+class FakeTrial : public ProbeTrial {
+ public:
+  FakeTrial(const FakeFaults& faults, ProbeSide side, PeerLink* link) : faults_(faults), side_(side), link_(link) {}
+  std::vector<Seconds> run(int repeats) override {
+    if (round_++ == faults_.at_round) throw ProbeFailure("the fake breaks");
+    if (link_ && link_->exchange("ping") != "ping") throw ProbeFailure("not what was said");
+    return side_ == ProbeSide::first ? std::vector<Seconds>(static_cast<std::size_t>(repeats), Seconds{0.001})
+                                     : std::vector<Seconds>();
+  }
+
+ private:
+  FakeFaults faults_;
+  ProbeSide side_;
+  PeerLink* link_;
+  int round_ = 0;
+};
+
+class FakeBackend : public ProbeBackend {
+ public:
+  explicit FakeBackend(FakeFaults faults) : faults_(std::move(faults)) {}
+  std::string unavailable() override { return faults_.unavailable; }
+  std::vector<ProbePort> ports() override { return {{"p0", "fake", {1e9}}}; }
+  std::vector<Measurement> plan(const ProbeSettings&, const std::vector<BackendFacts>& facts) override {
+    std::vector<Measurement> plan;
+    for (int a = 0; a < static_cast<int>(facts.size()); ++a)
+      for (int b = 0; b < static_cast<int>(facts.size()); ++b) {
+        const auto &from = facts[static_cast<std::size_t>(a)], &to = facts[static_cast<std::size_t>(b)];
+        if ((a == b) != faults_.alone || from.ports.empty() || to.ports.empty()) continue;
+        Measurement m;
+        m.backend = "fake", m.what = "talk", m.memory = "host", m.from = a, m.to = b, m.bytes = {8};
+        m.from_port = from.ports[0].name, m.estimate = {1};
+        plan.push_back(m);
+      }
+    return plan;
+  }
+  std::unique_ptr<ProbeTrial> prepare(const Measurement&, const ProbeSettings&, ProbeSide side,
+                                      PeerLink* link) override {
+    if (faults_.at_prepare) throw ProbeFailure("the fake is not ready");
+    return std::make_unique<FakeTrial>(faults_, side, link);
+  }
+
+ private:
+  FakeFaults faults_;
+};
+
+std::vector<ProbeBackendEntry> fake(const FakeFaults& faults = {}) {
+  return {{"fake", [faults] { return std::make_unique<FakeBackend>(faults); }}};
+}
+
+const auto as_is = [](int, SessionOptions&) {};
+const auto healthy = [](int) { return fake(); };
+
+TEST_CASE("every pair of three ranks is measured once each way", "[probe]") {
+  const auto ends = run_ranks(3, healthy, as_is);
+  for (const RankEnd& e : ends) CHECK(e.error.empty());
+  CHECK(ends[0].outcome.measured == 6);
+  std::set<std::pair<int, int>> pairs;
+  for (const auto& [m, set] : ends[0].results) {
+    pairs.insert({m.from, m.to});
+    CHECK(set.median.value == 0.001);
+    CHECK(set.samples.size() == 15);
+  }
+  CHECK(pairs.size() == 6);
+  CHECK(ends[1].results.empty());
+}
+
+TEST_CASE("one rank measures alone", "[probe]") {
+  FakeFaults alone;
+  alone.alone = true;
+  const RankEnd end = run_rank(fake(alone), options_of(0, 1, 0));
+  CHECK(end.error.empty());
+  CHECK(end.outcome.measured == 1);
+  CHECK_THAT(run_rank(fake(), options_of(0, 1, 0)).error,
+             Contains("unavailable: no backend can measure here\n  fake: nothing to measure with 1 rank"));
+}
+
+TEST_CASE("a failure on either side is a result, and the next pair is measured", "[probe]") {
+  for (const int broken : {0, 1, 2})
+    for (const bool at_prepare : {true, false}) {
+      FakeFaults faults;
+      faults.at_prepare = at_prepare, faults.at_round = at_prepare ? -1 : 2;
+      const auto ends = run_ranks(
+          3, [&](int r) { return r == broken ? fake(faults) : fake(); }, as_is);
+      for (const RankEnd& e : ends) CHECK(e.error.empty());
+      CHECK(ends[0].outcome.failed == 4);
+      CHECK(ends[0].outcome.measured == 2);
+      for (const auto& [m, set] : ends[0].results) {
+        INFO(m.key() << ", broken: " << broken);
+        const bool concerned = m.from == broken || m.to == broken;
+        CHECK(set.error.empty() != concerned);
+        if (concerned) CHECK_THAT(set.error, Contains(at_prepare ? "the fake is not ready" : "the fake breaks"));
+      }
+    }
+}
+
+TEST_CASE("a backend that one rank lacks is used between the others", "[probe]") {
+  FakeFaults none;
+  none.unavailable = "no such device";
+  const auto ends = run_ranks(
+      3, [&](int r) { return r == 1 ? fake(none) : fake(); }, as_is);
+  CHECK(ends[0].outcome.measured == 2);
+  CHECK(ends[0].notes == std::vector<std::string>{"fake: no such device (1 of 3 ranks)"});
+
+  const auto nowhere = run_ranks(
+      2, [&](int) { return fake(none); }, as_is);
+  CHECK(nowhere[0].error == "unavailable: no backend can measure here\n  fake: no such device (2 of 2 ranks)");
+  CHECK_THAT(nowhere[1].error, Contains("unavailable: rank 0 has ended: no backend can measure here"));
+}
+
+TEST_CASE("a rank offers the ports that its user names", "[probe]") {
+  const auto named = run_ranks(2, healthy, [](int, SessionOptions& o) { o.settings.devices = {"p0"}; });
+  CHECK(named[0].outcome.measured == 2);
+  const auto other = run_ranks(2, healthy, [](int r, SessionOptions& o) {
+    if (r == 1) o.settings.devices = {"p1", "p2"};
+  });
+  CHECK_THAT(other[0].error, Contains("fake: no port is called p1 or p2 (1 of 2 ranks)"));
+}
+
+TEST_CASE("what is known is left out; what does not fit the budget is too", "[probe]") {
+  const auto some = run_ranks(
+      3, healthy, [](int, SessionOptions& o) { o.is_known = [](const Measurement& m) { return m.from == 0; }; });
+  CHECK(some[0].outcome.known == 2);
+  CHECK(some[0].outcome.measured == 4);
+
+  const auto none = run_ranks(2, healthy, [](int, SessionOptions& o) { o.budget = {0}; });
+  CHECK(none[0].outcome.left_out == 2);
+  CHECK(none[0].results.empty());
+
+  const auto dry = run_ranks(2, healthy, [](int, SessionOptions& o) { o.dry_run = true; });
+  CHECK(dry[0].plan.size() == 2);
+  CHECK(dry[0].results.empty());
+  CHECK(dry[1].error.empty());
+}
+
+/// A stranger knocks while rank 0 waits for rank 1, who then comes.
+RankEnd with_stranger(const std::function<void(int port)>& knock, std::string& other) {
+  const int port = free_port();
+  auto zero = std::async(std::launch::async, [&] { return run_rank(fake(), options_of(0, 2, port)); });
+  knock(port);
+  other = run_rank(fake(), options_of(1, 2, port)).error;
+  return zero.get();
+}
+
+RankEnd refused(const std::function<void(SessionOptions&)>& change, std::string& reason) {
+  std::string other;
+  RankEnd zero = with_stranger(
+      [&](int port) {
+        SessionOptions options = options_of(1, 2, port);
+        change(options);
+        reason = run_rank(fake(), options).error;
+      },
+      other);
+  CHECK(other.empty());
+  return zero;
+}
+
+TEST_CASE("strangers are refused, are told why, and the session goes on", "[probe]") {
+  std::string reason;
+  const auto check = [&](const std::function<void(SessionOptions&)>& change, const std::string& expected) {
+    const RankEnd zero = refused(change, reason);
+    CHECK(zero.error.empty());
+    CHECK(zero.outcome.measured == 2);
+    REQUIRE(zero.notes.size() == 1);
+    CHECK_THAT(zero.notes[0], Contains(expected));
+    CHECK_THAT(reason, Contains("error: rank 0 at 127.0.0.1 port") && Contains(expected));
+  };
+  check([](SessionOptions& o) { o.token = "wrong"; }, "the token is wrong");
+  check([](SessionOptions& o) { o.version = "2.0"; },
+        "rank 0 is fabricast 1.0, rank 1 is 2.0: all ranks must run the same version");
+  check([](SessionOptions& o) { o.place.ranks = 3; }, "rank 0 expects 2 ranks, rank 1 expects 3");
+  check([](SessionOptions& o) { o.place.ranks = 3, o.place.rank = 2; }, "rank 0 expects 2 ranks, rank 2 expects 3");
+}
+
+TEST_CASE("a token that is asked for has to be the same", "[probe]") {
+  const auto same = run_ranks(2, healthy, [](int, SessionOptions& o) { o.token = "s3cret"; });
+  CHECK(same[0].outcome.measured == 2);
+  const auto none =
+      run_ranks(2, healthy, [](int r, SessionOptions& o) { o.token = r == 0 ? "s3cret" : "", o.timeout = {0.5}; });
+  CHECK_THAT(none[0].error,
+             Contains("rank 1 did not come") && Contains("refused one from 127.0.0.1: the token is wrong"));
+  CHECK_THAT(none[1].error, Contains("the token is wrong"));
+}
+
+TEST_CASE("one that says nothing, or nonsense, does not hold up the others", "[probe]") {
+  for (const std::string said : {"", "GET / HTTP/1.1\r\n", "{\"protocol\": 7}\n", "[1]\n", "{\"protocol\"",
+                                 "{\"protocol\": \"fabricast probe 1\", \"version\": \"1.0\", \"token\": \"\", "
+                                 "\"rank\": 1, \"ranks\": 2, \"port\": \"x\"}\n"}) {
+    INFO(said);
+    probe::Socket silent;
+    std::string other;
+    const auto begin = std::chrono::steady_clock::now();
+    const RankEnd zero = with_stranger(
+        [&](int port) {
+          silent = probe::connect_until("127.0.0.1", port, "", probe::after(2));
+          REQUIRE(send(silent.fd(), said.data(), said.size(), 0) == static_cast<ssize_t>(said.size()));
+          std::this_thread::sleep_for(std::chrono::milliseconds(50));
+        },
+        other);
+    CHECK(zero.error.empty());
+    CHECK(other.empty());
+    CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(3));
+  }
+}
+
+TEST_CASE("two that call themselves the same are one too many", "[probe]") {
+  const auto ends = run_ranks(3, healthy, [](int r, SessionOptions& o) {
+    if (r == 2) o.place.rank = 1;
+    o.timeout = {0.5};
+  });
+  CHECK_THAT(ends[0].error, Contains("rank 2 did not come") && Contains("rank 1 is there already"));
+  CHECK(((ends[1].error.find("rank 1 is there already") != std::string::npos) !=
+         (ends[2].error.find("rank 1 is there already") != std::string::npos)));
+}
+
+TEST_CASE("nobody comes, or nobody is there", "[probe]") {
+  SessionOptions zero = options_of(0, 11, free_port());
+  zero.timeout = {0.2};
+  CHECK_THAT(run_rank(fake(), zero).error,
+             Contains("unavailable: ranks 1, 2, 3, 4, 5, 6, 7, 8, ... did not come to 127.0.0.1 port") &&
+                 Contains("within 0.2 s"));
+  SessionOptions one = options_of(1, 2, free_port());
+  one.timeout = {0.2};
+  CHECK_THAT(run_rank(fake(), one).error, Contains("does not answer within 0.2 s: connection refused"));
+}
+
+TEST_CASE("a port that is taken is said to be", "[probe]") {
+  const probe::Socket taken = probe::listen_at("127.0.0.1", 0);
+  const int port = probe::own_address(taken).second;
+  CHECK_THAT(run_rank(fake(), options_of(0, 2, port)).error, Contains("can not listen at 127.0.0.1 port"));
+}
+
+TEST_CASE("tcp measures between two ranks", "[probe]") {
+  const auto tcp = [](int) { return std::vector<ProbeBackendEntry>{probe_backends()[0]}; };
+  const auto ends = run_ranks(2, tcp, [](int, SessionOptions& o) {
+    o.settings.sizes = {{1}, {100000}, {8 << 20}}, o.settings.connections = {1, 3}, o.budget = {3};
+  });
+  CHECK(ends[0].outcome.measured == 3 + 12);
+  for (const auto& [m, set] : ends[0].results) {
+    INFO(m.key() << set.error);
+    CHECK(set.error.empty());
+    CHECK(set.median.value > 1e-9);
+    CHECK(set.low <= set.median);
+    CHECK(set.median <= set.high);
+    // Nothing here carries more than 100 GB/s, or less than 10 MB/s in messages of 100 kB.
+    if (m.bytes.value >= 100000) {
+      const double rate = static_cast<double>(m.bytes.value) / set.median.value;
+      CHECK(rate > 1e7);
+      CHECK(rate < 1e11);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace fabricast
