@@ -21,7 +21,7 @@ struct Member {
 /// Everyone, seen from one rank.
 struct Meeting {
   std::vector<Member> members;
-  std::string pass;                ///< drawn by rank 0: opens the doors of this session's ranks
+  std::string pass;                ///< drawn by rank 0: opens the doors of all ranks
   std::vector<probe::Wire> wires;  ///< rank 0: to rank r at r, the first unused; others: to rank 0 at 0
   std::vector<probe::Door> door;   ///< one's own; none if alone
 };
