@@ -12,10 +12,6 @@ namespace {
 
 using Eigen::Index;
 
-/// Cauchy's loss: a system that is not what its source says can not lead the others astray.
-double robust(double r, double scale) { return scale * scale * std::log1p(r * r / (scale * scale)); }
-double robust_weight(double r, double scale) { return 1 / (1 + r * r / (scale * scale)); }
-
 double prior_sigma(const Parameter& p) {
   return std::max(0.01, std::log(std::max(p.high, p.value * 1.02) / std::max(p.low, p.value * 0.02)) / 2);
 }
@@ -27,56 +23,43 @@ double prior_precision(const FitProblem& problem, const FitTask& task, std::size
   return task.prior_weight * counted(task) / (sigma * sigma);
 }
 
-double from_prior(const FitProblem& problem, const Eigen::VectorXd& theta, std::size_t j) {
-  return theta[static_cast<Index>(j)] - std::log(problem.priors()[j].value);
+Eigen::VectorXd free_part(const FitTask& task, const Eigen::VectorXd& theta) {
+  Eigen::VectorXd x(static_cast<Index>(task.free.size()));
+  for (Index k = 0; k < x.size(); ++k) x[k] = theta[static_cast<Index>(task.free[static_cast<std::size_t>(k)])];
+  return x;
 }
 
-double loss(const FitProblem& problem, const FitTask& task, const FitPoint& point) {
-  double sum = 0;
-  for (Index i = 0; i < task.weights.size(); ++i)
-    if (task.weights[i] > 0) sum += task.weights[i] * robust(point.residuals[i], task.scale);
-  for (const std::size_t j : task.free) {
-    const double d = from_prior(problem, point.theta, j);
-    sum += prior_precision(problem, task, j) * d * d;
-  }
-  return sum / counted(task);
+Eigen::VectorXd with_free_part(const FitTask& task, Eigen::VectorXd theta, const Eigen::VectorXd& x) {
+  for (Index k = 0; k < x.size(); ++k) theta[static_cast<Index>(task.free[static_cast<std::size_t>(k)])] = x[k];
+  return theta;
 }
 
 /// Takes the derivatives of the free parameters that have none, or have moved.
-void refresh(const FitProblem& problem, const FitTask& task, const FitPoint& point, Linearization& derivatives) {
+void refresh(const FitProblem& problem, const FitTask& task, const Eigen::VectorXd& theta,
+             const Eigen::VectorXd& residuals, Linearization& derivatives) {
   constexpr double far = 0.02;
   std::vector<std::size_t> stale;
   for (const std::size_t j : task.free) {
     const auto k = static_cast<Index>(j);
-    if (!(std::abs(point.theta[k] - derivatives.at[k]) <= far)) stale.push_back(j), derivatives.at[k] = point.theta[k];
+    if (!(std::abs(theta[k] - derivatives.at[k]) <= far)) stale.push_back(j), derivatives.at[k] = theta[k];
   }
-  problem.differentiate(point.theta, point.residuals, task.weights, stale, derivatives.jacobian);
+  problem.differentiate(theta, residuals, task.weights, stale, derivatives.jacobian);
 }
 
-struct NormalEquations {
-  Eigen::MatrixXd data, both;
-  Eigen::VectorXd gradient;
-};
+Eigen::MatrixXd free_columns(const FitTask& task, const Linearization& derivatives) {
+  Eigen::MatrixXd columns(derivatives.jacobian.rows(), static_cast<Index>(task.free.size()));
+  for (Index k = 0; k < columns.cols(); ++k)
+    columns.col(k) = derivatives.jacobian.col(static_cast<Index>(task.free[static_cast<std::size_t>(k)]));
+  return columns;
+}
 
-NormalEquations normal_equations(const FitProblem& problem, const FitTask& task, const FitPoint& point,
-                                 const Linearization& derivatives) {
-  const auto n = static_cast<Index>(task.free.size());
-  Eigen::MatrixXd jacobian(task.weights.size(), n);
-  for (Index k = 0; k < n; ++k)
-    jacobian.col(k) = derivatives.jacobian.col(static_cast<Index>(task.free[static_cast<std::size_t>(k)]));
-  Eigen::VectorXd weight = task.weights;
-  for (Index i = 0; i < weight.size(); ++i) weight[i] *= robust_weight(point.residuals[i], task.scale);
-  NormalEquations e;
-  e.data = jacobian.transpose() * weight.asDiagonal() * jacobian;
-  e.gradient = jacobian.transpose() * weight.asDiagonal() * point.residuals;
-  e.both = e.data;
-  for (Index k = 0; k < n; ++k) {
-    const std::size_t j = task.free[static_cast<std::size_t>(k)];
-    const double precision = prior_precision(problem, task, j);
-    e.both(k, k) += precision;
-    e.gradient[k] += precision * from_prior(problem, point.theta, j);
-  }
-  return e;
+/// Losses are on average over the rows that count.
+FitPoint fit_point(const FitTask& task, const Eigen::VectorXd& theta, Minimum m) {
+  return {with_free_part(task, theta, m.x), std::move(m.residuals), m.loss / counted(task)};
+}
+
+Minimum minimum_of(const FitTask& task, const FitPoint& point) {
+  return {free_part(task, point.theta), point.residuals, point.loss * counted(task)};
 }
 
 }  // namespace
@@ -101,66 +84,62 @@ Eigen::VectorXd row_weights(const FitProblem& problem, const std::vector<std::st
   return count > 0 ? Eigen::VectorXd(weights * (count / weights.sum())) : weights;
 }
 
+LeastSquares least_squares(const FitProblem& problem, const FitTask& task, const Eigen::VectorXd& theta,
+                           Linearization* derivatives) {
+  LeastSquares l;
+  l.residuals = [&problem, &task, theta](const Eigen::VectorXd& x) {
+    return problem.residuals(with_free_part(task, theta, x), task.weights);
+  };
+  if (derivatives)
+    l.derivatives = [&problem, &task, theta, derivatives](const Eigen::VectorXd& x, const Eigen::VectorXd& residuals) {
+      refresh(problem, task, with_free_part(task, theta, x), residuals, *derivatives);
+      return free_columns(task, *derivatives);
+    };
+  l.weights = task.weights;
+  l.prior = free_part(task, problem.prior_point());
+  l.precision.resize(l.prior.size());
+  for (Index k = 0; k < l.prior.size(); ++k)
+    l.precision[k] = prior_precision(problem, task, task.free[static_cast<std::size_t>(k)]);
+  l.scale = task.scale, l.iterations = task.iterations;
+  l.longest_step = 0.7;  // a step of more than a factor two is a guess beyond the linear picture
+  if (task.progress)
+    l.progress = [&task](int iteration, double loss) { task.progress(iteration, loss / counted(task)); };
+  return l;
+}
+
 FitPoint evaluate(const FitProblem& problem, const FitTask& task, Eigen::VectorXd theta) {
-  FitPoint point;
-  point.theta = std::move(theta);
-  point.residuals = problem.residuals(point.theta, task.weights);
-  point.loss = loss(problem, task, point);
-  return point;
+  return fit_point(task, theta, evaluate(least_squares(problem, task, theta, nullptr), free_part(task, theta)));
 }
 
 FitPoint solve(const FitProblem& problem, const FitTask& task, FitPoint point, Linearization& derivatives) {
   if (task.free.empty()) return point;
-  double damping = 1e-2;
-  for (int iteration = 0; iteration < task.iterations; ++iteration) {
-    if (task.progress) task.progress(iteration, point.loss);
-    refresh(problem, task, point, derivatives);
-    const NormalEquations e = normal_equations(problem, task, point, derivatives);
-    bool better = false;
-    double gain = 0;
-    for (int attempt = 0; attempt < 6 && !better; ++attempt) {
-      Eigen::MatrixXd damped = e.both;
-      damped.diagonal() += damping * e.both.diagonal();
-      const Eigen::VectorXd step = damped.ldlt().solve(-e.gradient);
-      Eigen::VectorXd theta = point.theta;
-      // A step of more than a factor two is a guess beyond the linear picture.
-      for (std::size_t k = 0; k < task.free.size(); ++k)
-        theta[static_cast<Index>(task.free[k])] += std::clamp(step[static_cast<Index>(k)], -0.7, 0.7);
-      FitPoint trial = evaluate(problem, task, std::move(theta));
-      if (trial.loss < point.loss) {
-        better = true;
-        gain = point.loss - trial.loss;
-        point = std::move(trial);
-        damping = std::max(1e-6, damping / 5);
-      } else {
-        damping *= 6;
-      }
-    }
-    if (!better || gain < 1e-5 * point.loss) break;
-  }
-  refresh(problem, task, point, derivatives);
-  return point;
+  const LeastSquares l = least_squares(problem, task, point.theta, &derivatives);
+  FitPoint best = fit_point(task, point.theta, minimize(l, minimum_of(task, point)));
+  refresh(problem, task, best.theta, best.residuals, derivatives);
+  return best;
 }
 
 FitErrors errors_at(const FitProblem& problem, const FitTask& task, const FitPoint& point,
                     const Linearization& derivatives) {
-  const NormalEquations e = normal_equations(problem, task, point, derivatives);
-  const Eigen::MatrixXd covariance = e.both.ldlt().solve(Eigen::MatrixXd::Identity(e.both.rows(), e.both.cols()));
+  const Information information = information_at(least_squares(problem, task, point.theta, nullptr),
+                                                 minimum_of(task, point), free_columns(task, derivatives));
+  const Eigen::MatrixXd& both = information.both;
+  const Eigen::MatrixXd covariance = both.ldlt().solve(Eigen::MatrixXd::Identity(both.rows(), both.cols()));
   double squares = 0;
   // Rows of one system err together: count systems times bands as the number of independent data.
   std::set<std::pair<std::string, std::size_t>> groups;
   for (std::size_t i = 0; i < problem.rows().size(); ++i) {
     const auto k = static_cast<Index>(i);
     if (!(task.weights[k] > 0)) continue;
-    squares += task.weights[k] * robust(point.residuals[k], task.scale);
+    squares += task.weights[k] * robust_loss(point.residuals[k], task.scale);
     groups.emplace(problem.rows()[i].system, problem.rows()[i].band);
   }
   const double variance = squares / static_cast<double>(groups.size());
   FitErrors errors;
-  for (Index k = 0; k < e.both.rows(); ++k) {
+  for (Index k = 0; k < both.rows(); ++k) {
+    const double data = information.data(k, k);
     errors.both.push_back(std::sqrt(std::max(0.0, covariance(k, k)) * variance));
-    errors.by_data.push_back(e.data(k, k) > 0 ? std::sqrt(variance / e.data(k, k))
-                                              : std::numeric_limits<double>::infinity());
+    errors.by_data.push_back(data > 0 ? std::sqrt(variance / data) : std::numeric_limits<double>::infinity());
   }
   return errors;
 }

@@ -1,4 +1,4 @@
-// The least-squares solver of the fit, see fit.hpp for what it minimizes.
+// The fit as a least-squares problem in the free parameters, see fit.hpp for what it minimizes.
 //
 // Derivatives are what costs time: every one runs all cases that depend on a parameter. They are kept from step to
 // step, and taken anew for the parameters that have moved by more than 2 % since.
@@ -6,6 +6,7 @@
 
 #include <functional>
 
+#include "least_squares.hpp"
 #include "problem.hpp"
 
 namespace fabricast {

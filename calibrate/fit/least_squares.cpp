@@ -1,0 +1,118 @@
+#include "least_squares.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace fabricast {
+
+namespace {
+
+using Eigen::Index;
+
+/// Half the derivative of rho by r, over r.
+double robust_weight(double r, double scale) { return std::isinf(scale) ? 1 : 1 / (1 + r * r / (scale * scale)); }
+
+double weight(const LeastSquares& problem, Index row) { return problem.weights.size() ? problem.weights[row] : 1; }
+
+double loss_of(const LeastSquares& problem, const Minimum& at) {
+  if (!at.residuals.allFinite()) return std::numeric_limits<double>::infinity();
+  double sum = 0;
+  for (Index i = 0; i < at.residuals.size(); ++i)
+    if (const double w = weight(problem, i); w > 0) sum += w * robust_loss(at.residuals[i], problem.scale);
+  for (Index j = 0; j < problem.precision.size(); ++j)
+    sum += problem.precision[j] * (at.x[j] - problem.prior[j]) * (at.x[j] - problem.prior[j]);
+  return sum;
+}
+
+/// The linear problem around a point: rows of the data, times the roots of their weights, then of the priors.
+struct Linear {
+  Eigen::MatrixXd matrix;
+  Eigen::VectorXd right;
+};
+
+Linear linear_at(const LeastSquares& problem, const Minimum& at, const Eigen::MatrixXd& derivatives) {
+  const Index rows = derivatives.rows(), unknowns = derivatives.cols(), priors = problem.precision.size();
+  Linear l{Eigen::MatrixXd::Zero(rows + priors, unknowns), Eigen::VectorXd::Zero(rows + priors)};
+  for (Index i = 0; i < rows; ++i) {
+    const double root = std::sqrt(weight(problem, i) * robust_weight(at.residuals[i], problem.scale));
+    l.matrix.row(i) = root * derivatives.row(i);
+    l.right[i] = -root * at.residuals[i];
+  }
+  for (Index j = 0; j < priors; ++j) {
+    const double root = std::sqrt(problem.precision[j]);
+    l.matrix(rows + j, j) = root;
+    l.right[rows + j] = -root * (at.x[j] - problem.prior[j]);
+  }
+  return l;
+}
+
+/// Triangle and right side of the same least squares, so that attempts with other damping are cheap.
+Linear triangle_of(const Linear& l) {
+  if (l.matrix.rows() <= l.matrix.cols()) return l;
+  const Eigen::HouseholderQR<Eigen::MatrixXd> qr(l.matrix);
+  const Index n = l.matrix.cols();
+  return {qr.matrixQR().topRows(n).triangularView<Eigen::Upper>(),
+          Eigen::VectorXd(qr.householderQ().transpose() * l.right).head(n)};
+}
+
+/// The step in units of `scales`: what columns are divided by, as unknowns may differ by many orders of magnitude.
+Eigen::VectorXd damped_step(const Linear& l, const Eigen::VectorXd& scales, double damping) {
+  const Index rows = l.matrix.rows(), n = l.matrix.cols();
+  Eigen::MatrixXd matrix(rows + n, n);
+  matrix << l.matrix * scales.cwiseInverse().asDiagonal(), std::sqrt(damping) * Eigen::MatrixXd::Identity(n, n);
+  Eigen::VectorXd right = Eigen::VectorXd::Zero(rows + n);
+  right.head(rows) = l.right;
+  return matrix.householderQr().solve(right).cwiseQuotient(scales);
+}
+
+}  // namespace
+
+double robust_loss(double r, double scale) {
+  return std::isinf(scale) ? r * r : scale * scale * std::log1p(r * r / (scale * scale));
+}
+
+Minimum evaluate(const LeastSquares& problem, Eigen::VectorXd x) {
+  Minimum at;
+  at.x = std::move(x);
+  at.residuals = problem.residuals(at.x);
+  at.loss = loss_of(problem, at);
+  return at;
+}
+
+Minimum minimize(const LeastSquares& problem, Minimum at) {
+  constexpr double most_damping = 1e15;
+  double damping = problem.damping, growth = 2;
+  Eigen::VectorXd lengths = Eigen::VectorXd::Zero(at.x.size());  // the longest that columns have been
+  for (int iteration = 0; iteration < problem.iterations; ++iteration) {
+    if (problem.progress) problem.progress(iteration, at.loss);
+    const Linear linear = triangle_of(linear_at(problem, at, problem.derivatives(at.x, at.residuals)));
+    lengths = lengths.cwiseMax(Eigen::VectorXd(linear.matrix.colwise().norm().transpose()));
+    const Eigen::VectorXd scales = (lengths.array() > 0).select(lengths, 1.0);
+    double gain = -1;
+    while (gain < 0 && damping < most_damping) {
+      Eigen::VectorXd step = damped_step(linear, scales, damping);
+      for (double& s : step) s = std::clamp(s, -problem.longest_step, problem.longest_step);
+      const double hoped = linear.right.squaredNorm() - (linear.matrix * step - linear.right).squaredNorm();
+      if (!(hoped > 1e-3 * problem.tolerance * at.loss)) return at;
+      Minimum trial = evaluate(problem, at.x + step);
+      if (trial.loss < at.loss) {
+        gain = at.loss - trial.loss;
+        // By how much of the hoped-for gain came true [Nielsen1999].
+        damping *= std::max(1.0 / 3, 1 - std::pow(2 * gain / hoped - 1, 3)), growth = 2;
+        at = std::move(trial);
+      } else {
+        damping *= growth, growth *= 2;
+      }
+    }
+    if (gain < problem.tolerance * at.loss) break;
+  }
+  return at;
+}
+
+Information information_at(const LeastSquares& problem, const Minimum& at, const Eigen::MatrixXd& derivatives) {
+  const Linear l = linear_at(problem, at, derivatives);
+  const auto data = l.matrix.topRows(derivatives.rows());
+  return {data.transpose() * data, l.matrix.transpose() * l.matrix};
+}
+
+}  // namespace fabricast
