@@ -9,6 +9,7 @@
 
 #include "fabricast/core/error.hpp"
 #include "fabricast/core/file.hpp"
+#include "fabricast/report/interval.hpp"
 
 namespace fabricast {
 
@@ -173,7 +174,7 @@ bool CaseRunner::uses(const std::string& parameter) const {
                      [&](const std::string& p) { return parameter.starts_with(p); });
 }
 
-Forecast CaseRunner::forecast(const Hardware& hardware, std::vector<Bytes> sizes) const {
+Forecast CaseRunner::forecast(const Hardware& hardware, std::vector<Bytes> sizes, int interval_draws) const {
   Scenario scenario = scenario_;
   scenario.hardware = hardware;
   scenario.workload.sizes = std::move(sizes);
@@ -181,14 +182,16 @@ Forecast CaseRunner::forecast(const Hardware& hardware, std::vector<Bytes> sizes
   world->setup.times_only = true;
   RunOptions options;
   options.threads = 1;
-  return run_forecast(*world, options);
+  Forecast forecast = run_forecast(*world, options);
+  if (interval_draws > 0) add_intervals(*world, forecast, interval_draws, options);
+  return forecast;
 }
 
-ForecastOfCase CaseRunner::run(const Hardware& hardware) const {
+ForecastOfCase CaseRunner::run(const Hardware& hardware, int interval_draws) const {
   ForecastOfCase out;
-  for (const ForecastRow& row : forecast(hardware, scenario_.workload.sizes).rows)
+  for (const ForecastRow& row : forecast(hardware, scenario_.workload.sizes, interval_draws).rows)
     out.rows.push_back({row.bytes, case_->rows[out.rows.size()].time_us * 1e-6, row.time, row.algorithm, row.protocol,
-                        !row.plan.stands_in});
+                        !row.plan.stands_in, row.factor});
   return out;
 }
 

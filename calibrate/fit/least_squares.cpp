@@ -9,9 +9,6 @@ namespace {
 
 using Eigen::Index;
 
-/// Half the derivative of rho by r, over r.
-double robust_weight(double r, double scale) { return std::isinf(scale) ? 1 : 1 / (1 + r * r / (scale * scale)); }
-
 double weight(const LeastSquares& problem, Index row) { return problem.weights.size() ? problem.weights[row] : 1; }
 
 double loss_of(const LeastSquares& problem, const Minimum& at) {
@@ -70,6 +67,8 @@ Eigen::VectorXd damped_step(const Linear& l, const Eigen::VectorXd& scales, doub
 double robust_loss(double r, double scale) {
   return std::isinf(scale) ? r * r : scale * scale * std::log1p(r * r / (scale * scale));
 }
+
+double robust_weight(double r, double scale) { return std::isinf(scale) ? 1 : 1 / (1 + r * r / (scale * scale)); }
 
 Minimum evaluate(const LeastSquares& problem, Eigen::VectorXd x) {
   Minimum at;

@@ -34,6 +34,8 @@ struct Minimum {
 };
 
 double robust_loss(double residual, double scale);
+/// Its derivative by the residual, over twice the residual.
+double robust_weight(double residual, double scale);
 
 /// The loss at x; infinite where x can not be.
 Minimum evaluate(const LeastSquares& problem, Eigen::VectorXd x);

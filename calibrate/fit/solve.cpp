@@ -119,6 +119,25 @@ FitPoint solve(const FitProblem& problem, const FitTask& task, FitPoint point, L
   return best;
 }
 
+double prior_deviation(const Parameter& prior) { return prior_sigma(prior) / quantile_95; }
+
+LinearFit linear_fit(const FitProblem& problem, const FitTask& task, const FitPoint& point,
+                     const Linearization& derivatives) {
+  const LeastSquares l = least_squares(problem, task, point.theta, nullptr);
+  const Eigen::MatrixXd columns = free_columns(task, derivatives);
+  const Index rows = columns.rows(), unknowns = columns.cols();
+  LinearFit fit;
+  fit.roots = Eigen::VectorXd::Zero(rows + unknowns);
+  Eigen::MatrixXd matrix(rows + unknowns, unknowns);
+  for (Index i = 0; i < rows; ++i)
+    fit.roots[i] = std::sqrt(task.weights[i] * robust_weight(point.residuals[i], task.scale));
+  fit.roots.tail(unknowns) = l.precision.cwiseSqrt();
+  matrix << fit.roots.head(rows).asDiagonal() * columns, Eigen::MatrixXd(fit.roots.tail(unknowns).asDiagonal());
+  fit.solution = matrix.completeOrthogonalDecomposition().pseudoInverse();
+  fit.parameters_used = fit.solution.leftCols(rows).cwiseProduct(matrix.topRows(rows).transpose()).sum();
+  return fit;
+}
+
 FitErrors errors_at(const FitProblem& problem, const FitTask& task, const FitPoint& point,
                     const Linearization& derivatives) {
   const Information information = information_at(least_squares(problem, task, point.theta, nullptr),

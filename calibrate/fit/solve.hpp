@@ -11,6 +11,8 @@
 
 namespace fabricast {
 
+constexpr double quantile_95 = 1.645;  ///< of the normal distribution: intervals hold 90 %
+
 /// Derivatives, each column taken where its parameter was then.
 struct Linearization {
   Eigen::MatrixXd jacobian;  ///< [row][parameter]
@@ -36,6 +38,18 @@ struct FitPoint {
 
 FitPoint evaluate(const FitProblem& problem, const FitTask& task, Eigen::VectorXd theta);
 FitPoint solve(const FitProblem& problem, const FitTask& task, FitPoint point, Linearization& derivatives);
+
+/// Standard deviation of the logarithm by the parameter's interval, which holds 90 %.
+double prior_deviation(const Parameter& prior);
+
+/// The fit as linear around a point: what errors of the rows, and of the priors' centres, make of the free parameters.
+struct LinearFit {
+  Eigen::MatrixXd solution;    ///< [free parameter][row, then free parameter], of errors times their roots
+  Eigen::VectorXd roots;       ///< of weights [row], then of the priors' precisions [free parameter]
+  double parameters_used = 0;  ///< by the data: trace of the hat matrix
+};
+LinearFit linear_fit(const FitProblem& problem, const FitTask& task, const FitPoint& point,
+                     const Linearization& derivatives);
 
 /// Standard errors of the logarithms of the free parameters.
 struct FitErrors {

@@ -11,13 +11,20 @@ namespace fabricast {
 
 void add_errors(const std::string& system, const ForecastOfCase& forecast, std::vector<ErrorRow>& errors) {
   for (const auto& row : forecast.rows)
-    errors.push_back({system, band_of(row.bytes), std::log(row.forecast / row.measured)});
+    errors.push_back({system, band_of(row.bytes), std::log(row.forecast / row.measured), std::log(row.factor)});
 }
 
 ErrorTable error_table(const std::vector<ErrorRow>& rows) {
   ErrorTable table;
   std::map<std::pair<std::string, std::size_t>, std::vector<double>> logs;
-  for (const ErrorRow& row : rows) logs[{row.system, row.band}].push_back(row.log_ratio);
+  std::map<std::pair<std::string, std::size_t>, int> inside;
+  std::map<std::pair<std::string, std::size_t>, std::vector<double>> widths;
+  for (const ErrorRow& row : rows) {
+    logs[{row.system, row.band}].push_back(row.log_ratio);
+    widths[{row.system, row.band}].push_back(row.within);
+    inside[{row.system, row.band}] += std::abs(row.log_ratio) <= row.within ? 1 : 0;
+  }
+  std::array<std::vector<double>, bands.size()> factors;
   std::array<std::vector<double>, bands.size()> errors;
   for (const auto& [key, values] : logs) {
     std::vector<double> absolute = values;
@@ -25,11 +32,15 @@ ErrorTable error_table(const std::vector<ErrorRow>& rows) {
     ErrorTable::Cell& cell = table.systems[key.first][key.second];
     cell = {std::expm1(median_of(absolute)), std::expm1(median_of(values)), static_cast<int>(values.size())};
     errors[key.second].push_back(cell.error);
+    table.covered[key.second] += static_cast<double>(inside[key]) / cell.rows;
+    factors[key.second].push_back(std::expm1(median_of(widths[key])));
   }
   for (std::size_t b = 0; b < bands.size(); ++b) {
     if (errors[b].empty()) continue;
     std::sort(errors[b].begin(), errors[b].end());
     table.median[b] = median_of(errors[b]);
+    table.width[b] = median_of(factors[b]);
+    table.covered[b] /= static_cast<double>(errors[b].size());
     table.worst_decile[b] = errors[b][std::min(errors[b].size() - 1, errors[b].size() * 9 / 10)];
     for (const double e : errors[b]) table.mean[b] += e / static_cast<double>(errors[b].size());
   }
@@ -61,6 +72,38 @@ Validation validate_cases(const std::vector<MeasuredCase>& cases, const Hardware
   v.pairs = find_pairs(timed);
   return v;
 }
+
+namespace {
+
+std::string calibrated_text(const Calibrated& c) {
+  std::string out;
+  const auto table = [&](std::string_view what, const ErrorTable& before, const ErrorTable& after) {
+    out += fmt::format("{}: median error in % before > calibrated\n", what);
+    const auto line = [&](std::string_view name, const auto& value) {
+      out += fmt::format("{:<18}", name);
+      for (std::size_t b = 0; b < bands.size(); ++b) out += value(b);
+      out += "\n";
+    };
+    for (const auto& [system, cells] : after.systems)
+      line(system, [&, &its = before.systems.at(system), &own = cells](std::size_t b) {
+        return own[b].rows ? fmt::format("{:>7.1f} >{:>6.1f}{}  ", 100 * its[b].error, 100 * own[b].error,
+                                         own[b].bias > 0 ? '+' : '-')
+                           : fmt::format("{:18}", "");
+      });
+    const auto both = [&](std::string_view name, const auto& a, const auto& b) {
+      line(name, [&](std::size_t k) { return fmt::format("{:>7.1f} >{:>6.1f}   ", 100 * a[k], 100 * b[k]); });
+    };
+    both("MEDIAN", before.median, after.median);
+    both("WORST DECILE", before.worst_decile, after.worst_decile);
+    both("COVERED", before.covered, after.covered);
+    both("WIDTH x/:", before.width, after.width);
+  };
+  table("larger jobs, calibrated with those of one and two nodes", c.larger_before, c.larger_after);
+  table("other sizes, calibrated with four of five", c.sizes_before, c.sizes_after);
+  return out;
+}
+
+}  // namespace
 
 std::string validation_text(const Validation& v, bool rows) {
   std::string out;
@@ -112,7 +155,10 @@ std::string validation_text(const Validation& v, bool rows) {
     both("MEDIAN", in_sample.median, left_out.median);
     both("MEAN", in_sample.mean, left_out.mean);
     both("WORST DECILE", in_sample.worst_decile, left_out.worst_decile);
+    both("COVERED", in_sample.covered, left_out.covered);
+    both("WIDTH x/:", in_sample.width, left_out.width);
   }
+  if (v.calibrated) out += calibrated_text(*v.calibrated);
   for (const auto& [id, why] : v.failed) out += fmt::format("did not run: {}: {}\n", id, why);
   out += fmt::format("{} cases, {} rows, {} of them by another algorithm than NCCL's; {} did not run\n", v.cases.size(),
                      v.errors.rows, v.stand_ins, v.failed.size());

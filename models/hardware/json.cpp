@@ -28,10 +28,13 @@ Parameter read_parameter(const json& j, const std::string& path) {
   p.low = j.value("low", p.value);
   p.high = j.value("high", p.value);
   p.source = j.value("source", std::string());
+  p.draws = j.value("draws", std::vector<double>());
   if (!std::isfinite(p.value) || p.value < 0)
     throw std::invalid_argument(path + ": 'value' must be a number that is not negative");
   if (!(p.low <= p.value && p.value <= p.high))
     throw std::invalid_argument(path + ": 'low' <= 'value' <= 'high' does not hold");
+  if (std::any_of(p.draws.begin(), p.draws.end(), [](double x) { return !(std::isfinite(x) && x >= 0); }))
+    throw std::invalid_argument(path + ": 'draws' must be numbers that are not negative");
   return p;
 }
 
@@ -76,6 +79,7 @@ Hardware read_prior() {
   for (auto& [name, network] : h.networks) network.like = networks.at(name).value("like", std::string());
   read_sets(file("pcie_paths.json"), h.pcie_paths, "pcie_paths");
   read_parameters(file("software.json"), parameters(h.software), "software");
+  read_parameters(file("forecast.json").at("spread"), parameters(h.spread), "forecast.spread");
   const json links = file("links.json");
   for (const auto& [name, j] : links.items())
     h.links[name] = {read_link_kind(j.at("kind")),
@@ -200,7 +204,8 @@ void overlay_profile(Hardware& hardware, const std::string& text, const std::str
     throw UserError(
         {Diagnostic{Diagnostic::Severity::error, {file, 1, 1, 1}, {}, "a profile is an object of sections", {}}});
   auto known = hardware.all_parameters(true);
-  constexpr std::array<std::string_view, 5> sections = {"architectures", "links", "networks", "pcie_paths", "software"};
+  constexpr std::array<std::string_view, 6> sections = {"architectures", "forecast",   "links",
+                                                        "networks",      "pcie_paths", "software"};
   const auto read = [&](const std::string& path, const json& value) {
     const auto it = std::find_if(known.begin(), known.end(), [&](const auto& k) { return k.first == path; });
     if (it == known.end()) {
@@ -211,7 +216,7 @@ void overlay_profile(Hardware& hardware, const std::string& text, const std::str
              near ? fmt::format("did you mean '{}'?", *near) : "`fabricast list parameters` shows all");
       return;
     }
-    constexpr std::array<std::string_view, 4> keys = {"value", "low", "high", "source"};
+    constexpr std::array<std::string_view, 5> keys = {"value", "low", "high", "source", "draws"};
     if (value.is_object())
       for (const auto& [key, part] : value.items())
         if (std::find(keys.begin(), keys.end(), key) == keys.end())

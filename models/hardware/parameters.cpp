@@ -86,6 +86,18 @@ std::vector<ParameterRef> parameters(Software& s) {
           {"host_timed", "us", "added when the host times and synchronizes every call", &s.host_timed}};
 }
 
+std::vector<ParameterRef> parameters(ForecastSpread& s) {
+  return {
+      {"below_64KiB", "", "spread of forecasts beyond their parameters, as a standard deviation of ln", &s.bands[0]},
+      {"below_1MiB", "", "the same from 64 KiB on", &s.bands[1]},
+      {"below_64MiB", "", "the same from 1 MiB on", &s.bands[2]},
+      {"from_64MiB", "", "the same from 64 MiB on", &s.bands[3]}};
+}
+
+const Parameter& ForecastSpread::at(std::int64_t bytes) const {
+  return bands[bytes < 1 << 16 ? 0 : bytes < 1 << 20 ? 1 : bytes < 1 << 26 ? 2 : 3];
+}
+
 namespace {
 template <class Map>
 void add_all(std::vector<std::pair<std::string, ParameterRef>>& all, std::string_view section, Map& map) {
@@ -107,6 +119,7 @@ std::vector<std::pair<std::string, ParameterRef>> Hardware::all_parameters(bool 
   add_all(all, "networks", networks);
   add_all(all, "pcie_paths", pcie_paths);
   for (const ParameterRef& p : parameters(software)) all.emplace_back("software." + std::string(p.name), p);
+  for (const ParameterRef& p : parameters(spread)) all.emplace_back("forecast.spread." + std::string(p.name), p);
   if (!inherited_too) std::erase_if(all, [](const auto& p) { return p.second.parameter->inherited; });
   return all;
 }

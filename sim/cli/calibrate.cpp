@@ -48,11 +48,14 @@ int validate(const std::vector<std::string>& arguments) {
       "only", po::value<std::string>(), "only cases whose id contains this")(
       "profile", po::value<std::string>(), "lay a fitted profile over the shipped parameters")(
       "leave-one-out", "fit anew from the priors without each system in turn, and count its errors then: minutes")(
-      "identified", po::value<std::string>(), "for those fits, as of `calibrate fit`, in percent (default 1000)")(
+      "calibrated",
+      "with --leave-one-out, then calibrate each system with some of its own cases, and count its errors on "
+      "the others: minutes more")("identified", po::value<std::string>(),
+                                  "for those fits, as of `calibrate fit`, in percent (default 1000)")(
       "prior-weight", po::value<std::string>(), "for those fits, as of `calibrate fit`, in percent (default 100)")(
       "markdown", po::value<std::string>(), "write the page for the docs")("rows", "print every row");
   if (!options.parse(arguments)) return 0;
-  for (const std::string name : {"identified", "prior-weight"})
+  for (const std::string name : {"calibrated", "identified", "prior-weight"})
     if (options.has(name) && !options.has("leave-one-out"))
       throw UserError("--" + name + ": only with --leave-one-out", "without it nothing is fitted");
   const std::string markdown = output_path(options, "markdown");
@@ -63,7 +66,8 @@ int validate(const std::vector<std::string>& arguments) {
   if (options.has("leave-one-out")) {
     FitOptions fit_options = fit_options_of(options, 1000);
     fit_options.iterations = 40;  // as the shipped fit
-    v.leave_one_out = leave_one_out(cases, prior_hardware(), fit_options);
+    CrossValidation crossed = leave_one_out(cases, prior_hardware(), fit_options, options.has("calibrated"));
+    v.leave_one_out = std::move(crossed.leave_one_out), v.calibrated = std::move(crossed.calibrated);
   }
   if (!markdown.empty()) emit(markdown, validation_markdown(v, hardware));
   emit("-", validation_text(v, options.has("rows")));

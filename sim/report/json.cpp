@@ -34,6 +34,8 @@ Json row_json(const Forecast& forecast, const ForecastRow& row) {
   j["time_us_p95"] = rounded(row.time_p95 * 1e6);
   j["time_us_worst"] = rounded(row.time_worst * 1e6);
   j["draws"] = forecast.draws;
+  if (row.factor > 1)
+    j["interval_90_us"] = {{"low", rounded(row.time / row.factor * 1e6)}, {"high", rounded(row.time * row.factor * 1e6)}};
   if (row.nccl) {
     j["nccl_choice"] = choice_text(*row.nccl);
     if (row.nccl->time > 0) j["nccl_time_us"] = rounded(row.nccl->time * 1e6);

@@ -50,6 +50,9 @@ std::string forecast_text(const World& world, const Forecast& forecast) {
     out += '\n';
   }
   if (s.nccl.selection == Selection::best) out += "# the fastest algorithm and protocol of each size\n";
+  const auto has_interval = [](const ForecastRow& row) { return row.factor > 1; };
+  const bool intervals = std::any_of(forecast.rows.begin(), forecast.rows.end(), has_interval);
+  if (intervals) out += "# the time measured lies with 90 % within a factor x/: of the forecast\n";
   const bool draws = forecast.draws > 1;
   if (draws)
     out += fmt::format("# {} draws of the hash from seed {}: time is the median\n", forecast.draws,
@@ -62,9 +65,11 @@ std::string forecast_text(const World& world, const Forecast& forecast) {
   if (std::any_of(forecast.rows.begin(), forecast.rows.end(), by_tuner))
     out += "# (OFI tuner): chosen by the OFI plugin's tuner, not by NCCL\n";
   out += "#\n#        size  algo  proto  ch      time   algbw   busbw";
+  if (intervals) out += "   x/:";
   if (draws) out += "        p5       p95     worst";
   if (versions) out += "       low      high";
   out += "  bound by\n#         (B)                        (us)  (GB/s)  (GB/s)";
+  if (intervals) out += "      ";
   if (draws) out += "      (us)      (us)      (us)";
   if (versions) out += "      (us)      (us)";
   out += "\n";
@@ -72,6 +77,7 @@ std::string forecast_text(const World& world, const Forecast& forecast) {
     out += fmt::format("{:>13} {:>5} {:>6} {:>3} {} {} {}", row.bytes, name_of(row.algorithm), name_of(row.protocol),
                        row.channels, fixed(row.time * 1e6, 9), fixed(row.algorithm_bandwidth() * 1e-9, 7),
                        fixed(forecast.bus_bandwidth(row) * 1e-9, 7));
+    if (intervals) out += fmt::format(" {:>5.2f}", row.factor);
     if (draws)
       out += fmt::format(" {} {} {}", fixed(row.time_p5 * 1e6, 9), fixed(row.time_p95 * 1e6, 9),
                          fixed(row.time_worst * 1e6, 9));

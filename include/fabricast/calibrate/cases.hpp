@@ -47,6 +47,7 @@ struct ForecastOfCase {
     Algorithm algorithm = Algorithm::ring;
     Protocol protocol = Protocol::simple;
     bool served = true;  ///< NCCL's choice has a schedule; else a stand-in was timed
+    double factor = 1;   ///< 90 % interval of the forecast: divided and multiplied by it; 1: not asked for
   };
   std::vector<Row> rows;
 };
@@ -66,7 +67,8 @@ class CaseRunner {
  public:
   /// \throws UserError if the scenario does not run
   explicit CaseRunner(const MeasuredCase& c);
-  ForecastOfCase run(const Hardware& hardware) const;
+  /// \param interval_draws  of the hardware, for 90 % intervals; 0: none
+  ForecastOfCase run(const Hardware& hardware, int interval_draws = 0) const;
   /// Forecasts (s) of some rows.
   std::vector<double> times(const Hardware& hardware, const std::vector<std::size_t>& rows) const;
   const MeasuredCase& measured() const { return *case_; }
@@ -74,7 +76,7 @@ class CaseRunner {
   bool uses(const std::string& parameter) const;
 
  private:
-  Forecast forecast(const Hardware& hardware, std::vector<Bytes> sizes) const;
+  Forecast forecast(const Hardware& hardware, std::vector<Bytes> sizes, int interval_draws = 0) const;
 
   const MeasuredCase* case_;
   Scenario scenario_;

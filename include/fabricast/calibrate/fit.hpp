@@ -26,28 +26,36 @@ struct FitOptions {
   /// If > 0: fit once more, with all parameters left at their start that the data alone do not tell to within this
   /// factor, at 90 %.
   double identified = 0;
+  std::uint64_t seed = 1;  ///< of the bootstrap
   std::function<void(int iteration, double loss)> progress;
 };
 
 struct FittedParameter {
   std::string path;
-  Parameter before, after;   ///< after.low and high: +- 1.64 standard errors
-  double error = 0;          ///< standard error of the logarithm, data and prior
+  Parameter before, after;   ///< after.low and high: 5 and 95 % of the bootstrap; after.draws: the first of it
+  double error = 0;          ///< standard deviation of the logarithm over the bootstrap, data and prior
   double error_by_data = 0;  ///< by the data alone; infinite if they say nothing
 };
 
 struct Fit {
-  Hardware hardware;
+  Hardware hardware;  ///< with the fitted parameters, and the spread that forecasts have beyond them
   std::vector<FittedParameter> parameters;
   double loss_before = 0, loss_after = 0;
 };
 
 Fit fit_parameters(const std::vector<MeasuredCase>& cases, const Hardware& start, const FitOptions& options);
 
+struct CrossValidation {
+  LeaveOneOut leave_one_out;
+  std::optional<Calibrated> calibrated;
+};
+
 /// Fits all systems, then all but each in turn. A fit without a system starts where the fit of all ends, with the
 /// priors' pull as ever: what only that system told goes back to its prior.
+/// \param calibrated  then also with some measurements of each system's own
 /// \throws UserError if there are not two systems
-LeaveOneOut leave_one_out(const std::vector<MeasuredCase>& cases, const Hardware& prior, const FitOptions& options);
+CrossValidation leave_one_out(const std::vector<MeasuredCase>& cases, const Hardware& prior, const FitOptions& options,
+                              bool calibrated = false);
 
 /// The fitted parameters as a profile (JSON) that `node.profile` takes.
 std::string profile_json(const Fit& fit, const std::string& source);

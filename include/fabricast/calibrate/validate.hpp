@@ -16,6 +16,7 @@ struct ErrorRow {
   std::string system;
   std::size_t band = 0;
   double log_ratio = 0;  ///< ln(forecast / measured)
+  double within = 0;     ///< of its 90 % interval, half as ln; 0: has none
 };
 
 struct ErrorTable {
@@ -26,6 +27,9 @@ struct ErrorTable {
   };
   std::map<std::string, std::array<Cell, bands.size()>> systems;  ///< [system][band]
   std::array<double, bands.size()> median{}, worst_decile{}, mean{};
+  /// Share of rows whose measurement lies within the forecast's 90 % interval, each system counted once; 0: no intervals.
+  std::array<double, bands.size()> covered{};
+  std::array<double, bands.size()> width{};  ///< median over systems of the interval's factor less one
   int rows = 0;
 };
 ErrorTable error_table(const std::vector<ErrorRow>& rows);
@@ -35,6 +39,15 @@ void add_errors(const std::string& system, const ForecastOfCase& forecast, std::
 /// How far off forecasts are for a system that the fit has not seen; both by parameters fitted for the table.
 struct LeaveOneOut {
   ErrorTable in_sample, left_out;
+};
+
+/// How far off forecasts are for a system that is calibrated with some of its own measurements, after a fit that has not
+/// seen it. Before: by that fit alone.
+struct Calibrated {
+  /// Of more than two nodes, by its cases of one and two; systems that have both.
+  ErrorTable larger_before, larger_after;
+  /// Of every fifth size, by its other sizes, five times.
+  ErrorTable sizes_before, sizes_after;
 };
 
 struct Validation {
@@ -48,6 +61,7 @@ struct Validation {
   int stand_ins = 0;                                        ///< rows for which another algorithm than NCCL's was timed
   std::vector<ConfigurationPair> pairs;  ///< of all cases that ran; where another algorithm stands in, it is compared
   std::optional<LeaveOneOut> leave_one_out;
+  std::optional<Calibrated> calibrated;
 };
 
 Validation validate_cases(const std::vector<MeasuredCase>& cases, const Hardware& hardware);

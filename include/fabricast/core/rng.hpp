@@ -6,7 +6,9 @@
 
 #include <array>
 #include <bit>
+#include <cmath>
 #include <cstdint>
+#include <numbers>
 #include <utility>
 #include <vector>
 
@@ -52,6 +54,11 @@ class Rng {
   /// Uniform in [0, 1), 53 bits.
   constexpr double uniform() { return static_cast<double>(next() >> 11) * 0x1.0p-53; }
   constexpr double uniform(double low, double high) { return low + (high - low) * uniform(); }
+  /// Standard normal [BoxMuller1958]; takes two numbers.
+  double normal() {
+    const double radius = std::sqrt(-2 * std::log(1 - uniform()));
+    return radius * std::cos(2 * std::numbers::pi * uniform());
+  }
 
  private:
   std::array<std::uint64_t, 4> state_{};

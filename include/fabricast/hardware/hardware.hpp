@@ -6,6 +6,8 @@
 // fit moves few numbers.
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
@@ -95,6 +97,13 @@ struct Software {
 };
 std::vector<ParameterRef> parameters(Software& software);
 
+/// Standard deviation of ln(measured / forecast) that remains when all parameters are known, by size.
+struct ForecastSpread {
+  std::array<Parameter, 4> bands;  ///< below 64 KiB, 1 MiB, 64 MiB, and from there on
+  const Parameter& at(std::int64_t bytes) const;
+};
+std::vector<ParameterRef> parameters(ForecastSpread& spread);
+
 struct LinkType {
   LinkKind kind = LinkKind::infiniband;
   std::string generation;
@@ -137,6 +146,7 @@ struct Hardware {
   std::map<std::string, GpuKind, std::less<>> gpus;
   std::map<std::string, NodePreset, std::less<>> nodes;
   Software software;
+  ForecastSpread spread;
 
   /// The parameter called e.g. `architectures.hopper.hop_ll`, or null.
   Parameter* find(std::string_view path);
@@ -149,6 +159,10 @@ struct Hardware {
   /// The link type of that kind whose rate is nearest.
   const LinkType& link_type(LinkKind kind, BytesPerSecond rate) const;
 };
+
+/// A profile as it could as well be: the given one of the fit's draws, and values from the intervals of what no fit has
+/// told. The same number gives the same profile.
+Hardware drawn_hardware(const Hardware& hardware, std::size_t draw);
 
 /// What is known of the hardware before any collective is measured: data sheets, studies, assumptions.
 const Hardware& prior_hardware();

@@ -12,7 +12,10 @@ namespace fabricast {
 struct Parameter {
   double value = 0;  ///< in the unit that the list of parameters states
   double low = 0, high = 0;
-  std::string source;      ///< key of docs/references.md with a remark, or `guess`
+  std::string source;  ///< key of docs/references.md with a remark, or `guess`
+  /// Values that the data could as well have led to; the n-th of all parameters belong together. Empty: not fitted, the
+  /// interval tells.
+  std::vector<double> draws;
   bool inherited = false;  ///< has no value of its own: that of the set that its set is like counts
 
   Seconds us() const { return {value * 1e-6}; }

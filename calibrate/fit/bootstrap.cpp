@@ -1,0 +1,151 @@
+#include "bootstrap.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "fabricast/core/rng.hpp"
+
+namespace fabricast {
+
+namespace {
+
+using Eigen::Index;
+
+/// What is left of the row when an outlier is pulled in as the loss does.
+double tame(double residual, double scale) { return std::copysign(std::sqrt(robust_loss(residual, scale)), residual); }
+
+/// Rows that count, case by case, with their residuals over the spread of their band.
+struct Standardized {
+  std::vector<std::size_t> rows;
+  std::vector<double> values;
+};
+
+Standardized standardize(const FitProblem& problem, const FitTask& task, const FitPoint& point,
+                         const std::array<double, bands.size()>& spread) {
+  Standardized s;
+  for (std::size_t i = 0; i < problem.rows().size(); ++i) {
+    const auto k = static_cast<Index>(i);
+    const double unit = spread[problem.rows()[i].band];
+    if (!(task.weights[k] > 0) || !(unit > 0)) continue;
+    s.rows.push_back(i);
+    s.values.push_back(tame(point.residuals[k], task.scale) / unit);
+  }
+  return s;
+}
+
+/// Mean product of residuals of different cases of one system in one band: the square of their sum holds all products,
+/// the squares of the cases' own sums those within a case.
+double alike_of(const FitProblem& problem, const Standardized& s) {
+  std::map<std::pair<std::string, std::size_t>, std::map<std::size_t, std::pair<double, int>>> cases;
+  for (std::size_t i = 0; i < s.rows.size(); ++i) {
+    const FitProblem::Row& row = problem.rows()[s.rows[i]];
+    auto& [sum, count] = cases[{row.system, row.band}][row.runner];
+    sum += s.values[i], ++count;
+  }
+  double products = 0, pairs = 0;
+  for (const auto& [key, sums] : cases) {
+    double all = 0, own = 0, n = 0, own_pairs = 0;
+    for (const auto& [runner, sum] : sums) {
+      all += sum.first, own += sum.first * sum.first;
+      n += sum.second, own_pairs += static_cast<double>(sum.second) * sum.second;
+    }
+    products += all * all - own, pairs += n * n - own_pairs;
+  }
+  return pairs > 0 ? std::clamp(products / pairs, 0.0, 0.9) : 0;
+}
+
+/// Correlation of neighbouring sizes of a case, less what cases have in common.
+double neighbours_of(const FitProblem& problem, const Standardized& s, double alike) {
+  double products = 0, squares = 0;
+  int pairs = 0;
+  for (std::size_t i = 0; i < s.rows.size(); ++i) {
+    squares += s.values[i] * s.values[i];
+    if (i == 0 || problem.rows()[s.rows[i]].runner != problem.rows()[s.rows[i - 1]].runner) continue;
+    products += s.values[i] * s.values[i - 1], ++pairs;
+  }
+  if (pairs == 0) return 0;
+  const double correlation = products / pairs / (squares / static_cast<double>(s.rows.size()));
+  return std::clamp((correlation - alike) / (1 - alike), 0.0, 0.98);
+}
+
+/// Errors of all rows, drawn; zero for those that do not count.
+Eigen::VectorXd draw_errors(const FitProblem& problem, const FitTask& task, const ErrorModel& model, Rng& rng) {
+  Eigen::VectorXd errors = Eigen::VectorXd::Zero(static_cast<Index>(problem.rows().size()));
+  std::map<std::pair<std::string, std::size_t>, double> common;
+  std::size_t runner = problem.rows().size();
+  double own = 0;
+  for (std::size_t i = 0; i < problem.rows().size(); ++i) {
+    const FitProblem::Row& row = problem.rows()[i];
+    if (!(task.weights[static_cast<Index>(i)] > 0)) continue;
+    const auto [system, is_new] = common.try_emplace({row.system, row.band}, 0.0);
+    if (is_new) system->second = rng.normal();
+    const double fresh = rng.normal();
+    own = row.runner == runner ? model.neighbours * own + std::sqrt(1 - model.neighbours * model.neighbours) * fresh
+                               : fresh;
+    runner = row.runner;
+    errors[static_cast<Index>(i)] =
+        model.spread[row.band] * (std::sqrt(model.alike) * system->second + std::sqrt(1 - model.alike) * own);
+  }
+  return errors;
+}
+
+/// \param weighted  values and their weights, at least one
+double quantile_of(std::vector<std::pair<double, double>> weighted, double fraction) {
+  std::sort(weighted.begin(), weighted.end());
+  double all = 0, below = 0;
+  for (const auto& [value, weight] : weighted) all += weight;
+  for (const auto& [value, weight] : weighted)
+    if ((below += weight) >= fraction * all) return value;
+  return weighted.back().first;
+}
+
+}  // namespace
+
+ErrorModel error_model(const FitProblem& problem, const FitTask& task, const FitPoint& point, double parameters_used) {
+  ErrorModel model;
+  std::array<double, bands.size()> squares{}, weights{};
+  std::array<std::vector<std::pair<double, double>>, bands.size()> sizes;
+  double rows = 0;
+  for (std::size_t i = 0; i < problem.rows().size(); ++i) {
+    const auto k = static_cast<Index>(i);
+    if (!(task.weights[k] > 0)) continue;
+    const std::size_t band = problem.rows()[i].band;
+    sizes[band].emplace_back(std::abs(point.residuals[k]), task.weights[k]);
+    squares[band] += task.weights[k] * robust_loss(point.residuals[k], task.scale);
+    weights[band] += task.weights[k];
+    ++rows;
+  }
+  // What the parameters have taken up of the errors; once more, as few rows tell of their own spread too
+  // [MacKinnonWhite1985].
+  const double freedom = std::pow(rows / std::max(1.0, rows - parameters_used), 2);
+  for (std::size_t b = 0; b < bands.size(); ++b)
+    if (weights[b] > 0) {
+      model.spread[b] = std::sqrt(freedom * squares[b] / weights[b]);
+      model.tails[b] = std::sqrt(freedom) * quantile_of(std::move(sizes[b]), 0.9) / quantile_95;
+    }
+  const Standardized s = standardize(problem, task, point, model.spread);
+  if (s.rows.empty()) return model;
+  model.alike = alike_of(problem, s);
+  model.neighbours = neighbours_of(problem, s, model.alike);
+  return model;
+}
+
+Bootstrap bootstrap(const FitProblem& problem, const FitTask& task, const FitPoint& point,
+                    const Linearization& derivatives, int replicates, std::uint64_t seed) {
+  const LinearFit linear = linear_fit(problem, task, point, derivatives);
+  const auto unknowns = static_cast<Index>(task.free.size()), rows = static_cast<Index>(problem.rows().size());
+  Bootstrap b{error_model(problem, task, point, linear.parameters_used), Eigen::MatrixXd(replicates, unknowns)};
+  Rng rng(seed);
+  for (int r = 0; r < replicates; ++r) {
+    Eigen::VectorXd right(rows + unknowns);
+    right.head(rows) = linear.roots.head(rows).cwiseProduct(draw_errors(problem, task, b.errors, rng));
+    for (Index k = 0; k < unknowns; ++k)
+      right[rows + k] = linear.roots[rows + k] * rng.normal() *
+                        prior_deviation(problem.priors()[task.free[static_cast<std::size_t>(k)]]);
+    b.moved.row(r) = (linear.solution * right).transpose();
+  }
+  return b;
+}
+
+}  // namespace fabricast

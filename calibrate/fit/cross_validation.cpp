@@ -1,0 +1,129 @@
+// How far off forecasts are for what a fit has not seen.
+#include <set>
+
+#include "fabricast/core/error.hpp"
+#include "stages.hpp"
+
+namespace fabricast {
+
+namespace {
+
+constexpr int interval_draws = 8;
+
+/// The point with all parameters but the free ones at their prior.
+Eigen::VectorXd held(const FitProblem& problem, const std::vector<std::size_t>& free, const Eigen::VectorXd& theta) {
+  Eigen::VectorXd result = problem.prior_point();
+  for (const std::size_t j : free) result[static_cast<Eigen::Index>(j)] = theta[static_cast<Eigen::Index>(j)];
+  return result;
+}
+
+/// A case with the rows for which `keep` holds; its settings are part of what a calibration learns, so that cases which
+/// a common fit does not look at count here.
+template <class Keep>
+MeasuredCase part_of_case(const MeasuredCase& whole, Keep keep) {
+  MeasuredCase part = whole;
+  part.rows.clear(), part.set_aside.clear();
+  for (std::size_t i = 0; i < whole.rows.size(); ++i)
+    if (keep(i)) part.rows.push_back(whole.rows[i]);
+  return part;
+}
+
+void forecast_cases(const std::vector<MeasuredCase>& cases, const Hardware& hardware, std::vector<ErrorRow>& errors) {
+  for (const MeasuredCase& c : cases) add_errors(c.system, CaseRunner(c).run(hardware, interval_draws), errors);
+}
+
+/// Calibrates systems with some of their own cases, and forecasts the others.
+class OwnCalibration {
+ public:
+  OwnCalibration(const std::vector<MeasuredCase>& cases, const FitOptions& options) : cases_(cases), options_(options) {
+    options_.left_out.clear(), options_.progress = {}, options_.identified = 0;
+  }
+
+  void add(const std::string& system, const Hardware& before) {
+    const auto all = [](std::size_t) { return true; };
+    constexpr int few = 2;
+    std::vector<MeasuredCase> small, large;
+    for (const MeasuredCase& c : cases_)
+      if (c.system == system) (c.nodes <= few ? small : large).push_back(part_of_case(c, all));
+    if (!small.empty() && !large.empty()) learn(small, large, before, larger_before_, larger_after_);
+    constexpr std::size_t folds = 5;
+    for (std::size_t fold = 0; fold < folds; ++fold) {
+      std::vector<MeasuredCase> seen, unseen;
+      for (const MeasuredCase& c : cases_) {
+        if (c.system != system) continue;
+        MeasuredCase own = part_of_case(c, [&](std::size_t i) { return i % folds != fold; });
+        MeasuredCase other = part_of_case(c, [&](std::size_t i) { return i % folds == fold; });
+        if (!own.rows.empty()) seen.push_back(std::move(own));
+        if (!other.rows.empty()) unseen.push_back(std::move(other));
+      }
+      if (!seen.empty() && !unseen.empty()) learn(seen, unseen, before, sizes_before_, sizes_after_);
+    }
+  }
+
+  Calibrated result() const {
+    return {error_table(larger_before_), error_table(larger_after_), error_table(sizes_before_),
+            error_table(sizes_after_)};
+  }
+
+ private:
+  void learn(const std::vector<MeasuredCase>& seen, const std::vector<MeasuredCase>& unseen, const Hardware& before,
+             std::vector<ErrorRow>& errors_before, std::vector<ErrorRow>& errors_after) const {
+    forecast_cases(unseen, before, errors_before);
+    forecast_cases(unseen, fit_parameters(seen, before, options_).hardware, errors_after);
+  }
+
+  const std::vector<MeasuredCase>& cases_;
+  FitOptions options_;
+  std::vector<ErrorRow> larger_before_, larger_after_, sizes_before_, sizes_after_;
+};
+
+}  // namespace
+
+CrossValidation leave_one_out(const std::vector<MeasuredCase>& cases, const Hardware& prior, const FitOptions& options,
+                              bool calibrated) {
+  const FitProblem problem(cases, prior);
+  std::set<std::string> systems, fitted_systems;
+  for (const MeasuredCase& c : cases) systems.insert(c.system);
+  for (const FitProblem::Row& row : problem.rows()) fitted_systems.insert(row.system);
+  if (fitted_systems.size() < 2) throw UserError("leaving one out takes cases of two systems or more");
+  const TwoFits all = fit_twice(problem, options);
+  // All cases count, also those that no fit looks at.
+  const std::vector<CaseRunner> runners(cases.begin(), cases.end());
+  const auto errors_of = [&](const std::string& system, const Hardware& hardware) {
+    std::vector<ErrorRow> rows;
+    for (const CaseRunner& runner : runners)
+      if (runner.measured().system == system) add_errors(system, runner.run(hardware, interval_draws), rows);
+    return rows;
+  };
+  const auto fit_without = [&](const std::string& system) {
+    FitOptions without = options;
+    without.left_out = {system};
+    FitTask task = task_of(problem, without);
+    if (options.identified > 0) {
+      Linearization first_derivatives = all.first_derivatives;
+      const FitPoint first =
+          solve(problem, task, evaluate(problem, task, held(problem, task.free, all.first.theta)), first_derivatives);
+      task.free = identified(task, errors_at(problem, task, first, first_derivatives), options.identified);
+    }
+    Linearization derivatives = all.derivatives;
+    const FitPoint start = evaluate(problem, task, held(problem, task.free, all.last.theta));
+    const FitPoint best = solve(problem, task, start, derivatives);
+    return fit_at(problem, task, best, derivatives, options.seed).hardware;
+  };
+  const Hardware whole = fit_at(problem, all.task, all.last, all.derivatives, options.seed).hardware;
+  OwnCalibration own(cases, options);
+  std::vector<ErrorRow> in_sample, left_out;
+  for (const std::string& system : systems) {
+    const std::vector<ErrorRow> with = errors_of(system, whole);
+    const Hardware others = fitted_systems.contains(system) ? fit_without(system) : whole;
+    const std::vector<ErrorRow> without = errors_of(system, others);
+    if (calibrated) own.add(system, others);
+    in_sample.insert(in_sample.end(), with.begin(), with.end());
+    left_out.insert(left_out.end(), without.begin(), without.end());
+  }
+  CrossValidation v{{error_table(in_sample), error_table(left_out)}, std::nullopt};
+  if (calibrated) v.calibrated = own.result();
+  return v;
+}
+
+}  // namespace fabricast

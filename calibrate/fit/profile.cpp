@@ -1,0 +1,49 @@
+// Writes fitted parameters as a profile.
+#include <fmt/format.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "fabricast/calibrate/fit.hpp"
+
+namespace fabricast {
+
+std::string profile_json(const Fit& fit, const std::string& source) {
+  // One line per parameter, as in the shipped data.
+  const auto quoted = [](const std::string& text) { return nlohmann::json(text).dump(); };
+  std::map<std::string, std::map<std::string, std::vector<std::string>>> sections;
+  std::vector<std::pair<std::string, Parameter>> parameters;
+  for (const FittedParameter& p : fit.parameters) parameters.emplace_back(p.path, p.after);
+  ForecastSpread spread = fit.hardware.spread;
+  for (const ParameterRef& p : fabricast::parameters(spread))
+    parameters.emplace_back("forecast.spread." + std::string(p.name), *p.parameter);
+  for (const auto& [path, p] : parameters) {
+    const auto first = path.find('.');
+    const std::string section = path.substr(0, first), rest = path.substr(first + 1);
+    const auto second = section == "software" ? std::string::npos : rest.find('.');
+    const std::string group = second == std::string::npos ? "" : rest.substr(0, second);
+    const std::string name = second == std::string::npos ? rest : rest.substr(second + 1);
+    std::string line = fmt::format("{}: {{\"value\": {:.4g}, \"low\": {:.4g}, \"high\": {:.4g}, \"source\": {}",
+                                   quoted(name), p.value, p.low, p.high, quoted(source));
+    if (!p.draws.empty()) {
+      std::vector<std::string> draws;
+      for (const double d : p.draws) draws.push_back(fmt::format("{:.4g}", d));
+      line += fmt::format(", \"draws\": [{}]", fmt::join(draws, ", "));
+    }
+    sections[section][group].push_back(line + "}");
+  }
+  std::vector<std::string> blocks;
+  for (const auto& [section, groups] : sections) {
+    std::vector<std::string> inner;
+    for (const auto& [group, lines] : groups) {
+      if (group.empty())
+        inner.push_back(fmt::format("    {}", fmt::join(lines, ",\n    ")));
+      else
+        inner.push_back(fmt::format("    {}: {{\n      {}\n    }}", quoted(group), fmt::join(lines, ",\n      ")));
+    }
+    blocks.push_back(fmt::format("  {}: {{\n{}\n  }}", quoted(section), fmt::join(inner, ",\n")));
+  }
+  return fmt::format("{{\n{}\n}}\n", fmt::join(blocks, ",\n"));
+}
+
+}  // namespace fabricast

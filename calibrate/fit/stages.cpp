@@ -1,0 +1,114 @@
+#include "stages.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "bootstrap.hpp"
+#include "fabricast/core/error.hpp"
+
+namespace fabricast {
+
+namespace {
+
+constexpr int replicates = 400;  // of the bootstrap
+constexpr std::size_t kept_draws = 16;
+
+/// Interval, error and draws of a parameter from what the bootstrap moved it by.
+void take_draws(const Eigen::VectorXd& moved, FittedParameter& p) {
+  std::vector<double> sorted(moved.begin(), moved.end());
+  std::sort(sorted.begin(), sorted.end());
+  const auto quantile = [&](double q) {
+    return sorted[static_cast<std::size_t>(q * static_cast<double>(sorted.size() - 1) + 0.5)];
+  };
+  p.error = std::sqrt(moved.squaredNorm() / static_cast<double>(moved.size()));
+  p.after.low = p.after.value * std::exp(std::min(0.0, quantile(0.05)));
+  p.after.high = p.after.value * std::exp(std::max(0.0, quantile(0.95)));
+  for (std::size_t d = 0; d < kept_draws; ++d)
+    p.after.draws.push_back(p.after.value * std::exp(moved[static_cast<Eigen::Index>(d)]));
+}
+
+/// The spread that the residuals show in each band, drawn towards the one before where few cases tell: data of two
+/// nodes are fitted better than what larger jobs then do.
+std::array<Parameter, bands.size()> spreads_after(const FitProblem& problem, const FitTask& task,
+                                                  const ErrorModel& found, const ForecastSpread& start) {
+  constexpr double prior_cases = 12;
+  std::array<std::set<std::size_t>, bands.size()> cases;
+  for (std::size_t i = 0; i < problem.rows().size(); ++i)
+    if (task.weights[static_cast<Eigen::Index>(i)] > 0) cases[problem.rows()[i].band].insert(problem.rows()[i].runner);
+  std::array<Parameter, bands.size()> after;
+  for (std::size_t b = 0; b < bands.size(); ++b) {
+    const auto n = static_cast<double>(cases[b].size());
+    const double before = start.bands[b].value;
+    const double value =
+        std::sqrt((prior_cases * before * before + n * found.tails[b] * found.tails[b]) / (prior_cases + n));
+    const double factor = std::exp(quantile_95 / std::sqrt(2 * (prior_cases + n)));
+    after[b] = {value, value / factor, value * factor, {}, {}, false};
+  }
+  return after;
+}
+
+}  // namespace
+
+FitTask task_of(const FitProblem& problem, const FitOptions& options) {
+  FitTask task;
+  task.weights = row_weights(problem, options.left_out);
+  task.prior_weight = options.prior_weight, task.scale = options.scale;
+  task.iterations = options.iterations, task.progress = options.progress;
+  for (std::size_t j = 0; j < problem.parameters().size(); ++j) {
+    const std::string& path = problem.parameters()[j];
+    const bool wanted = options.parameters.empty() ||
+                        std::any_of(options.parameters.begin(), options.parameters.end(),
+                                    [&](const auto& p) { return path == p || path.starts_with(p + "."); });
+    if (wanted && problem.matters(j, task.weights)) task.free.push_back(j);
+  }
+  return task;
+}
+
+std::vector<std::size_t> identified(const FitTask& task, const FitErrors& errors, double factor) {
+  std::vector<std::size_t> some;
+  for (std::size_t k = 0; k < task.free.size(); ++k)
+    if (std::exp(quantile_95 * errors.by_data[k]) <= factor) some.push_back(task.free[k]);
+  return some;
+}
+
+TwoFits fit_twice(const FitProblem& problem, const FitOptions& options) {
+  TwoFits f;
+  f.task = task_of(problem, options);
+  if (f.task.free.empty()) throw UserError("the cases tell of no parameter to fit");
+  const Eigen::VectorXd start = problem.prior_point();
+  f.derivatives = no_derivatives(problem);
+  f.first = f.last = solve(problem, f.task, evaluate(problem, f.task, start), f.derivatives);
+  f.first_derivatives = f.derivatives;
+  if (options.identified <= 0) return f;
+  const std::vector<std::size_t> some =
+      identified(f.task, errors_at(problem, f.task, f.first, f.derivatives), options.identified);
+  if (some.empty()) return f;
+  f.task.free = some;
+  f.last = solve(problem, f.task, evaluate(problem, f.task, start), f.derivatives);
+  return f;
+}
+
+Fit fit_at(const FitProblem& problem, const FitTask& task, const FitPoint& point, const Linearization& derivatives,
+           std::uint64_t seed) {
+  Fit fit;
+  fit.loss_before = evaluate(problem, task, problem.prior_point()).loss, fit.loss_after = point.loss;
+  fit.hardware = problem.hardware(point.theta);
+  const FitErrors errors = errors_at(problem, task, point, derivatives);
+  const Bootstrap boot = bootstrap(problem, task, point, derivatives, replicates, seed);
+  fit.hardware.spread.bands = spreads_after(problem, task, boot.errors, fit.hardware.spread);
+  for (std::size_t k = 0; k < task.free.size(); ++k) {
+    const std::size_t j = task.free[k];
+    FittedParameter p;
+    p.path = problem.parameters()[j], p.before = p.after = problem.priors()[j];
+    p.error_by_data = errors.by_data[k];
+    p.after.value = fit.hardware.find(p.path)->value;
+    p.after.draws.clear();
+    take_draws(boot.moved.col(static_cast<Eigen::Index>(k)), p);
+    *fit.hardware.find(p.path) = p.after;
+    fit.parameters.push_back(std::move(p));
+  }
+  return fit;
+}
+
+}  // namespace fabricast

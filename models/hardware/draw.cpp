@@ -1,0 +1,38 @@
+#include <algorithm>
+#include <cmath>
+
+#include "fabricast/core/rng.hpp"
+#include "fabricast/hardware/hardware.hpp"
+
+namespace fabricast {
+
+namespace {
+
+std::uint64_t hash_of(std::string_view text, std::uint64_t seed) {
+  std::uint64_t hash = mix64(seed);
+  for (const char c : text) hash = mix64(hash ^ static_cast<unsigned char>(c));
+  return hash;
+}
+
+/// A value from the interval of a parameter that no fit has told: the logarithm is normal, cut off where only one in
+/// twenty lies beyond on either side, so that no share comes out above what is thought possible.
+double from_interval(const Parameter& p, Rng& rng) {
+  constexpr double quantile_95 = 1.645;
+  if (!(p.low > 0) || !(p.high > p.low)) return p.value;
+  const double deviation = std::log(p.high / p.low) / (2 * quantile_95);
+  return std::clamp(p.value * std::exp(deviation * rng.normal()), p.low, p.high);
+}
+
+}  // namespace
+
+Hardware drawn_hardware(const Hardware& hardware, std::size_t draw) {
+  Hardware drawn = hardware;
+  for (const auto& [path, ref] : drawn.all_parameters()) {
+    Parameter& p = *ref.parameter;
+    Rng rng(hash_of(path, draw));
+    p.value = p.draws.empty() ? from_interval(p, rng) : p.draws[draw % p.draws.size()];
+  }
+  return drawn;
+}
+
+}  // namespace fabricast

@@ -1,0 +1,72 @@
+// Hidden parameters, forecasts made with them as measurements, noise: the fit's 90 % intervals hold the hidden values.
+#include <catch2/catch.hpp>
+#include <cmath>
+
+#include "fabricast/calibrate/fit.hpp"
+#include "fabricast/core/rng.hpp"
+
+namespace fabricast {
+namespace {
+
+/// Two nodes of eight H100 and one of them, as a user would measure them.
+std::vector<MeasuredCase> plan_of_cases() {
+  std::vector<MeasuredCase> cases;
+  for (const int nodes : {1, 2})
+    for (const char* op : {"all_reduce", "all_gather"}) {
+      MeasuredCase c;
+      c.system = "hidden", c.collective = op, c.gpu = "h100-sxm", c.intranode = "nvswitch";
+      c.id = std::string(op) + "-" + std::to_string(nodes);
+      c.nodes = nodes, c.gpus_per_node = 8, c.nics = 8, c.nic_gbps = 400, c.link = "infiniband";
+      c.nccl_version = "2.27", c.harness = {{"tool", "nccl_tests"}};
+      for (std::int64_t bytes = 1 << 10; bytes <= std::int64_t{1} << 30; bytes *= 4) c.rows.push_back({bytes, 1});
+      cases.push_back(std::move(c));
+    }
+  return cases;
+}
+
+/// The parameters drawn from their intervals.
+Hardware hidden_hardware(const Hardware& prior, std::uint64_t draw) {
+  Hardware truth = prior;
+  Rng rng(mix64(draw));
+  for (const auto& [path, ref] : truth.all_parameters()) {
+    Parameter& p = *ref.parameter;
+    if (p.low > 0 && p.high > p.low) p.value *= std::exp(std::log(p.high / p.low) / (2 * 1.645) * rng.normal());
+  }
+  return truth;
+}
+
+TEST_CASE("90 % intervals hold the hidden parameters in 90 % of 200 draws", "[calibrate][slow]") {
+  constexpr int draws = 200;
+  constexpr double noise = 0.03;
+  int held = 0, parameters = 0, told = 0, told_held = 0;
+  for (int draw = 0; draw < draws; ++draw) {
+    Hardware truth = hidden_hardware(prior_hardware(), static_cast<std::uint64_t>(draw));
+    std::vector<MeasuredCase> cases = plan_of_cases();
+    Rng rng(static_cast<std::uint64_t>(draw));
+    for (MeasuredCase& c : cases) {
+      const ForecastOfCase forecast = CaseRunner(c).run(truth);
+      for (std::size_t i = 0; i < c.rows.size(); ++i)
+        c.rows[i].time_us = forecast.rows[i].forecast * 1e6 * std::exp(noise * rng.normal());
+    }
+    FitOptions options;
+    options.iterations = 30;
+    const Fit fit = fit_parameters(cases, prior_hardware(), options);
+    for (const FittedParameter& p : fit.parameters) {
+      const double hidden = truth.find(p.path)->value;
+      const bool holds = p.after.low <= hidden && hidden <= p.after.high;
+      held += holds, ++parameters;
+      // Those of which the data say more than the prior.
+      if (p.error > 0.5 * std::log(p.before.high / p.before.low) / (2 * 1.645)) continue;
+      told_held += holds, ++told;
+    }
+  }
+  CAPTURE(held, parameters, told_held, told);
+  CHECK(parameters > 10 * draws);
+  CHECK(told > 5 * draws);
+  CHECK(held >= 0.9 * parameters);
+  CHECK(told_held >= 0.9 * told);
+  WARN(told_held << " of " << told << " that the data tell, " << held << " of " << parameters << " in all");
+}
+
+}  // namespace
+}  // namespace fabricast
