@@ -89,7 +89,7 @@ class WriteLatency : public VerbsTrial {
       const auto begin = Clock::now();
       if (first_) send();
       await_tag(spin);
-      if (first_) samples.push_back({std::chrono::duration<double>(Clock::now() - begin).count() / 2});
+      if (first_) samples.push_back({probe::seconds_since(begin) / 2});
       if (!first_) send();
       while (unacknowledged_ > 0)
         if (!reap()) spin.turn();
@@ -138,7 +138,7 @@ class SendLatency : public VerbsTrial {
       if (first_) send();
       while (received_ == 0) step(spin);
       --received_;
-      if (first_) samples.push_back({std::chrono::duration<double>(Clock::now() - begin).count() / 2});
+      if (first_) samples.push_back({probe::seconds_since(begin) / 2});
       end_.post_receive(0, bytes_, line_up(bytes_));
       if (!first_) send();
       while (unacknowledged_ > 0) step(spin);
@@ -205,7 +205,7 @@ class RdmaBandwidth : public VerbsTrial {
     const auto begin = Clock::now();
     for (int done = 0;;) {
       for (const int q : reap(spin)) ++done, post(q);
-      const double time = std::chrono::duration<double>(Clock::now() - begin).count();
+      const double time = probe::seconds_since(begin);
       if (done >= least && time >= window_s) return {time / done};
     }
   }
