@@ -13,12 +13,6 @@ namespace fabricast {
 
 namespace po = boost::program_options;
 
-namespace {
-
-using Logs = std::vector<std::pair<std::string, Imported>>;
-
-}  // namespace
-
 int import_verb(const std::vector<std::string>& arguments) {
   Options options("calibrate import",
                   "Reads logs: nccl-tests (text, JSON), perftest, OSU, p2pBandwidthLatencyTest, nvidia-smi topo -m, "
@@ -41,7 +35,7 @@ int import_verb(const std::vector<std::string>& arguments) {
     for (const Diagnostic& w : read.warnings) print_diagnostic(w);
     scenario = std::move(read.scenario);
   }
-  Logs logs;
+  NamedLogs logs;
   bool found = false;
   for (const std::string& path : options.get<std::vector<std::string>>("LOG...")) {
     logs.emplace_back(path, read_log(path));
