@@ -346,7 +346,7 @@ std::string cases_json(const ImportedCases& cases) {
     for (const MeasuredRow& row : c.rows) j["rows"].push_back({{"bytes", row.bytes}, {"time_us", row.time_us}});
     list.push_back(std::move(j));
   }
-  return list.dump(1) + "\n";
+  return list.dump(1, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace fabricast

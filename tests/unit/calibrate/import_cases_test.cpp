@@ -92,6 +92,14 @@ TEST_CASE("a log and a scenario that contradict each other make no case", "[impo
             .find("GPUs of a node '4', the scenario of '8'") != std::string::npos);
 }
 
+TEST_CASE("cases are text whatever bytes stand in a log or its name", "[import]") {
+  std::string text = log_of("all_reduce_perf", "NVIDIA H100 80GB HBM3", 1, 8) + nccl;
+  for (std::size_t at = 0; (at = text.find("sum -1", at)) != std::string::npos;) text.replace(at, 6, "s\xbfm -\xff");
+  const ImportedCases cases = cases_of_logs({{"\xfe.log", import_text_of(text)}}, "lab\xff", nullptr);
+  CHECK(cases.cases.at(0).set_aside == "root -?");
+  CHECK(find_not_utf8(cases_json(cases)) == std::string::npos);
+}
+
 TEST_CASE("what a scenario can not say sets a case aside", "[import]") {
   const std::string text = log_of("all_reduce_perf", "NVIDIA H100 80GB HBM3", 1, 8) + nccl;
   const auto why = [](std::string log, const std::string& from, const std::string& to) {
