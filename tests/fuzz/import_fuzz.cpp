@@ -52,6 +52,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       before = row.line;
     }
   }
+  require(log.empty() || log.lines > 0);
   int before = 0;
   for (const fabricast::Problem& problem : log.problems) {
     require(problem.line >= before && !problem.message.empty());
