@@ -15,11 +15,7 @@ const Communicator& comm(const World& w) { return w.planner.comm; }
 const NicSpec& nics(const World& w) { return w.scenario.node.spec.nics; }
 bool networked(const World& w) { return comm(w).nodes() > 1; }
 bool rdma(const World& w) { return networked(w) && nics(w).link != LinkKind::socket; }
-std::string env(std::string_view variable, const auto& value) { return fmt::format("nccl.env.{}={}", variable, value); }
-
-Symptoms one(bool applies, std::string what, std::vector<std::string> set) {
-  return applies ? Symptoms{{std::move(what), std::move(set)}} : Symptoms{};
-}
+constexpr auto one = one_if<Symptom>;
 
 /// One link at parts of its rate: what a link, a cable or a port falls back to, and what errors leave of it.
 Symptoms slow_link(const World& w, std::string_view link, std::string_view what, std::initializer_list<int> percents) {
@@ -54,7 +50,7 @@ Symptoms collisions(const World& w) {
 Symptoms other_algorithms(const World& w) {
   Symptoms list;
   for (const Algorithm a : {Algorithm::ring, Algorithm::tree, Algorithm::nvlstree, Algorithm::nvls})
-    list.push_back({fmt::format("NCCL_ALGO={}", name_of(a)), {env("NCCL_ALGO", name_of(a))}});
+    list.push_back({fmt::format("NCCL_ALGO={}", name_of(a)), {env_word("NCCL_ALGO", name_of(a))}});
   // Without NVSwitch or SHARP NCCL would not start with these.
   if (comm(w).heads.size() < 2) list.resize(2);
   return list;
@@ -63,7 +59,7 @@ Symptoms other_algorithms(const World& w) {
 Symptoms other_protocols(const World&) {
   Symptoms list;
   for (const Protocol p : {Protocol::ll, Protocol::ll128, Protocol::simple})
-    list.push_back({fmt::format("NCCL_PROTO={}", name_of(p)), {env("NCCL_PROTO", name_of(p))}});
+    list.push_back({fmt::format("NCCL_PROTO={}", name_of(p)), {env_word("NCCL_PROTO", name_of(p))}});
   return list;
 }
 
@@ -71,7 +67,8 @@ Symptoms few_channels(const World& w) {
   Symptoms list;
   for (const int n : {1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24})
     if (n < comm(w).channels)
-      list.push_back({fmt::format("at most {} channels", n), {env("NCCL_MAX_NCHANNELS", n), env("NCCL_MAX_CTAS", n)}});
+      list.push_back(
+          {fmt::format("at most {} channels", n), {env_word("NCCL_MAX_NCHANNELS", n), env_word("NCCL_MAX_CTAS", n)}});
   return list;
 }
 
@@ -102,7 +99,7 @@ constexpr std::array kinds = {
         [](const World& w) { return one(rdma(w) && comm(w).gdr, "data staged in host memory", {"node.gdr=false"}); }},
     CauseKind{Cause::sockets, "TCP sockets instead of RDMA", 1, 0.3,
               "NCCL_DEBUG=INFO shows NET/Socket; ibv_devinfo; ls /dev/infiniband",
-              [](const World& w) { return one(rdma(w), "TCP sockets", {env("NCCL_NET", "Socket")}); }},
+              [](const World& w) { return one(rdma(w), "TCP sockets", {env_word("NCCL_NET", "Socket")}); }},
     CauseKind{Cause::slow_nic, "one NIC, its cable or its switch port is slow", 1.5, 0,
               "ib_write_bw between pairs of nodes, NIC by NIC; rate in ibstat; symbol errors in perfquery",
               [](const World& w) {
@@ -118,17 +115,17 @@ constexpr std::array kinds = {
               "run again: times change from start to start; counters of the uplinks; NCCL_IB_QPS_PER_CONNECTION=4",
               collisions},
     CauseKind{Cause::pxn_off, "PXN is off", 0.5, 0.05, "env | grep NCCL_PXN; NCCL_DEBUG=INFO shows no PXN",
-              [](const World& w) { return one(networked(w), "no PXN", {env("NCCL_PXN_DISABLE", 1)}); }},
+              [](const World& w) { return one(networked(w), "no PXN", {env_word("NCCL_PXN_DISABLE", 1)}); }},
     CauseKind{Cause::nvls_off, "NVLS is off", 1, 0.05,
               "NCCL_DEBUG=INFO shows no NVLS multicast; nvidia-smi -q | grep -i fabric; env | grep NCCL_NVLS",
               [](const World& w) {
-                return one(comm(w).heads.size() > 1, "no reduction in the NVSwitch", {env("NCCL_NVLS_ENABLE", 0)});
+                return one(comm(w).heads.size() > 1, "no reduction in the NVSwitch", {env_word("NCCL_NVLS_ENABLE", 0)});
               }},
     CauseKind{Cause::sharp_off, "SHARP is off", 1, 0.05,
               "NCCL_DEBUG=INFO shows no CollNet; sharp_hello; the aggregation manager's log",
               [](const World& w) {
                 return one(networked(w) && w.planner.settings.collnet_enable && comm(w).sharp.available(),
-                           "no reduction in the switches", {env("NCCL_COLLNET_ENABLE", 0)});
+                           "no reduction in the switches", {env_word("NCCL_COLLNET_ENABLE", 0)});
               }},
     CauseKind{Cause::algorithm_forced, "another algorithm than NCCL's choice", 0.5, 0.05,
               "env | grep NCCL_ALGO; /etc/nccl.conf; ~/.nccl.conf; NCCL_TUNER_PLUGIN", other_algorithms},

@@ -53,7 +53,7 @@ class Examination {
       }
       judge(cause_kinds()[k], tried, symptoms[k].empty());
     }
-    finish();
+    finish(first->planner.comm.ranks());
     if (options_.progress) options_.progress(1);
     return std::move(report_);
   }
@@ -72,11 +72,9 @@ class Examination {
   std::unique_ptr<World> world_of(std::vector<std::string> set, std::size_t m) const {
     set.insert(set.end(), measured_[m].set.begin(), measured_[m].set.end());
     set.push_back(std::string("workload.collective=") + std::string(name_of(measured_[m].op)));
-    Scenario changed = parse_scenario(effective_, scenario_.file, set).scenario;
-    changed.nccl.version_given = scenario_.nccl.version_given;
-    changed.workload.sizes.clear();
-    for (const std::int64_t bytes : sizes_[m]) changed.workload.sizes.push_back(Bytes{bytes});
-    return build_world(std::move(changed));
+    Scenario made = changed(scenario_, effective_, set);
+    set_sizes(made, sizes_[m]);
+    return build_world(std::move(made));
   }
 
   Times times_of(const Symptom& symptom, const RunOptions& options) const {
@@ -130,7 +128,7 @@ class Examination {
     return it == weights_.end() ? 1 : it->second;
   }
 
-  void finish() {
+  void finish(int ranks) {
     std::stable_sort(judged_.begin(), judged_.end(),
                      [](const Judged& a, const Judged& b) { return a.log_posterior > b.log_posterior; });
     double sum = 0;
@@ -141,8 +139,7 @@ class Examination {
     }
     double off = 0;
     for (std::size_t m = 0; m < measured_.size(); ++m) {
-      const auto world = world_of({}, m);
-      const double factor = bus_factor(measured_[m].op, world->planner.comm.ranks());
+      const double factor = bus_factor(measured_[m].op, ranks);
       for (std::size_t i = 0; i < sizes_[m].size(); ++i) {
         const double seconds = measured_[m].rows[i].time_us * 1e-6, forecast = expected_[m][i];
         const double width = std::exp(nine_of_ten * spread_at(model_, sizes_[m][i]));

@@ -15,6 +15,8 @@ class ImportSink {
  public:
   explicit ImportSink(Imported& result) : out(result) {}
   void problem(int line, std::string message);
+  /// A variable of NCCL's, up to 1,000 of them.
+  void variable(std::string_view name, std::string_view value);
   Imported& out;
 };
 

@@ -147,6 +147,11 @@ void ImportSink::problem(int line, std::string message) {
     ++out.problems_left_out;
 }
 
+void ImportSink::variable(std::string_view name, std::string_view value) {
+  constexpr std::size_t most_variables = 1000;
+  if (out.nccl.env.size() < most_variables) out.nccl.env.emplace(shown(name), shown(value));
+}
+
 namespace {
 
 void read_topology_text(std::string& xml, int first, bool fits, ImportSink& sink) {

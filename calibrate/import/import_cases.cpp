@@ -13,8 +13,6 @@ namespace fabricast {
 
 namespace {
 
-using Logs = std::vector<std::pair<std::string, Imported>>;
-
 /// Names that drivers print, as far as they tell one kind from another [vendor-datasheets].
 struct Product {
   std::string_view name, end, gpu;  ///< `end`: what the name ends with, if that matters
@@ -54,12 +52,12 @@ struct System {
   std::optional<double> nic_gbps;
 };
 
+Diagnostic fault(const std::string& log, int line, std::string message, std::string hint = {}) {
+  return {Diagnostic::Severity::error, {log, line, 1, 1}, {}, std::move(message), std::move(hint)};
+}
+
 Diagnostic note(const std::string& log, int line, std::string message) {
-  Diagnostic d;
-  d.severity = Diagnostic::Severity::warning;
-  d.where = {log, line, 1, 1};
-  d.message = std::move(message);
-  return d;
+  return {Diagnostic::Severity::warning, {log, line, 1, 1}, {}, std::move(message), {}};
 }
 
 std::string link_of(const NcclFacts& nccl) {
@@ -99,7 +97,7 @@ void settle(T& known, const T& found, const T& nothing, const char* what, const 
   known = found;
 }
 
-System system_of(const Logs& logs) {
+System system_of(const NamedLogs& logs) {
   System s;
   for (const auto& [name, log] : logs) {
     System here;
@@ -148,7 +146,7 @@ class CaseOfTable {
     c_.collective = table_.operation;
     ranks();
     const NodeSpec* spec = scenario_ ? &scenario_->node.spec : nullptr;
-    const std::string told = gpu_of_product(table_.gpu).empty() ? system_.gpu : gpu_of_product(table_.gpu);
+    const std::string product = gpu_of_product(table_.gpu), told = product.empty() ? system_.gpu : product;
     if (spec && !told.empty() && told != spec->gpu) contradict("gpu", told, spec->gpu);
     c_.gpu = !told.empty() ? told : spec ? spec->gpu : lack("gpu");
     const std::string inside = spec ? std::string(name_of(spec->intranode)) : std::string();
@@ -170,10 +168,8 @@ class CaseOfTable {
   }
 
   [[noreturn]] void contradict(const char* what, const std::string& told, const std::string& other) const {
-    Diagnostic d;
-    d.where = {log_, table_.line, 1, 1};
-    d.message = fmt::format("the log tells of {} '{}', the scenario of '{}'", what, told, other);
-    throw UserError({d});
+    throw UserError(
+        {fault(log_, table_.line, fmt::format("the log tells of {} '{}', the scenario of '{}'", what, told, other))});
   }
 
   void ranks() {
@@ -192,12 +188,9 @@ class CaseOfTable {
     if (ranks == 0) lack("ranks");
     if (nodes == 0) lack("nodes");
     if (ranks == 0 || nodes == 0) return;
-    if (ranks % nodes != 0) {
-      Diagnostic d;
-      d.where = {log_, table_.line, 1, 1},
-      d.message = fmt::format("{} ranks are not shared evenly by {} nodes", ranks, nodes);
-      throw UserError({d});
-    }
+    if (ranks % nodes != 0)
+      throw UserError(
+          {fault(log_, table_.line, fmt::format("{} ranks are not shared evenly by {} nodes", ranks, nodes))});
     c_.nodes = nodes, c_.gpus_per_node = ranks / nodes;
   }
 
@@ -286,7 +279,7 @@ std::string gpu_of_product(std::string_view product) {
   return {};
 }
 
-ImportedCases cases_of_logs(const Logs& logs, const std::string& system, const Scenario* scenario) {
+ImportedCases cases_of_logs(const NamedLogs& logs, const std::string& system, const Scenario* scenario) {
   ImportedCases out;
   const System facts = system_of(logs);
   std::map<std::string, int> ids;
@@ -301,11 +294,8 @@ ImportedCases cases_of_logs(const Logs& logs, const std::string& system, const S
       MeasuredCase c = reader.read();
       if (!reader.missing().empty()) {
         const std::vector<std::string_view> words(reader.missing().begin(), reader.missing().end());
-        Diagnostic d;
-        d.where = {name, t.line, 1, 1};
-        d.message = "the log does not tell what a case needs: " + join(words);
-        d.hint = scenario ? "" : "--scenario S.yaml gives what no log tells";
-        faults.push_back(std::move(d));
+        faults.push_back(fault(name, t.line, "the log does not tell what a case needs: " + join(words),
+                               scenario ? "" : "--scenario S.yaml gives what no log tells"));
         continue;
       }
       for (const LogRow& row : t.rows)
@@ -356,7 +346,7 @@ std::string cases_json(const ImportedCases& cases) {
     for (const MeasuredRow& row : c.rows) j["rows"].push_back({{"bytes", row.bytes}, {"time_us", row.time_us}});
     list.push_back(std::move(j));
   }
-  return list.dump(1) + "\n";
+  return list.dump(1, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace fabricast

@@ -87,7 +87,7 @@ json peers_of(const PeerMatrix& m) {
 
 }  // namespace
 
-std::string import_json(const std::vector<std::pair<std::string, Imported>>& logs) {
+std::string import_json(const NamedLogs& logs) {
   json list = json::array();
   for (const auto& [name, log] : logs) {
     json j = {{"log", name},     {"lines", log.lines},        {"tables", json::array()},

@@ -1,11 +1,11 @@
 // Lines that NCCL prints with NCCL_DEBUG=VERSION, WARN or INFO [NCCL-log].
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <functional>
 #include <set>
 
 #include "fabricast/collective/collective.hpp"
+#include "fabricast/core/text.hpp"
 #include "format.hpp"
 #include "scan.hpp"
 
@@ -47,17 +47,15 @@ std::string algorithm_of(std::string_view word) {
     return within(*number, 0, static_cast<int>(algorithm_count) - 1)
                ? std::string(name_of(static_cast<Algorithm>(*number)))
                : std::string();
-  std::string plain;
-  for (const char c : word)
-    if (c != '_') plain += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  std::string plain = lower_case(word);
+  std::erase(plain, '_');
   return enum_from<Algorithm>(plain) ? plain : std::string();
 }
 
 std::string protocol_of(std::string_view word) {
   if (const auto number = small_number(word))
     return within(*number, 0, 2) ? std::string(name_of(static_cast<Protocol>(*number))) : std::string();
-  std::string plain;
-  for (const char c : word) plain += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  const std::string plain = lower_case(word);
   return enum_from<Protocol>(plain) ? plain : std::string();
 }
 
@@ -357,8 +355,7 @@ void NcclLog::State::variable(std::string_view text, std::size_t mark) {
   std::string_view value = trimmed(text.substr(mark + 23));
   // Numbers are followed by a full stop.
   if (value.ends_with('.') && whole_number(value.substr(0, value.size() - 1))) value.remove_suffix(1);
-  constexpr std::size_t most_variables = 1000;
-  if (facts.env.size() < most_variables) facts.env.emplace(shown(name), shown(value));
+  sink.variable(name, value);
 }
 
 /// `24 coll channels, 16 collnet channels, 16 nvls channels, 32 p2p channels, 2 p2p channels per peer`

@@ -259,11 +259,12 @@ class NcclTests : public NcclTestsFormat {
   void finish_row(const std::vector<std::string_view>& words, int line, int places) {
     const auto word = [&](int i) { return i < 0 ? std::string_view() : words[static_cast<std::size_t>(i)]; };
     TestRow r;
-    r.line = line, r.type = word(columns_.type), r.redop = word(columns_.redop), r.root = word(columns_.root);
+    r.line = line, r.type = shown(word(columns_.type), 40);
+    r.redop = shown(word(columns_.redop), 20), r.root = shown(word(columns_.root), 20);
     r.cpu_time = columns_.cpu_time;
     const auto bytes = whole_number(words[0]);
     if (!bytes) return sink_.problem(line, "the size '" + shown(words[0], 40) + "' is not a whole number of bytes");
-    if (!is_type(r.type)) return sink_.problem(line, "the type '" + shown(r.type, 40) + "' is not known");
+    if (!is_type(r.type)) return sink_.problem(line, "the type '" + r.type + "' is not known");
     r.bytes = *bytes;
     int at = columns_.count;
     for (const int place : {1, 2}) {

@@ -170,11 +170,8 @@ class Events : public json::json_sax_t {
 
   void variable(const std::string& text) {
     const std::size_t equals = text.find('=');
-    constexpr std::size_t most_variables = 1000;
-    if (!text.starts_with("NCCL_") || equals == std::string::npos || sink_.out.nccl.env.size() >= most_variables)
-      return;
-    const std::string name = shown(text.substr(0, equals));
-    if (!name.starts_with("NCCL_TESTS_")) sink_.out.nccl.env.emplace(name, shown(text.substr(equals + 1)));
+    if (equals == std::string::npos || !text.starts_with("NCCL_") || text.starts_with("NCCL_TESTS_")) return;
+    sink_.variable(text.substr(0, equals), text.substr(equals + 1));
   }
 
   void end_row() {

@@ -47,6 +47,11 @@ std::string fault_of(const TestTiming& t, std::int64_t bytes) {
   return {};
 }
 
+std::string detail(const LogTable& table, const char* key) {
+  const auto it = table.details.find(key);
+  return it == table.details.end() ? std::string() : it->second;
+}
+
 bool fits(const std::pair<double, double>& ratio, double factor) {
   return ratio.first <= factor * (1 + slack) && factor * (1 - slack) <= ratio.second;
 }
@@ -111,12 +116,8 @@ void TestTables::add(const TestRow& row) {
   for (const auto& place : {row.out_of_place, row.in_place})
     if (place)
       if (const std::string fault = fault_of(*place, row.bytes); !fault.empty()) return sink_.problem(row.line, fault);
-  const auto detail = [&](const char* key) {
-    const auto it = table_->details.find(key);
-    return it == table_->details.end() ? std::string() : it->second;
-  };
-  if (table_ && (detail("type") != row.type || detail("redop") != row.redop || detail("root") != row.root ||
-                 table_->cpu_time != row.cpu_time))
+  if (table_ && (detail(*table_, "type") != row.type || detail(*table_, "redop") != row.redop ||
+                 detail(*table_, "root") != row.root || table_->cpu_time != row.cpu_time))
     close();
   if (!table_) open(row);
   LogRow out;
@@ -145,11 +146,7 @@ void TestTables::check_operation(LogTable& table) {
                          [&](const auto& r) { return fits(r, bus_factor(op, table.ranks)); });
   };
   const auto rows = static_cast<std::ptrdiff_t>(table.rows.size());
-  const auto word = [&](const char* key) {
-    const auto it = table.details.find(key);
-    return it == table.details.end() ? std::string() : it->second;
-  };
-  const std::string redop = word("redop"), root = word("root");
+  const std::string redop = detail(table, "redop"), root = detail(table, "root");
   const auto looks_like = [&](const TestLook& l) {
     return l.reduces == (!redop.empty() && redop != "none") && (root.empty() || l.rooted == (root != "-1"));
   };

@@ -45,8 +45,7 @@ struct TestRow {
   std::optional<TestTiming> out_of_place, in_place;
 };
 
-/// Our word for a test program: `./build/all_reduce_perf` or all_reduce is all_reduce. Empty if it is none of ours;
-/// `known` says whether nccl-tests has it.
+/// Our word for a test program: `./build/all_reduce_perf` or all_reduce is all_reduce. Empty if nccl-tests has no such test.
 std::string operation_of_test(std::string_view program);
 /// A timing of words: time, algbw, busbw, and the number of wrong results (N/A: not counted).
 /// \returns null if a word is no number

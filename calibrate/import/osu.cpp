@@ -5,6 +5,7 @@
 #include <array>
 #include <cctype>
 
+#include "fabricast/core/text.hpp"
 #include "format.hpp"
 #include "scan.hpp"
 
@@ -36,8 +37,9 @@ std::string test_of(std::string_view text) {
     if (word == "#" || word == "OSU" || word.starts_with("MPI") || word.starts_with("NCCL") || word.starts_with("RCCL"))
       continue;
     if (!title.empty()) title += ' ';
-    for (const char c : word) title += c == '-' ? '_' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    title += lower_case(word);
   }
+  std::replace(title.begin(), title.end(), '-', '_');
   for (const auto& [name, program] : programs)
     if (title == name) return std::string(program);
   if (title.ends_with(" latency")) title.resize(title.size() - 8);
@@ -134,15 +136,13 @@ class Osu : public BlockFormat {
     if (rate_) {
       if (r.bytes < 1) return sink_.problem(line, "a rate of 0 bytes");
       if (const auto messages = at(messages_))
-        if (messages->high() * size * 1e-6 < value->low() * 0.999 ||
-            messages->low() * size * 1e-6 > value->high() * 1.001)
+        if (!rates_agree(*messages, size, 1e-6, *value))
           return sink_.problem(line, fmt::format("{:g} messages/s of {} bytes are not {:g} MB/s", messages->value,
                                                  r.bytes, value->value));
       r.gigabytes_per_second = value->value * 1e-3;
       r.time_us = size / value->value;
     } else {
-      const auto low = at(low_), high = at(high_);
-      if ((low && low->low() > value->high()) || (high && high->high() < value->low()))
+      if (!in_order(at(low_), *value, at(high_)))
         return sink_.problem(line, fmt::format("the time {:g} us is not between least and most", value->value));
       r.time_us = value->value;
     }

@@ -143,8 +143,7 @@ class Perftest : public BlockFormat {
       if (!average || !(average->value > 0)) return sink_.problem(line, "the bandwidth is not a number above 0");
       const double unit = gigabits ? giga_bit : mebi;
       if (const auto rate = number(Column::rate))
-        if (rate->high() * size * 1e-3 < average->low() * unit * 0.999 ||
-            rate->low() * size * 1e-3 > average->high() * unit * 1.001)
+        if (!rates_agree(*rate, size, 1e-3 / unit, *average))
           return sink_.problem(
               line, fmt::format("{:g} million messages/s of {} bytes are {:.4g} GB/s, not {:.4g}", rate->value, *bytes,
                                 rate->value * size * 1e-3, average->value * unit));
@@ -153,8 +152,7 @@ class Perftest : public BlockFormat {
     } else {
       const auto typical = number(column(Column::typical) ? Column::typical : Column::average);
       if (!typical || !(typical->value > 0)) return sink_.problem(line, "the time is not a number above 0");
-      const auto low = number(Column::low), high = number(Column::high);
-      if ((low && low->low() > typical->high()) || (high && high->high() < typical->low()))
+      if (!in_order(number(Column::low), *typical, number(Column::high)))
         return sink_.problem(line,
                              fmt::format("the typical time {:g} us is not between least and most", typical->value));
       r.time_us = typical->value;

@@ -10,6 +10,15 @@
 
 namespace fabricast {
 
+bool in_order(const std::optional<Printed>& least, const Printed& figure, const std::optional<Printed>& most) {
+  return !(least && least->low() > figure.high()) && !(most && most->high() < figure.low());
+}
+
+bool rates_agree(const Printed& messages, double bytes, double scale, const Printed& bandwidth) {
+  return messages.high() * bytes * scale >= bandwidth.low() * 0.999 &&
+         messages.low() * bytes * scale <= bandwidth.high() * 1.001;
+}
+
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f'; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 

@@ -16,6 +16,12 @@ struct Printed {
   double high() const { return value + half; }
 };
 
+/// Whether a figure lies between the least and the most of the same row, as far as it has them.
+bool in_order(const std::optional<Printed>& least, const Printed& figure, const std::optional<Printed>& most);
+/// Whether messages of a size at a rate are a bandwidth, up to rounding.
+/// \param scale  from rate times bytes to the unit of the bandwidth
+bool rates_agree(const Printed& messages, double bytes, double scale, const Printed& bandwidth);
+
 bool is_space(char c);
 bool is_digit(char c);
 std::string_view trimmed(std::string_view text);

@@ -129,8 +129,9 @@ Meeting gather(const SessionOptions& options, const Member& self) {
       // It did not wait for the answer.
     }
   }
+  const std::string roster = roster_of(meeting).dump();
   for (int r = 1; r < place.ranks; ++r)
-    meeting.wires[static_cast<std::size_t>(r)].send(roster_of(meeting).dump(), probe::after(options.timeout.value));
+    meeting.wires[static_cast<std::size_t>(r)].send(roster, probe::after(options.timeout.value));
   return meeting;
 }
 

@@ -24,7 +24,7 @@ struct OwnBackend {
   std::unique_ptr<ProbeBackend> backend;
 };
 
-Seconds steady_now() { return {std::chrono::duration<double>(probe::Clock::now().time_since_epoch()).count()}; }
+Seconds steady_now() { return {probe::seconds_since({})}; }
 
 Json to_json(const Measurement& m, int number, Seconds share) {
   return {{"measure", number},

@@ -16,6 +16,7 @@ using Clock = std::chrono::steady_clock;
 using Deadline = Clock::time_point;
 
 Deadline after(double seconds);
+double seconds_since(Clock::time_point begin);
 
 /// A connection broke, was refused, or did not move until its deadline; `what()` is the reason.
 class SocketError : public std::runtime_error {

@@ -31,10 +31,6 @@ constexpr std::int64_t window_bytes = 256 << 10, window_messages = 64;
 constexpr BytesPerSecond assumed_rate{1.25e9};
 constexpr std::size_t most_buffer = 4 << 20;
 
-double seconds_between(Clock::time_point a, Clock::time_point b) {
-  return std::chrono::duration<double>(b - a).count();
-}
-
 [[noreturn]] void lost(ssize_t n) {
   throw ProbeFailure(n == 0 ? "a connection has ended" : "a connection broke: " + system_reason(errno));
 }
@@ -94,7 +90,7 @@ class PingPong : public ProbeTrial {
       if (first_) exchange_.send(buffer_, bytes_);
       exchange_.receive(buffer_, bytes_);
       if (first_)
-        samples.push_back({seconds_between(begin, Clock::now()) / 2});
+        samples.push_back({probe::seconds_since(begin) / 2});
       else
         exchange_.send(buffer_, bytes_);
     }
@@ -191,7 +187,7 @@ class StreamReceiver : public Stream {
     std::int64_t received = 0;
     while (true) {
       received += move(POLLIN, patience, receive);
-      const double time = seconds_between(begin, Clock::now());
+      const double time = probe::seconds_since(begin);
       if (received >= least && time >= window_s)
         return {time * static_cast<double>(bytes_) / static_cast<double>(received)};
     }

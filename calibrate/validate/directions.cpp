@@ -7,6 +7,7 @@
 #include <set>
 #include <tuple>
 
+#include "fabricast/core/text.hpp"
 #include "median.hpp"
 
 namespace fabricast {
@@ -31,11 +32,6 @@ std::string aspect_of(const std::string& variable) {
   return it == known.end() ? variable : it->second;
 }
 
-std::string lower(std::string text) {
-  for (char& c : text) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c + 32 : c);
-  return text;
-}
-
 Attributes attributes_of(const MeasuredCase& c) {
   Attributes a = {{"system", c.system},
                   {"collective", c.collective},
@@ -51,7 +47,7 @@ Attributes attributes_of(const MeasuredCase& c) {
   for (const auto& [key, value] : c.env) {
     std::string& text = a[aspect_of(key)];
     if (!text.empty()) text += " ";
-    text += key == "NCCL_ALGO" || key == "NCCL_PROTO" ? lower(value) : key + "=" + value;
+    text += key == "NCCL_ALGO" || key == "NCCL_PROTO" ? lower_case(value) : key + "=" + value;
   }
   for (const auto& [key, value] : c.harness) {
     // How often a call is repeated does not matter, nor how many ranks one process has if it has all of a node.

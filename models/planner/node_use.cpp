@@ -4,9 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 
 #include "fabricast/core/quantity.hpp"
+#include "fabricast/core/text.hpp"
 
 namespace fabricast {
 
@@ -78,8 +78,7 @@ std::vector<int> selected_ports(std::string_view text, int count) {
 
 /// Whether data go by TCP although the NICs could do better.
 bool by_sockets(LinkKind link, const NcclSettings& s) {
-  std::string net = s.net.value_or("");
-  std::transform(net.begin(), net.end(), net.begin(), [](unsigned char c) { return std::tolower(c); });
+  const std::string net = lower_case(s.net.value_or(""));
   if (net == "ib" && link == LinkKind::socket)
     refuse("NCCL_NET", "asks for InfiniBand or RoCE, and node.nics.link is socket", "leave it out, or name the link");
   if (net == "ib" && s.ib_disable.value_or(false))

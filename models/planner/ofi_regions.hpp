@@ -53,4 +53,11 @@ const std::vector<OfiRegions>& ofi_regions_p6_b300();
 /// Empty where the tuner has none.
 std::span<const OfiRegion> ofi_regions(OfiPlatform platform, CollectiveOp op, std::int64_t gpus);
 
+/// What the tables of regions are written in.
+namespace ofi_words {
+using enum Algorithm;
+inline constexpr Protocol ll = Protocol::ll, ll128 = Protocol::ll128, simple = Protocol::simple;
+inline constexpr double most_bytes = ofi_most_bytes, most_ranks = ofi_most_ranks;
+}  // namespace ofi_words
+
 }  // namespace fabricast

@@ -5,9 +5,7 @@ namespace fabricast {
 
 namespace {
 
-using enum Algorithm;
-constexpr Protocol ll128 = Protocol::ll128, simple = Protocol::simple;
-constexpr double most_bytes = ofi_most_bytes, most_ranks = ofi_most_ranks;
+using namespace ofi_words;
 constexpr auto at_zero = OfiCorner::Kind::extended_at_zero;
 
 OfiRegions all_reduce_of_8() {

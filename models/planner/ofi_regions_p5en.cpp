@@ -5,9 +5,7 @@ namespace fabricast {
 
 namespace {
 
-using enum Algorithm;
-constexpr Protocol ll = Protocol::ll, ll128 = Protocol::ll128, simple = Protocol::simple;
-constexpr double most_bytes = ofi_most_bytes, most_ranks = ofi_most_ranks;
+using namespace ofi_words;
 
 OfiRegions all_reduce_of_8() {
   constexpr OfiCorner ll_high{196608, 1024}, ll_end({196608, 192}, ll_high);
@@ -91,10 +89,13 @@ OfiRegions reduce_scatter_of_8() {
                {ll128_end, ll128_b, ll128_a, {2415919104, 128}, {589299712, 32}, {291504128, 16}, {most_bytes, 16}})}};
 }
 
+// Of one GPU in a node.
+constexpr OfiCorner pat_a{50331648, 64}, pat_b{117440512, 128}, pat_end(pat_a, pat_b);
+constexpr OfiCorner ring_a{50331648, 16}, ring_b{301989888, 128}, ring_end(ring_a, ring_b);
+
 OfiRegions all_reduce_of_1() {
   constexpr OfiCorner tree_b{1048576, 96}, tree_end({524288, 8}, tree_b);
   constexpr OfiCorner simple_b{33554432, 128}, simple_end({8388608, 32}, simple_b);
-  constexpr OfiCorner ring_a{50331648, 16}, ring_b{301989888, 128}, ring_end(ring_a, ring_b);
   return {CollectiveOp::all_reduce,
           1,
           {ofi_region(tree, ll, {{0, 2}, {65536, 2}, {65536, 64}, {65536, most_ranks}}),
@@ -127,8 +128,6 @@ OfiRegions all_reduce_of_1() {
 }
 
 OfiRegions all_gather_of_1() {
-  constexpr OfiCorner pat_a{50331648, 64}, pat_b{117440512, 128}, pat_end(pat_a, pat_b);
-  constexpr OfiCorner ring_a{50331648, 16}, ring_b{301989888, 128}, ring_end(ring_a, ring_b);
   return {CollectiveOp::all_gather,
           1,
           {ofi_region(pat, simple,
@@ -160,8 +159,6 @@ OfiRegions all_gather_of_1() {
 }
 
 OfiRegions reduce_scatter_of_1() {
-  constexpr OfiCorner pat_a{50331648, 64}, pat_b{117440512, 128}, pat_end(pat_a, pat_b);
-  constexpr OfiCorner ring_a{50331648, 16}, ring_b{301989888, 128}, ring_end(ring_a, ring_b);
   return {CollectiveOp::reduce_scatter,
           1,
           {ofi_region(pat, simple,

@@ -5,9 +5,7 @@ namespace fabricast {
 
 namespace {
 
-using enum Algorithm;
-constexpr Protocol ll = Protocol::ll, ll128 = Protocol::ll128, simple = Protocol::simple;
-constexpr double most_bytes = ofi_most_bytes, most_ranks = ofi_most_ranks;
+using namespace ofi_words;
 
 OfiRegions all_reduce_of_8() {
   constexpr OfiCorner ll_low{393216, 16}, ll_end(ll_low, {393216, 1024});

@@ -5,9 +5,7 @@ namespace fabricast {
 
 namespace {
 
-using enum Algorithm;
-constexpr Protocol ll = Protocol::ll, ll128 = Protocol::ll128, simple = Protocol::simple;
-constexpr double most_bytes = ofi_most_bytes, most_ranks = ofi_most_ranks;
+using namespace ofi_words;
 
 OfiRegions all_reduce_of_8() {
   constexpr OfiCorner ll_a{360448, 1024}, ll_b{360448, 2048}, ll_end(ll_a, ll_b);
@@ -188,9 +186,11 @@ OfiRegions all_reduce_of_1() {
                        {most_bytes, 2}})}};
 }
 
+// Of one GPU in a node.
+constexpr OfiCorner ring_a{603979776, 128}, ring_b{1207959552, 256}, ring_end(ring_a, ring_b);
+
 OfiRegions all_gather_of_1() {
   constexpr OfiCorner pat_a{369098752, 128}, pat_b{738197504, 256}, pat_end(pat_a, pat_b);
-  constexpr OfiCorner ring_a{603979776, 128}, ring_b{1207959552, 256}, ring_end(ring_a, ring_b);
   return {CollectiveOp::all_gather,
           1,
           {ofi_region(ring, ll,
@@ -257,7 +257,6 @@ OfiRegions all_gather_of_1() {
 
 OfiRegions reduce_scatter_of_1() {
   constexpr OfiCorner pat_a{503316480, 128}, pat_b{1006632960, 256}, pat_end(pat_a, pat_b);
-  constexpr OfiCorner ring_a{603979776, 128}, ring_b{1207959552, 256}, ring_end(ring_a, ring_b);
   return {
       CollectiveOp::reduce_scatter,
       1,

@@ -1,30 +1,13 @@
 // Variables that decide how a call is run: algorithm, protocol, channels, threads, buffers, chunks.
 #include <algorithm>
-#include <cctype>
 
 #include "fabricast/core/names.hpp"
+#include "fabricast/core/text.hpp"
 #include "variable_value.hpp"
 
 namespace fabricast {
 
 namespace {
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  std::transform(out.begin(), out.end(), out.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return out;
-}
-
-std::vector<std::string> split(std::string_view text, char separator) {
-  std::vector<std::string> parts;
-  while (true) {
-    const auto at = text.find(separator);
-    parts.emplace_back(text.substr(0, at));
-    if (at == std::string_view::npos) return parts;
-    text.remove_prefix(at + 1);
-  }
-}
 
 /// NCCL's names of the first five operations, lower case.
 constexpr std::array<std::string_view, 5> function_names = {"broadcast", "reduce", "allgather", "reducescatter",
@@ -44,7 +27,7 @@ std::vector<ListEntry> parse_list(std::string_view text, const NcclVersion& vers
     ListEntry entry;
     std::string list = part;
     if (const auto colon = part.find(':'); colon != std::string::npos) {
-      const std::string function = lower(part.substr(0, colon));
+      const std::string function = lower_case(part.substr(0, colon));
       const auto it = std::find(function_names.begin(), function_names.end(), function);
       if (it == function_names.end())
         throw UserError(fmt::format("'{}' is no NCCL function", part.substr(0, colon)),
@@ -60,7 +43,7 @@ std::vector<ListEntry> parse_list(std::string_view text, const NcclVersion& vers
       entry.functions.fill(true);
     }
     if (!list.empty() && list.front() == '^') entry.inverted = true, list.erase(0, 1);
-    for (const std::string& word : split(list, ',')) entry.words.push_back(lower(word));
+    for (const std::string& word : split(list, ',')) entry.words.push_back(lower_case(word));
     entries.push_back(std::move(entry));
   }
   return entries;
@@ -156,7 +139,7 @@ void read_symmetric_kernel(VariableValue& v, NcclSettings& s) {
 
 /// The OFI plugin goes by the names of its files; another tuner's choice is not known.
 void read_tuner(VariableValue& v, NcclSettings& s) {
-  const std::string name = lower(v.text());
+  const std::string name = lower_case(v.text());
   if (name.empty()) return v.refuse("names no library", "leave it out, or write none");
   s.ofi_tuner = name.find("ofi") != std::string::npos || name == "libnccl-net.so";
   if (!s.ofi_tuner && name != "none")

@@ -1,10 +1,9 @@
 // `check`: a measured log against the forecast of what the cluster should be.
 #include <fmt/format.h>
 
-#include <fstream>
-
 #include "commands.hpp"
 #include "fabricast/calibrate/check.hpp"
+#include "log_file.hpp"
 #include "options.hpp"
 
 namespace fabricast {
@@ -12,15 +11,6 @@ namespace fabricast {
 namespace po = boost::program_options;
 
 namespace {
-
-Imported read_log(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) throw UserError(fmt::format("can not read '{}'", path));
-  Imported log = import_log(in);
-  for (const Problem& p : log.problems)
-    print_diagnostic({Diagnostic::Severity::warning, {path, p.line, 1, 1}, {}, p.message, {}});
-  return log;
-}
 
 /// The collectives of a log by nccl-tests, each size once.
 std::vector<MeasuredCollective> measurements_of(const Imported& log, const std::string& path, const World& world) {

@@ -1,40 +1,17 @@
 // `calibrate import`.
 #include <fmt/format.h>
 
-#include <cerrno>
 #include <filesystem>
-#include <fstream>
 
 #include "commands.hpp"
 #include "fabricast/calibrate/import.hpp"
 #include "fabricast/calibrate/import_cases.hpp"
-#include "fabricast/core/file.hpp"
+#include "log_file.hpp"
 #include "options.hpp"
 
 namespace fabricast {
 
 namespace po = boost::program_options;
-
-namespace {
-
-using Logs = std::vector<std::pair<std::string, Imported>>;
-
-Imported import_file(const std::string& path) {
-  errno = 0;
-  if (std::error_code error; std::filesystem::is_directory(path, error))
-    throw UserError(fmt::format("can not read '{}': is a directory", path));
-  std::ifstream in(path, std::ios::binary);
-  if (!in) throw UserError(fmt::format("can not read '{}': {}", path, system_reason(errno)));
-  return import_log(in);
-}
-
-void print_problems(const std::string& path, const Imported& log) {
-  for (const Problem& p : log.problems) fmt::print(stderr, "{}:{}: warning: {}\n", path, p.line, p.message);
-  if (log.problems_left_out > 0)
-    fmt::print(stderr, "{}: warning: {} more lines can not be read\n", path, log.problems_left_out);
-}
-
-}  // namespace
 
 int import_verb(const std::vector<std::string>& arguments) {
   Options options("calibrate import",
@@ -58,11 +35,10 @@ int import_verb(const std::vector<std::string>& arguments) {
     for (const Diagnostic& w : read.warnings) print_diagnostic(w);
     scenario = std::move(read.scenario);
   }
-  Logs logs;
+  NamedLogs logs;
   bool found = false;
   for (const std::string& path : options.get<std::vector<std::string>>("LOG...")) {
-    logs.emplace_back(path, import_file(path));
-    print_problems(path, logs.back().second);
+    logs.emplace_back(path, read_log(path));
     found = found || !logs.back().second.empty();
   }
   if (!found)

@@ -14,6 +14,7 @@
 #include "fabricast/core/file.hpp"
 #include "fabricast/core/names.hpp"
 #include "fabricast/core/quantity.hpp"
+#include "fabricast/core/text.hpp"
 #include "options.hpp"
 #include "stop.hpp"
 
@@ -36,13 +37,11 @@ std::map<std::string, std::string> environment() {
 }
 
 std::vector<std::string> list_of(const Options& options, const std::string& name) {
-  std::vector<std::string> words;
-  if (!options.has(name)) return words;
-  const std::string text = options.text(name) + ",";
-  for (std::size_t begin = 0, end; (end = text.find(',', begin)) != std::string::npos; begin = end + 1) {
-    words.push_back(text.substr(begin, end - begin));
-    if (words.back().empty()) throw UserError(fmt::format("--{} '{}' has an empty word", name, options.text(name)));
-  }
+  if (!options.has(name)) return {};
+  const std::string text = options.text(name);
+  std::vector<std::string> words = split(text, ',');
+  for (const std::string& word : words)
+    if (word.empty()) throw UserError(fmt::format("--{} '{}' has an empty word", name, text));
   return words;
 }
 

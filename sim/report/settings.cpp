@@ -23,14 +23,7 @@ bool verbs(const Situation& s) {
   return networked(s) && (node(s).nics.link == LinkKind::infiniband || node(s).nics.link == LinkKind::roce);
 }
 
-std::string word(std::string_view variable, const auto& value) {
-  return fmt::format("nccl.env.{}={}", variable, value);
-}
-
-/// One change without alternatives.
-Alternatives one(bool applies, std::string what, std::vector<std::string> set) {
-  return applies ? Alternatives{{std::move(what), std::move(set)}} : Alternatives{};
-}
+constexpr auto one = one_if<Trial>;
 
 Alternatives faster_nics(const Situation& s) {
   const std::string twice = to_text(BytesPerSecond{2 * comm(s).node.nic_line_rate.value});
@@ -79,8 +72,8 @@ Alternatives other_algorithms(const Situation& s) {
   const ForecastRow* best = fastest(s);
   if (best && (several || best->algorithm != first(s).algorithm || best->protocol != first(s).protocol))
     list.push_back({forced(s) ? "the fastest that may run" : "another algorithm or protocol than NCCL's",
-                    {word("NCCL_ALGO", for_operation(s, std::string(name_of(best->algorithm)))),
-                     word("NCCL_PROTO", for_operation(s, std::string(name_of(best->protocol))))}});
+                    {env_word("NCCL_ALGO", for_operation(s, std::string(name_of(best->algorithm)))),
+                     env_word("NCCL_PROTO", for_operation(s, std::string(name_of(best->protocol))))}});
   if (!several) return list;
   std::array<bool, algorithm_count> algorithms{};
   std::array<bool, 3> protocols{};
@@ -89,15 +82,15 @@ Alternatives other_algorithms(const Situation& s) {
   for (std::size_t a = 0; a < algorithm_count; ++a)
     if (algorithms[a]) {
       const std::string_view name = name_of(static_cast<Algorithm>(a));
-      list.push_back(
-          {fmt::format("any algorithm but {}", name), {word("NCCL_ALGO", for_operation(s, fmt::format("^{}", name)))}});
+      list.push_back({fmt::format("any algorithm but {}", name),
+                      {env_word("NCCL_ALGO", for_operation(s, fmt::format("^{}", name)))}});
     }
   for (std::size_t p = 0; p < protocols.size(); ++p) {
     const auto protocol = static_cast<Protocol>(p);
     // A list of protocols switches LL128 on or off for good: never on where NCCL does not trust it [NCCL-tuning-1.6].
     if (!protocols[p] || !(protocol == Protocol::ll128 || protocols[1])) continue;
     list.push_back({fmt::format("any protocol but {}", name_of(protocol)),
-                    {word("NCCL_PROTO", for_operation(s, fmt::format("^{}", name_of(protocol))))}});
+                    {env_word("NCCL_PROTO", for_operation(s, fmt::format("^{}", name_of(protocol))))}});
   }
   return list;
 }
@@ -108,12 +101,12 @@ Alternatives queue_pairs(const Situation& s) {
   for (const int n : {4, 8}) {
     if (comm(s).qps_per_connection >= n) continue;
     list.push_back({fmt::format("{} queue pairs per connection", n == 4 ? "four" : "eight"),
-                    {word("NCCL_IB_QPS_PER_CONNECTION", n)}});
+                    {env_word("NCCL_IB_QPS_PER_CONNECTION", n)}});
     list.push_back({fmt::format("{} queue pairs, each message split over them", n == 4 ? "four" : "eight"),
-                    {word("NCCL_IB_QPS_PER_CONNECTION", n), word("NCCL_IB_SPLIT_DATA_ON_QPS", 1)}});
+                    {env_word("NCCL_IB_QPS_PER_CONNECTION", n), env_word("NCCL_IB_SPLIT_DATA_ON_QPS", 1)}});
   }
   if (comm(s).qps_per_connection > 1 && !comm(s).split_data_on_qps)
-    list.push_back({"each message split over the queue pairs", {word("NCCL_IB_SPLIT_DATA_ON_QPS", 1)}});
+    list.push_back({"each message split over the queue pairs", {env_word("NCCL_IB_SPLIT_DATA_ON_QPS", 1)}});
   return list;
 }
 
@@ -121,10 +114,10 @@ Alternatives more_channels(const Situation& s) {
   Alternatives list;
   const std::string_view variable = comm(s).version < NcclVersion{2, 17, 0} ? "NCCL_MIN_NCHANNELS" : "NCCL_MIN_CTAS";
   for (const int n : {24, 32})
-    if (comm(s).channels < n) list.push_back({fmt::format("at least {} channels", n), {word(variable, n)}});
+    if (comm(s).channels < n) list.push_back({fmt::format("at least {} channels", n), {env_word(variable, n)}});
   int used = 0;
   for (const ForecastRow& row : s.forecast.rows) used = std::max(used, row.plan.channels);
-  if (2 * used <= most_channels) list.push_back({"twice the channels", {word(variable, 2 * used)}});
+  if (2 * used <= most_channels) list.push_back({"twice the channels", {env_word(variable, 2 * used)}});
   return list;
 }
 
@@ -132,7 +125,7 @@ Alternatives buffers(const Situation& s) {
   Alternatives list;
   for (const std::int64_t mib : {1, 2, 4, 8, 16})
     if (const std::int64_t bytes = mib << 20; bytes != nccl(s).buffer_size.value_or(Bytes{4 << 20}).value)
-      list.push_back({fmt::format("buffers of {} MiB", mib), {word("NCCL_BUFFSIZE", bytes)}});
+      list.push_back({fmt::format("buffers of {} MiB", mib), {env_word("NCCL_BUFFSIZE", bytes)}});
   return list;
 }
 
@@ -143,7 +136,7 @@ Alternatives cross_nic(const Situation& s) {
       list.push_back({value == 0   ? "rings that keep to their NIC"
                       : value == 1 ? "rings that may change NICs"
                                    : "rings that change NICs where needed",
-                      {word("NCCL_CROSS_NIC", value)}});
+                      {env_word("NCCL_CROSS_NIC", value)}});
   return list;
 }
 
@@ -196,7 +189,9 @@ constexpr Kind kinds[] = {
     },
     faster_nics,
     unforced,
-    [](S s) { return one(tuned(s), "NCCL's own choice, not the OFI tuner's", {word("NCCL_TUNER_PLUGIN", "none")}); },
+    [](S s) {
+      return one(tuned(s), "NCCL's own choice, not the OFI tuner's", {env_word("NCCL_TUNER_PLUGIN", "none")});
+    },
     other_algorithms,
     queue_pairs,
     more_channels,

@@ -40,12 +40,10 @@ template <class Wanted>
 std::optional<Outcome> run_trial(const Ground& ground, const Trial& trial, const RunOptions& options, Wanted wanted) {
   try {
     const Scenario& scenario = ground.scenario;
-    Scenario changed = parse_scenario(ground.effective, scenario.file, trial.set).scenario;
-    if (!wanted(changed) || to_yaml(changed) == ground.effective) return std::nullopt;
-    changed.nccl.version_given = scenario.nccl.version_given;
-    changed.workload.sizes.clear();
-    for (const std::int64_t bytes : scenario.sizes()) changed.workload.sizes.push_back(Bytes{bytes});
-    const auto world = build_world(std::move(changed));
+    Scenario made = changed(scenario, ground.effective, trial.set);
+    if (!wanted(made) || to_yaml(made) == ground.effective) return std::nullopt;
+    set_sizes(made, scenario.sizes());
+    const auto world = build_world(std::move(made));
     std::vector<double> times = times_of(run_forecast(*world, options));
     const double gain = mean_gain(ground.before, times);
     return Outcome{{trial.what, trial.set, std::move(times), gain}, std::move(world->scenario)};

@@ -8,6 +8,7 @@
 
 #include "fabricast/calibrate/cases.hpp"
 #include "fabricast/calibrate/import.hpp"
+#include "fabricast/scenario/trial.hpp"
 
 namespace fabricast {
 
@@ -37,11 +38,9 @@ struct EnumNames<Cause> {
       "protocol_forced", "too_few_channels", "fewer_nics", "oversubscription", "degraded_pcie"};
 };
 
-/// One way in which a cause may show.
-struct Symptom {
-  std::string what;              ///< in words: "one NIC at 25 % of its rate"
-  std::vector<std::string> set;  ///< `--set` words that make it
-  double quantile = 0.5;         ///< of the draws of the hash
+/// One way in which a cause may show: "one NIC at 25 % of its rate".
+struct Symptom : Trial {
+  double quantile = 0.5;  ///< of the draws of the hash
 };
 
 /// A cause and how it would be seen to be true.

@@ -17,6 +17,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "fabricast/hardware/layout.hpp"
@@ -148,12 +149,15 @@ struct Imported {
   bool empty() const;
 };
 
+/// Logs with their names.
+using NamedLogs = std::vector<std::pair<std::string, Imported>>;
+
 /// \throws UserError only if the stream fails
 Imported import_log(std::istream& in);
 
 /// A line per table and fact.
 std::string import_text(const Imported& log);
-/// All of it; `name` is that of the log. A list, one entry per log.
-std::string import_json(const std::vector<std::pair<std::string, Imported>>& logs);
+/// All of it: a list, one entry per log.
+std::string import_json(const NamedLogs& logs);
 
 }  // namespace fabricast

@@ -22,8 +22,7 @@ struct ImportedCases {
 ///
 /// What no log tells is taken from the scenario, if there is one. What a log tells is never overruled by it.
 /// \throws UserError that names what a case needs and nobody tells, or where log and scenario contradict each other
-ImportedCases cases_of_logs(const std::vector<std::pair<std::string, Imported>>& logs, const std::string& system,
-                            const Scenario* scenario);
+ImportedCases cases_of_logs(const NamedLogs& logs, const std::string& system, const Scenario* scenario);
 
 /// A file as `--cases` reads it.
 std::string cases_json(const ImportedCases& cases);

@@ -8,17 +8,12 @@
 #include <vector>
 
 #include "fabricast/report/forecast.hpp"
+#include "fabricast/scenario/trial.hpp"
 
 namespace fabricast {
 
 /// A gain below this is not worth a line: forecasts do not tell it apart.
 inline constexpr double least_gain = 0.02;
-
-/// A change to try: what it is, and the `--set` words that make it.
-struct Trial {
-  std::string what;
-  std::vector<std::string> set;
-};
 
 /// Where trials come from. The forecasts are of the same sizes.
 struct Situation {

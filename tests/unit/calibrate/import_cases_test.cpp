@@ -40,7 +40,7 @@ const std::string nccl =
     "INFO NVLS multicast support is available on dev 0\na:1:2 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[1] [send] via "
     "NET/IB/0/GDRDMA\n";
 
-std::string words_of_error(const std::vector<std::pair<std::string, Imported>>& logs, const Scenario* scenario) {
+std::string words_of_error(const NamedLogs& logs, const Scenario* scenario) {
   try {
     cases_of_logs(logs, "lab", scenario);
   } catch (const UserError& e) { return e.what(); }
@@ -67,7 +67,7 @@ TEST_CASE("what a log tells is enough for one node with a topology", "[import]")
 
 TEST_CASE("what nobody tells is named, and comes from the scenario if there is one", "[import]") {
   const std::string text = log_of("all_reduce_perf", "NVIDIA H100 80GB HBM3", 2, 8);
-  const std::vector<std::pair<std::string, Imported>> alone = {{"x.log", import_text_of(text)}};
+  const NamedLogs alone = {{"x.log", import_text_of(text)}};
   CHECK(words_of_error(alone, nullptr).find("needs: intranode, link, nics, nic_gbps") != std::string::npos);
   const Scenario scenario =
       parse_scenario("fabricast: 1\nnode: {profile: hgx-h100}\ncluster: {nodes: 4}\nworkload: {}\n", "s.yaml").scenario;
@@ -85,13 +85,19 @@ TEST_CASE("what nobody tells is named, and comes from the scenario if there is o
 TEST_CASE("a log and a scenario that contradict each other make no case", "[import]") {
   const Scenario scenario =
       parse_scenario("fabricast: 1\nnode: {profile: hgx-h100}\ncluster: {nodes: 2}\nworkload: {}\n", "s.yaml").scenario;
-  const auto logs = [](const std::string& text) {
-    return std::vector<std::pair<std::string, Imported>>{{"x.log", import_text_of(text)}};
-  };
+  const auto logs = [](const std::string& text) { return NamedLogs{{"x.log", import_text_of(text)}}; };
   CHECK(words_of_error(logs(log_of("all_reduce_perf", "NVIDIA A100-SXM4-80GB", 2, 8)), &scenario)
             .find("gpu 'a100-sxm', the scenario of 'h100-sxm'") != std::string::npos);
   CHECK(words_of_error(logs(log_of("all_reduce_perf", "NVIDIA H100 80GB HBM3", 2, 4)), &scenario)
             .find("GPUs of a node '4', the scenario of '8'") != std::string::npos);
+}
+
+TEST_CASE("cases are text whatever bytes stand in a log or its name", "[import]") {
+  std::string text = log_of("all_reduce_perf", "NVIDIA H100 80GB HBM3", 1, 8) + nccl;
+  for (std::size_t at = 0; (at = text.find("sum -1", at)) != std::string::npos;) text.replace(at, 6, "s\xbfm -\xff");
+  const ImportedCases cases = cases_of_logs({{"\xfe.log", import_text_of(text)}}, "lab\xff", nullptr);
+  CHECK(cases.cases.at(0).set_aside == "root -?");
+  CHECK(find_not_utf8(cases_json(cases)) == std::string::npos);
 }
 
 TEST_CASE("what a scenario can not say sets a case aside", "[import]") {

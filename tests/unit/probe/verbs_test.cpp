@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
+#include <mutex>
 
 #include "calibrate/probe/verbs_endpoint.hpp"
 #include "calibrate/probe/verbs_trials.hpp"
@@ -178,6 +180,44 @@ TEST_CASE("a message that never comes is waited for as long as the timeout", "[p
   int lost = 0;
   for (const auto& [m, set] : ends[0].results) lost += set.error.find("nothing has moved for 1 s") != std::string::npos;
   CHECK(lost >= 3);
+}
+
+TEST_CASE("a stream of messages that are far apart leaves the CPU to others", "[probe]") {
+  using Clock = std::chrono::steady_clock;
+  constexpr auto far_apart = std::chrono::milliseconds(2);
+  constexpr double nap_s = 50e-6;
+  struct Waiting {
+    bool reads = false;
+    Clock::time_point since;
+    int looks = 0;
+  };
+  static thread_local Waiting waiting;
+  const FakeVerbs fake({1e-6}, {100e6});  // 1 MiB takes 10 ms
+  std::vector<VerbsCalls> calls{fake.calls()};
+  int most = 0;
+  double longest = 0;  // s, with the most looks
+  std::mutex mutex;
+  calls[0].post_send = [plain = calls[0].post_send](ibv_qp* qp, ibv_send_wr* work, ibv_send_wr** bad) {
+    waiting = {work->opcode == IBV_WR_RDMA_READ, Clock::now(), 0};
+    return plain(qp, work, bad);
+  };
+  calls[0].poll_cq = [&, plain = calls[0].poll_cq](ibv_cq* cq, int limit, ibv_wc* out) {
+    const int count = plain(cq, limit, out);
+    const auto time = Clock::now() - waiting.since - far_apart;
+    if (count > 0) {
+      waiting = {waiting.reads, Clock::now(), 0};
+    } else if (waiting.reads && time > Clock::duration::zero()) {
+      const std::lock_guard lock(mutex);
+      if (++waiting.looks > most) most = waiting.looks, longest = std::chrono::duration<double>(time).count();
+    }
+    return count;
+  };
+  ProbeSettings settings;
+  settings.sizes = {{1 << 20}}, settings.connections = {1};
+  const auto ends = probe_with(calls, settings, {6});
+  CHECK(ends[0].error.empty());
+  CHECK(most > 0);
+  CHECK(most <= longest / nap_s + 1);
 }
 
 ibv_gid_entry gid(std::uint32_t index, std::uint32_t type, const std::string& text) {

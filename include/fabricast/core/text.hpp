@@ -1,0 +1,16 @@
+// Words of a text.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fabricast {
+
+/// Without capitals; letters beyond ASCII stay as they are.
+std::string lower_case(std::string_view text);
+
+/// The parts between separators, empty ones too; of an empty text one empty part.
+std::vector<std::string> split(std::string_view text, char separator);
+
+}  // namespace fabricast

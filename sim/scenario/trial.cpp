@@ -1,0 +1,27 @@
+#include "fabricast/scenario/trial.hpp"
+
+#include <fmt/format.h>
+
+namespace fabricast {
+
+std::string env_word(std::string_view variable, std::string_view value) {
+  return fmt::format("nccl.env.{}={}", variable, value);
+}
+
+std::string env_word(std::string_view variable, std::int64_t value) {
+  return env_word(variable, std::string_view(fmt::to_string(value)));
+}
+
+Scenario changed(const Scenario& scenario, const std::string& effective, const std::vector<std::string>& set) {
+  Scenario made = parse_scenario(effective, scenario.file, set).scenario;
+  // The text names every version, be it only implied.
+  made.nccl.version_given = scenario.nccl.version_given;
+  return made;
+}
+
+void set_sizes(Scenario& scenario, const std::vector<std::int64_t>& bytes) {
+  scenario.workload.sizes.clear();
+  for (const std::int64_t b : bytes) scenario.workload.sizes.push_back(Bytes{b});
+}
+
+}  // namespace fabricast
