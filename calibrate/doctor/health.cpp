@@ -89,7 +89,7 @@ Findings check_counters(const HostFiles& host) {
       }
       if (read && clean) found.push_back(good(port_name(nic, port), "all 0", expected, from::kernel_rdma));
       if (!read)
-        found.push_back({"", port_name(nic, port), FindingStatus::unknown, "no counters in sysfs", expected,
+        found.push_back({"", port_name(nic, port), FindingStatus::unknown, "no known error counter in sysfs", expected,
                          "errors of the link stay unseen", "sudo perfquery -x; ethtool -S NETDEV",
                          std::string(from::kernel_rdma)});
     }

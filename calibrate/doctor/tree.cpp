@@ -1,6 +1,7 @@
 #include "tree.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <cstdlib>
 #include <fstream>
@@ -78,9 +79,11 @@ std::string Tree::content(const std::string& path) const {
   // Not a pipe or a device: those may never end.
   if (inside.empty() || !fs::is_regular_file(root_ / inside, gone)) return {};
   std::ifstream in(root_ / inside, std::ios::binary);
-  std::string text(std::size_t{1} << 20, '\0');
-  in.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(std::max<std::streamsize>(in.gcount(), 0)));
+  constexpr std::size_t most = std::size_t{1} << 20;
+  std::string text;
+  std::array<char, 4096> part{};
+  while (text.size() < most && (in.read(part.data(), part.size()), in.gcount() > 0))
+    text.append(part.data(), static_cast<std::size_t>(in.gcount()));
   return text;
 }
 

@@ -68,6 +68,15 @@ def doctor_fields(binary, root):
     return fields_of(report)
 
 
+def doctor_names(root):
+    """Checks of the doctor, and the variables that it looks at."""
+    source = root / "calibrate" / "doctor"
+    checks = re.findall(r'Check\{"(\w+)"', (source / "doctor.cpp").read_text())
+    variables = re.findall(r'"((?:NCCL|CUDA)_[A-Z0-9_]+)"', (source / "variables.cpp").read_text())
+    assert len(checks) > 15 and len(variables) > 15, (checks, variables)
+    return checks + variables
+
+
 def missing(page, wanted):
     """What the page does not name in `code`, with or without a suffix [] for lists."""
     page = re.sub(r"^```.*?^```", "", page, flags=re.MULTILINE | re.DOTALL)
@@ -91,6 +100,8 @@ def check(root, binary):
         fields |= doctor_fields(binary, pathlib.Path(folder) / "host")
     logs = sorted(str(log) for log in (root / "tests" / "fuzz" / "import").iterdir())
     fields |= fields_of(json.loads(output(binary, "calibrate", "import", *logs, "--json", "-")))
+    doctor = (root / "docs" / "calibrate" / "doctor.md").read_text()
+    faults += [f"docs/calibrate/doctor.md does not name {name}" for name in missing(doctor, doctor_names(root))]
     return faults + [f"docs/formats.md does not name the field {field}" for field in missing(page, fields)]
 
 

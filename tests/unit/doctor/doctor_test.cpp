@@ -222,6 +222,28 @@ TEST_CASE("one fault of a port at a time is found, with its port", "[doctor]") {
   CHECK(look(false, [](const HostTree&) {}, {}).count(FindingStatus::unknown) == 8);
 }
 
+TEST_CASE("on Arm, translation and redirection may be meant", "[doctor]") {
+  const auto list = complaints(look(false,
+                                    [](const HostTree& t) {
+                                      t.write("proc/cpuinfo", "processor\t: 0\nCPU implementer\t: 0x41\n");
+                                      t.write("sys/kernel/iommu_groups/6/type", "DMA\n");
+                                      t.write("sys/devices/" + switch_folder(3) + "/config", acs_config(0x1c));
+                                    }),
+                               FindingStatus::note);
+  CHECK(list == std::vector<std::string>{"note acs bridge 0000:65:00.0: ReqRedir+ CmpltRedir+ UpstreamFwd+",
+                                         "note iommu mlx5_3: addresses are translated (DMA)"});
+}
+
+TEST_CASE("trust by priority bits is noted where the driver tells it", "[doctor]") {
+  const auto with = [](const std::string& trust) {
+    const DoctorReport report =
+        look(true, [&](const HostTree& t) { t.write("sys/class/net/eth3/qos/trust", trust + "\n"); });
+    return report.count(FindingStatus::note);
+  };
+  CHECK(with("pcp") == 1);
+  CHECK(with("dscp") == 0);
+}
+
 TEST_CASE("a NIC that serves no GPU may be down", "[doctor]") {
   const auto with = [](const std::string& board, const std::string& pci, const std::string& vendor) {
     return complaints(look(false,
