@@ -30,6 +30,8 @@ constexpr std::array verbs = {
     Verb{"calibrate", "import|validate|fit|probe",
          "read logs; compare with measured cases; fit parameters to them; measure here",
          calibrate_verb},
+    Verb{"doctor", "[--root DIR]", "is this host ready for fast collectives: PCIe, NICs, drivers, settings",
+         doctor_verb},
 };
 
 std::string usage() {

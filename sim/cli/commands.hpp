@@ -21,6 +21,7 @@ struct Verb {
 int run_verb(const std::vector<std::string>& arguments);
 int check_verb(const std::vector<std::string>& arguments);
 int explain_verb(const std::vector<std::string>& arguments);
+int doctor_verb(const std::vector<std::string>& arguments);
 int export_verb(const std::vector<std::string>& arguments);
 int inspect_verb(const std::vector<std::string>& arguments);
 int list_verb(const std::vector<std::string>& arguments);

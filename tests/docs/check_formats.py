@@ -48,6 +48,35 @@ def fields_of(value):
     return set(value).union(*(fields_of(v) for k, v in value.items() if k not in MAPS)) if value else set()
 
 
+def doctor_fields(binary, root):
+    """Fields of a report on a host of one GPU and one NIC, which is bad enough to end with 1."""
+    devices = root / "sys" / "devices" / "pci0000:00"
+    for address, vendor, kind in (("0000:00:01.0", "0x10de", "0x030200"), ("0000:00:02.0", "0x15b3", "0x020700")):
+        device = devices / address
+        device.mkdir(parents=True)
+        (device / "vendor").write_text(vendor)
+        (device / "class").write_text(kind)
+        link = root / "sys" / "bus" / "pci" / "devices" / address
+        link.parent.mkdir(parents=True, exist_ok=True)
+        link.symlink_to(device)
+    nic = root / "sys" / "class" / "infiniband" / "mlx5_0"
+    nic.mkdir(parents=True)
+    (nic / "device").symlink_to(devices / "0000:00:02.0")
+    ran = subprocess.run([binary, "doctor", "--root", str(root), "--json", "-"], text=True, stdout=subprocess.PIPE)
+    report = json.loads(ran.stdout)
+    assert ran.returncode == 1 and report["pairs"], report
+    return fields_of(report)
+
+
+def doctor_names(root):
+    """Checks of the doctor, and the variables that it looks at."""
+    source = root / "calibrate" / "doctor"
+    checks = re.findall(r'Check\{"(\w+)"', (source / "doctor.cpp").read_text())
+    variables = re.findall(r'"((?:NCCL|CUDA)_[A-Z0-9_]+)"', (source / "variables.cpp").read_text())
+    assert len(checks) > 15 and len(variables) > 15, (checks, variables)
+    return checks + variables
+
+
 def missing(page, wanted):
     """What the page does not name in `code`, with or without a suffix [] for lists."""
     page = re.sub(r"^```.*?^```", "", page, flags=re.MULTILINE | re.DOTALL)
@@ -68,8 +97,11 @@ def check(root, binary):
         fields |= fields_of(json.loads(output(binary, "explain", str(scenario), "--json", "-")))
         fields |= fields_of(json.loads(output(binary, "run", str(scenario), "--set", "nccl.version=unknown", "--json", "-")))
         fields |= set(output(binary, "run", str(scenario), "--csv", "-").splitlines()[0].split(","))
+        fields |= doctor_fields(binary, pathlib.Path(folder) / "host")
     logs = sorted(str(log) for log in (root / "tests" / "fuzz" / "import").iterdir())
     fields |= fields_of(json.loads(output(binary, "calibrate", "import", *logs, "--json", "-")))
+    doctor = (root / "docs" / "calibrate" / "doctor.md").read_text()
+    faults += [f"docs/calibrate/doctor.md does not name {name}" for name in missing(doctor, doctor_names(root))]
     return faults + [f"docs/formats.md does not name the field {field}" for field in missing(page, fields)]
 
 

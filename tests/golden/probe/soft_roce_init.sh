@@ -1,6 +1,6 @@
 #!/bin/bash
 # The first process of the virtual machine: two Soft-RoCE devices on a veth pair, and the probe over links of several
-# delays and rates. Prints `@ DELAY_US RATE_MBIT LINE` for every line of results.
+# delays and rates. Prints `@ DELAY_US RATE_MBIT LINE` for every line of results; before, `@doctor CODE REPORT`.
 /bin/busybox --install -s /sbin 2>/dev/null
 export PATH=/bin:/sbin LD_LIBRARY_PATH=/lib/x86_64-linux-gnu HOME=/tmp
 mount -t proc proc /proc
@@ -28,6 +28,9 @@ ip neigh add 10.0.2.1 lladdr 02:00:00:00:00:02 dev left
 ip neigh add 10.0.1.1 lladdr 02:00:00:00:00:01 dev right
 rdma link add rxe1 type rxe netdev left
 rdma link add rxe2 type rxe netdev right
+
+fabricast doctor --json /tmp/doctor.json >/dev/null 2>&1
+echo "@doctor $? $(tr -d '\n' </tmp/doctor.json)"
 
 for link in "0 0" "50 100" "50 200" "200 400" "1000 200" "500 100"; do
   set -- $link

@@ -1,0 +1,97 @@
+#include "fabricast/calibrate/doctor.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+
+#include "checks.hpp"
+#include "fabricast/core/error.hpp"
+
+namespace fabricast {
+
+namespace {
+
+struct Check {
+  std::string_view name, summary;
+  Findings (*run)(const HostFiles& host);
+};
+
+constexpr std::array checks = {
+    Check{"devices", "GPUs and RDMA devices are there, and have drivers", check_devices},
+    Check{"peer_memory", "GPUDirect RDMA: nvidia_peermem or DMA-BUF", check_peer_memory},
+    Check{"distance", "a NIC near each GPU", check_distance},
+    Check{"pcie", "generation and lanes of PCIe links", check_pcie},
+    Check{"acs", "PCIe switches do not send peer traffic to the CPU", check_acs},
+    Check{"iommu", "the IOMMU is off, or passes addresses through", check_iommu},
+    Check{"link_state", "ports are up", check_link_state},
+    Check{"link_rate", "ports run at the rate of their like", check_link_rate},
+    Check{"mtu", "packets of 4096 bytes", check_mtu},
+    Check{"gid_index", "RoCE v2 over IPv4 is there, and chosen", check_gid_index},
+    Check{"flow_control", "RoCE does not lose packets: PFC", check_flow_control},
+    Check{"counters", "ports have counted no errors", check_counters},
+    Check{"firmware", "like NICs have like firmware", check_firmware},
+    Check{"rdma_stack", "RDMA modules of one release; verbs devices", check_rdma_stack},
+    Check{"driver", "NVIDIA's module and library of one release", check_driver},
+    Check{"cuda", "the driver is new enough for the toolkit", check_cuda},
+    Check{"nccl", "one release of NCCL", check_collective_library},
+    Check{"variables", "no variable of NCCL that hurts", check_variables},
+    Check{"locked_memory", "memory may be locked", check_locked_memory},
+    Check{"numa_balancing", "the kernel does not move pages", check_numa_balancing},
+    Check{"governor", "CPUs at full clock", check_governor},
+};
+
+}  // namespace
+
+Finding good(std::string subject, std::string found, std::string expected, std::string_view source) {
+  return {"", std::move(subject), FindingStatus::ok, std::move(found), std::move(expected), "",
+          "", std::string(source)};
+}
+
+std::string port_name(const RdmaNic& nic, const RdmaPort& port) {
+  return fmt::format("{} port {}", nic.name, port.number);
+}
+
+std::string device_name(const std::string& name, const PciDevice& device) {
+  return fmt::format("{} ({})", name, device.address);
+}
+
+std::size_t DoctorReport::count(FindingStatus status) const {
+  return static_cast<std::size_t>(
+      std::count_if(findings.begin(), findings.end(), [&](const Finding& f) { return f.status == status; }));
+}
+
+FindingStatus DoctorReport::worst() const {
+  FindingStatus worst = FindingStatus::ok;
+  for (const Finding& f : findings) worst = std::max(worst, f.status);
+  return worst;
+}
+
+std::vector<DoctorCheck> doctor_checks() {
+  std::vector<DoctorCheck> list;
+  for (const Check& c : checks) list.push_back({c.name, c.summary});
+  return list;
+}
+
+DoctorReport doctor(const std::string& root, const DoctorExtras& extras) {
+  if (std::error_code gone; !std::filesystem::is_directory(root, gone))
+    throw UserError(fmt::format("'{}' is no folder", root), "the root of a copied tree has sys/ and proc/ in it");
+  const HostFiles host = read_host(root, extras);
+  DoctorReport report;
+  report.host = host.name, report.kernel = host.kernel, report.root = root, report.pairs = host.pairs;
+  for (std::size_t g = 0; g < host.gpus.size(); ++g)
+    report.gpus.push_back({host.gpu_name(g), host.gpus[g].address, host.gpus[g].id, host.gpus[g].numa});
+  for (const RdmaNic& nic : host.nics) {
+    const PciDevice pci = nic.pci.value_or(PciDevice{});
+    report.nics.push_back({nic.name, pci.address, pci.id, pci.driver, nic.firmware, pci.numa});
+  }
+  for (const Check& check : checks)
+    for (Finding& f : check.run(host)) {
+      f.check = check.name;
+      report.findings.push_back(std::move(f));
+    }
+  return report;
+}
+
+}  // namespace fabricast

@@ -1,0 +1,123 @@
+// Devices, and how data gets from GPU to NIC.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "checks.hpp"
+
+namespace fabricast {
+
+Findings check_devices(const HostFiles& host) {
+  Findings found;
+  const std::string what =
+      fmt::format("{} NVIDIA GPU{}, {} RDMA device{}", host.gpus.size(), host.gpus.size() == 1 ? "" : "s",
+                  host.nics.size(), host.nics.size() == 1 ? "" : "s");
+  if (host.gpus.empty())
+    found.push_back({"", "host", FindingStatus::error, what, "GPUs on the PCI bus", "there is nothing to run NCCL on",
+                     "lspci -d 10de: shows what the bus has; a container or virtual machine has to be given its GPUs",
+                     std::string(from::gpu_guide)});
+  if (host.nics.empty())
+    found.push_back({"", "host", FindingStatus::warning, what, "RDMA devices in /sys/class/infiniband",
+                     "between hosts NCCL has sockets only: a fraction of the rate, and the CPU copies every byte",
+                     "lspci | grep -i -e mellanox -e infiniband, then load the NIC's RDMA driver (modprobe mlx5_ib); "
+                     "none is needed on a host that works alone",
+                     std::string(from::network_guide)});
+  if (found.empty()) found.push_back(good("host", what, "GPUs and RDMA devices", from::gpu_guide));
+  for (std::size_t g = 0; g < host.gpus.size(); ++g)
+    if (host.gpus[g].driver != "nvidia")
+      found.push_back({"", device_name(host.gpu_name(g), host.gpus[g]), FindingStatus::error,
+                       host.gpus[g].driver.empty() ? "no driver is bound" : "bound to " + host.gpus[g].driver,
+                       "bound to nvidia", "CUDA does not see this GPU",
+                       "nvidia-smi; dmesg | grep -i -e nvrm -e xid; modprobe nvidia", std::string(from::gpu_guide)});
+  return found;
+}
+
+Findings check_peer_memory(const HostFiles& host) {
+  // EFA and software devices do without; without GPUs or NICs there is nothing to join.
+  const auto needs = [](const RdmaNic& nic) { return nic.pci && nic.pci->driver != "efa"; };
+  if (host.gpus.empty() || std::none_of(host.nics.begin(), host.nics.end(), needs)) return {};
+  const std::string expected = "module nvidia_peermem, or DMA-BUF: kernel 5.12 and NVIDIA's open kernel module";
+  const std::string why =
+      "without GPUDirect RDMA every byte between hosts is staged in host memory, and crosses PCIe twice";
+  for (const char* module : {"nvidia_peermem", "nv_peer_mem"})
+    if (host.tree.has(std::string("sys/module/") + module))
+      return {good("host", std::string(module) + " is loaded", expected, from::gpu_guide)};
+  const std::string version = host.tree.line("proc/driver/nvidia/version");
+  std::string missing = "nvidia_peermem is not loaded, and DMA-BUF is out:";
+  const std::size_t length = missing.size();
+  if (host.kernel.empty() || version_numbers(host.kernel) < std::vector<int>{5, 12})
+    missing += fmt::format(" kernel {}", host.kernel.empty() ? "not told" : host.kernel);
+  if (version.find("Open Kernel Module") == std::string::npos)
+    missing += fmt::format("{} {}", missing.size() > length ? "," : "",
+                           version.empty() ? "no driver is loaded" : "NVIDIA's closed kernel module");
+  if (const SetVariable* off = host.variable("NCCL_DMABUF_ENABLE"); off && off->value == "0")
+    missing += fmt::format("{} NCCL_DMABUF_ENABLE=0 ({})", missing.size() > length ? "," : "", off->from);
+  if (missing.size() > length)
+    return {{"", "host", FindingStatus::error, missing, expected, why,
+             "modprobe nvidia-peermem, and a line nvidia-peermem in /etc/modules-load.d/nvidia-peermem.conf",
+             std::string(from::gpu_guide)}};
+  const std::vector<std::string> config = host.tree.lines("boot/config-" + host.kernel);
+  if (std::find(config.begin(), config.end(), "# CONFIG_DMABUF_MOVE_NOTIFY is not set") != config.end())
+    return {{"", "host", FindingStatus::note, "DMA-BUF, in a kernel without CONFIG_DMABUF_MOVE_NOTIFY", expected,
+             "buffers are pinned while they are registered, and some RDMA drivers refuse them",
+             "NCCL_DEBUG=INFO shows GDRDMA and DMA-BUF if it works; if not, modprobe nvidia-peermem",
+             std::string(from::gpu_operator)}};
+  return {
+      good("host", "DMA-BUF: kernel " + host.kernel + ", NVIDIA's open kernel module", expected, from::gpu_operator)};
+}
+
+Findings check_distance(const HostFiles& host) {
+  Findings found;
+  const std::string expected = "behind one PCIe switch or several (pix, pxb)";
+  const SetVariable* file = host.variable("NCCL_TOPO_FILE");
+  const std::string virtual_file = "var/run/nvidia-topologyd/virtualTopology.xml";
+  const SetVariable* level = host.variable("NCCL_NET_GDR_LEVEL");
+  const auto allowed = [&](PciDistance d) {
+    if (!level) return false;
+    const std::string& v = level->value;
+    return v == "SYS" || v == "4" || v == "5" || (d != PciDistance::sys && (v == "PHB" || v == "3"));
+  };
+  for (const DoctorPair& pair : host.pairs) {
+    const PciDevice& gpu = host.gpus[static_cast<std::size_t>(std::stoi(pair.gpu.substr(3)))];
+    const auto nic =
+        std::find_if(host.nics.begin(), host.nics.end(), [&](const auto& n) { return n.name == pair.nic; });
+    std::string text = fmt::format("nearest free NIC {} is {}", pair.nic, name_of(pair.distance));
+    const std::string subject = device_name(pair.gpu, gpu);
+    if (pair.distance <= PciDistance::pxb) {
+      found.push_back(good(subject, text, expected, from::nccl_paths));
+      continue;
+    }
+    if (pair.distance == PciDistance::sys)
+      text += fmt::format(": NUMA nodes {} and {}", gpu.numa < 0 ? "not told" : std::to_string(gpu.numa),
+                          nic->pci->numa < 0 ? "not told" : std::to_string(nic->pci->numa));
+    Finding f{"",
+              subject,
+              FindingStatus::warning,
+              text,
+              expected,
+              "NCCL does not use GPUDirect RDMA through a CPU unless told to: data is staged in host memory",
+              "move the NIC to a slot at the GPU's switch (nvidia-smi topo -m; lspci -tv); where the platform carries "
+              "peer traffic through the CPU, try NCCL_NET_GDR_LEVEL=PHB or SYS",
+              std::string(from::nccl_paths)};
+    if (pair.distance == PciDistance::sys) f.why += "; and it crosses the link between sockets";
+    if (file || host.tree.has(virtual_file)) {
+      f.status = FindingStatus::note;
+      f.why = "NCCL takes distances from " + (file ? "NCCL_TOPO_FILE=" + file->value : "/" + virtual_file);
+      f.fix = "NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=GRAPH shows what NCCL makes of it";
+    } else if (allowed(pair.distance)) {
+      f.status = FindingStatus::note;
+      f.why =
+          fmt::format("NCCL_NET_GDR_LEVEL={} allows GPUDirect RDMA over it; its rate depends on the CPU", level->value);
+    } else if (host.arm) {
+      f.status = FindingStatus::note;
+      f.why = "with NVLink-C2C NCCL goes through the CPU (P2C); without, data is staged in host memory";
+    } else if (host.virtual_machine) {
+      f.why += "; a virtual machine often hides the switches that are there";
+      f.fix = "set NCCL_TOPO_FILE to the cloud's topology file, if it has one";
+    }
+    found.push_back(std::move(f));
+  }
+  return found;
+}
+
+}  // namespace fabricast

@@ -1,0 +1,240 @@
+// PCIe links, and what redirects traffic on them.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "checks.hpp"
+
+namespace fabricast {
+
+namespace {
+
+struct Named {
+  std::string name;
+  const PciDevice* device;
+  bool gpu;
+};
+
+/// GPUs and NICs; several RDMA devices may share one PCI function.
+std::vector<Named> physical_devices(const HostFiles& host) {
+  std::vector<Named> list;
+  for (std::size_t g = 0; g < host.gpus.size(); ++g) list.push_back({host.gpu_name(g), &host.gpus[g], true});
+  for (const RdmaNic& nic : host.nics)
+    if (nic.pci && !nic.pci->virtual_function) list.push_back({nic.name, &*nic.pci, false});
+  return list;
+}
+
+std::string link_text(double speed, int width) {
+  return fmt::format("{} x{}", speed > 0 ? fmt::format("{:g} GT/s", speed) : "speed not told",
+                     width > 0 ? std::to_string(width) : "?");
+}
+
+/// The lesser of what two ends can do, as far as they tell.
+template <class T>
+T both(T a, T b) {
+  return a > 0 && b > 0 ? std::min(a, b) : std::max(a, b);
+}
+
+Finding judge_link(const std::string& subject, const PcieLink& link, double speed, int width, bool gpu) {
+  const std::string found = link_text(link.speed, link.width), expected = link_text(speed, width);
+  if (link.width == 0 || width == 0 || link.speed <= 0 || speed <= 0)
+    return {"",
+            subject,
+            FindingStatus::unknown,
+            found,
+            expected,
+            "a degraded link halves the rate, or worse",
+            "sudo lspci -vv | grep -e LnkSta: -e LnkCap:; in a virtual machine, on its host",
+            std::string(from::kernel_pci)};
+  if (link.width < width)
+    return {"",
+            subject,
+            FindingStatus::warning,
+            found,
+            expected,
+            fmt::format("{:.3g} GB/s of {:.3g}: lanes are missing", pcie_gbps(link.speed, link.width),
+                        pcie_gbps(speed, width)),
+            "reseat the card or riser; compare with its slot (sudo lspci -vv: LnkCap, LnkSta); look for bent pins",
+            std::string(from::kernel_pci)};
+  if (link.speed < speed && gpu)
+    return {"",
+            subject,
+            FindingStatus::note,
+            found,
+            expected,
+            "an idle GPU lowers its link's speed; under load it has to rise",
+            "nvidia-smi -q -d PERFORMANCE,CLOCK while a job runs; nvidia-smi --query-gpu=pcie.link.gen.current "
+            "--format=csv",
+            std::string(from::kernel_pci)};
+  if (link.speed < speed)
+    return {"",
+            subject,
+            FindingStatus::warning,
+            found,
+            expected,
+            fmt::format("{:.3g} GB/s of {:.3g}: the link trained at a lower generation",
+                        pcie_gbps(link.speed, link.width), pcie_gbps(speed, width)),
+            "set the slot's speed to Auto or its generation in the BIOS; reseat the card; look for errors in dmesg "
+            "(AER)",
+            std::string(from::kernel_pci)};
+  return good(subject, found, expected, from::kernel_pci);
+}
+
+/// A port needs its rate of the PCIe slot as well, whatever card and slot can do.
+void add_slot(Findings& list, const RdmaNic& nic) {
+  double gbit = 0;
+  for (const RdmaPort& port : nic.ports)
+    if (port.active()) gbit += port.gbit;
+  const PcieLink& link = nic.pci->link;
+  const double slot = pcie_gbps(link.speed, link.width), wanted = gbit / 8;
+  if (slot <= 0 || slot >= wanted) return;
+  list.push_back({"", device_name(nic.name, *nic.pci), FindingStatus::warning,
+                  fmt::format("{} carries {:.3g} GB/s", link_text(link.speed, link.width), slot),
+                  fmt::format("{:.3g} GB/s, the rate of its ports", wanted), "PCIe is slower than the network port",
+                  "move the card to a slot of its generation and x16", std::string(from::pcie)});
+}
+
+unsigned byte_at(const std::string& bytes, std::size_t at) { return static_cast<unsigned char>(bytes[at]); }
+
+constexpr std::size_t no_capability = 0;
+
+/// Where the ACS capability stands in a device's extended configuration space.
+std::size_t acs_at(const std::string& config) {
+  std::size_t at = 0x100;
+  for (int hops = 0; hops < 48 && at >= 0x100 && at + 8 <= config.size(); ++hops) {
+    const unsigned id = byte_at(config, at) | byte_at(config, at + 1) << 8;
+    if (id == 0x000d) return at;
+    at = (byte_at(config, at + 2) | byte_at(config, at + 3) << 8) >> 4;
+  }
+  return no_capability;
+}
+
+std::string acs_words(unsigned control) {
+  constexpr const char* words[] = {"SrcValid",    "TransBlk",   "ReqRedir",   "CmpltRedir",
+                                   "UpstreamFwd", "EgressCtrl", "DirectTrans"};
+  std::string text;
+  for (unsigned bit = 0; bit < 7; ++bit)
+    if (control >> bit & 1) text += fmt::format("{}{}+", text.empty() ? "" : " ", words[bit]);
+  return text.empty() ? "all off" : text;
+}
+
+}  // namespace
+
+Findings check_pcie(const HostFiles& host) {
+  Findings found;
+  std::set<std::string> done;
+  for (const Named& named : physical_devices(host)) {
+    const std::vector<std::string>& chain = named.device->chain;
+    // Pairs from the root port down are links; between them lie the insides of switches.
+    for (std::size_t i = 1; i < chain.size(); i += 2) {
+      if (!done.insert(chain[i]).second) continue;
+      const bool last = i + 1 == chain.size();
+      const PcieLink& lower = last ? named.device->link : host.bridges.at(chain[i]).link;
+      const PcieLink& upper = host.bridges.at(chain[i - 1]).link;
+      const std::string subject =
+          last ? device_name(named.name, *named.device) : fmt::format("switch {} above {}", chain[i], named.name);
+      found.push_back(judge_link(subject, lower, both(lower.most_speed, upper.most_speed),
+                                 both(lower.most_width, upper.most_width), last && named.gpu));
+    }
+    // In a virtual machine a device has no port above it.
+    if (chain.size() % 2 == 1 && done.insert(chain.back()).second) {
+      const PcieLink& link = named.device->link;
+      found.push_back(
+          judge_link(device_name(named.name, *named.device), link, link.most_speed, link.most_width, named.gpu));
+    }
+  }
+  for (const RdmaNic& nic : host.nics)
+    if (nic.pci && !nic.pci->virtual_function) add_slot(found, nic);
+  return found;
+}
+
+Findings check_acs(const HostFiles& host) {
+  Findings found;
+  std::size_t hidden = 0;
+  const std::string expected = "redirection off (ReqRedir- CmpltRedir- UpstreamFwd-)";
+  for (const auto& [address, bridge] : host.bridges) {
+    const std::string config = host.tree.content("sys/bus/pci/devices/" + address + "/config");
+    if (config.size() <= 0x100) {
+      ++hidden;
+      continue;
+    }
+    const std::size_t at = acs_at(config);
+    if (at == no_capability) continue;
+    const unsigned control = byte_at(config, at + 6) | byte_at(config, at + 7) << 8;
+    const std::string subject = "bridge " + address;
+    constexpr unsigned redirects = 1 << 2 | 1 << 3 | 1 << 4;
+    if (!(control & redirects)) {
+      found.push_back(good(subject, acs_words(control), expected, from::gpu_guide));
+      continue;
+    }
+    Finding f{"",
+              subject,
+              FindingStatus::warning,
+              acs_words(control),
+              expected,
+              "traffic between GPU and NIC, or two GPUs, is sent up to the CPU instead of across the switch",
+              fmt::format("sudo setpci -s {} ECAP_ACS+0x6.w=0000 after each boot, or IO virtualization off in the BIOS",
+                          address),
+              std::string(from::gpu_guide)};
+    if (host.arm)
+      f.status = FindingStatus::note, f.why = "systems with Grace CPUs need it in part, as their vendor sets it";
+    found.push_back(std::move(f));
+  }
+  if (hidden > 0)
+    found.push_back(
+        {"", "host", FindingStatus::unknown,
+         fmt::format("{} bridge{} whose configuration space can not be read", hidden, hidden == 1 ? "" : "s"), expected,
+         "redirection at a switch costs GPUDirect most of its rate",
+         "run as root, or sudo lspci -vvv | grep -e PCI.bridge -e ACSCtl", std::string(from::gpu_guide)});
+  if (host.virtual_machine && !physical_devices(host).empty())
+    found.push_back({"", "host", FindingStatus::unknown, "a virtual machine does not see its host's switches",
+                     "address translation by the NIC (ATS), and ACS set for it",
+                     "without ATS peer traffic goes through the host's IOMMU",
+                     "on the host: mlxconfig -d DEVICE q | grep ATS_ENABLED; lspci -vvv | grep ACSCtl",
+                     std::string(from::guest_guide)});
+  return found;
+}
+
+Findings check_iommu(const HostFiles& host) {
+  const std::vector<Named> devices = physical_devices(host);
+  if (devices.empty()) return {};
+  const std::string expected = "off, or passing addresses through (iommu=pt)";
+  std::string command_line = " " + host.tree.line("proc/cmdline") + " ";
+  const bool passes = command_line.find(" iommu=pt ") != std::string::npos ||
+                      command_line.find(" iommu.passthrough=1 ") != std::string::npos;
+  std::map<std::string, std::vector<std::string>> by_type;
+  for (const Named& d : devices) {
+    const std::string group = host.tree.target("sys/bus/pci/devices/" + d.device->address + "/iommu_group");
+    if (group.empty()) continue;
+    const std::string type = host.tree.line(group + "/type");
+    by_type[type.empty() ? passes ? "identity" : "not told" : type].push_back(d.name);
+  }
+  if (by_type.empty()) return {good("host", "no IOMMU between devices and memory", expected, from::gpu_guide)};
+  Findings found;
+  for (const auto& [type, names] : by_type) {
+    std::string list;
+    for (const std::string& name : names) list += (list.empty() ? "" : " ") + name;
+    if (type == "identity") {
+      found.push_back(good(list, "addresses pass through", expected, from::gpu_guide));
+    } else if (type == "not told") {
+      found.push_back({"", list, FindingStatus::unknown, "behind an IOMMU, mode not told", expected,
+                       "translation sends peer traffic through the CPU",
+                       "cat /sys/kernel/iommu_groups/*/type; dmesg | grep -i iommu", std::string(from::gpu_guide)});
+    } else if (host.arm) {
+      found.push_back({"", list, FindingStatus::note, "addresses are translated (" + type + ")", expected,
+                       "systems with Grace CPUs need translation; on others it costs peer traffic its rate",
+                       "leave it on with Grace; else iommu.passthrough=1 on the kernel's command line",
+                       std::string(from::storage_guide)});
+    } else {
+      found.push_back({"", list, FindingStatus::warning, "addresses are translated (" + type + ")", expected,
+                       "translation sends traffic between GPU and NIC through the CPU, and can make it hang",
+                       "iommu=pt on the kernel's command line (GRUB_CMDLINE_LINUX, update-grub, reboot), or VT-d or "
+                       "AMD-Vi off in the BIOS",
+                       std::string(from::gpu_guide)});
+    }
+  }
+  return found;
+}
+
+}  // namespace fabricast

@@ -1,0 +1,11 @@
+#pragma once
+
+#include "fabricast/calibrate/port_mtu.hpp"
+#include "verbs_calls.hpp"
+
+namespace fabricast {
+
+/// As `active_mtu_of_ports()`, by calls that a test can replace.
+std::map<std::pair<std::string, int>, int> active_mtu_of_ports(const VerbsCalls& verbs);
+
+}  // namespace fabricast
