@@ -53,7 +53,7 @@ class Examination {
       }
       judge(cause_kinds()[k], tried, symptoms[k].empty());
     }
-    finish(first->planner.comm.ranks());
+    finish(static_cast<int>(first->planner.comm.ranks()));
     if (options_.progress) options_.progress(1);
     return std::move(report_);
   }

@@ -28,8 +28,9 @@ MeasuredCase part_of_case(const MeasuredCase& whole, Keep keep) {
   return part;
 }
 
-void forecast_cases(const std::vector<MeasuredCase>& cases, const Hardware& hardware, std::vector<ErrorRow>& errors) {
-  for (const MeasuredCase& c : cases) add_errors(c.system, CaseRunner(c).run(hardware, interval_draws), errors);
+void forecast_cases(const std::vector<MeasuredCase>& cases, const Hardware& hardware, int draws,
+                    std::vector<ErrorRow>& errors) {
+  for (const MeasuredCase& c : cases) add_errors(c.system, CaseRunner(c).run(hardware, draws), errors);
 }
 
 /// Calibrates systems with some of their own cases, and forecasts the others.
@@ -37,6 +38,7 @@ class OwnCalibration {
  public:
   OwnCalibration(const std::vector<MeasuredCase>& cases, const FitOptions& options) : cases_(cases), options_(options) {
     options_.left_out.clear(), options_.progress = {}, options_.identified = 0;
+    options_.iterations = 12;
   }
 
   void add(const std::string& system, const Hardware& before) {
@@ -46,7 +48,7 @@ class OwnCalibration {
     for (const MeasuredCase& c : cases_)
       if (c.system == system) (c.nodes <= few ? small : large).push_back(part_of_case(c, all));
     if (!small.empty() && !large.empty()) learn(small, large, before, larger_before_, larger_after_);
-    constexpr std::size_t folds = 5;
+    constexpr std::size_t folds = 3;
     for (std::size_t fold = 0; fold < folds; ++fold) {
       std::vector<MeasuredCase> seen, unseen;
       for (const MeasuredCase& c : cases_) {
@@ -68,8 +70,8 @@ class OwnCalibration {
  private:
   void learn(const std::vector<MeasuredCase>& seen, const std::vector<MeasuredCase>& unseen, const Hardware& before,
              std::vector<ErrorRow>& errors_before, std::vector<ErrorRow>& errors_after) const {
-    forecast_cases(unseen, before, errors_before);
-    forecast_cases(unseen, fit_parameters(seen, before, options_).hardware, errors_after);
+    forecast_cases(unseen, before, 0, errors_before);
+    forecast_cases(unseen, fit_parameters(seen, before, options_).hardware, interval_draws, errors_after);
   }
 
   const std::vector<MeasuredCase>& cases_;

@@ -95,11 +95,14 @@ std::string calibrated_text(const Calibrated& c) {
     };
     both("MEDIAN", before.median, after.median);
     both("WORST DECILE", before.worst_decile, after.worst_decile);
-    both("COVERED", before.covered, after.covered);
-    both("WIDTH x/:", before.width, after.width);
+    const auto one = [&](std::string_view name, const auto& a) {
+      line(name, [&](std::size_t k) { return fmt::format("{:>14.1f}    ", 100 * a[k]); });
+    };
+    one("COVERED", after.covered);
+    one("WIDTH", after.width);
   };
   table("larger jobs, calibrated with those of one and two nodes", c.larger_before, c.larger_after);
-  table("other sizes, calibrated with four of five", c.sizes_before, c.sizes_after);
+  table("other sizes, calibrated with two of three", c.sizes_before, c.sizes_after);
   return out;
 }
 
@@ -156,7 +159,7 @@ std::string validation_text(const Validation& v, bool rows) {
     both("MEAN", in_sample.mean, left_out.mean);
     both("WORST DECILE", in_sample.worst_decile, left_out.worst_decile);
     both("COVERED", in_sample.covered, left_out.covered);
-    both("WIDTH x/:", in_sample.width, left_out.width);
+    both("WIDTH", in_sample.width, left_out.width);
   }
   if (v.calibrated) out += calibrated_text(*v.calibrated);
   for (const auto& [id, why] : v.failed) out += fmt::format("did not run: {}: {}\n", id, why);

@@ -46,7 +46,7 @@ struct LeaveOneOut {
 struct Calibrated {
   /// Of more than two nodes, by its cases of one and two; systems that have both.
   ErrorTable larger_before, larger_after;
-  /// Of every fifth size, by its other sizes, five times.
+  /// Of every third size, by its other sizes, three times.
   ErrorTable sizes_before, sizes_after;
 };
 
