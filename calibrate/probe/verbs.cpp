@@ -23,7 +23,8 @@ class NoVerbs : public ProbeBackend {
   std::string unavailable() override { return "fabricast was built without libibverbs (Debian: libibverbs-dev)"; }
   std::vector<ProbePort> ports() override { return {}; }
   std::vector<Measurement> plan(const ProbeSettings&, const std::vector<BackendFacts>&) override { return {}; }
-  std::unique_ptr<ProbeTrial> prepare(const Measurement&, const ProbeSettings&, ProbeSide, PeerLink*) override {
+  std::unique_ptr<ProbeTrial> prepare(const Measurement&, const ProbeSettings&, ProbeSide,
+                                      const std::vector<PeerLink*>&) override {
     throw ProbeFailure(unavailable());
   }
 };
@@ -73,8 +74,8 @@ class Verbs : public ProbeBackend {
   }
 
   std::unique_ptr<ProbeTrial> prepare(const Measurement& m, const ProbeSettings& settings, ProbeSide side,
-                                      PeerLink* link) override {
-    return prepare_verbs_trial(calls_, m, settings.gid, side, *link);
+                                      const std::vector<PeerLink*>& links) override {
+    return prepare_verbs_trial(calls_, m, settings.gid, side, *links.front());
   }
 
  private:
