@@ -221,7 +221,10 @@ class Leader {
         facts.push_back(there ? *there : BackendFacts{backends_[b].name, "not asked for", {}});
         if (!facts.back().unavailable.empty()) ++missing[facts.back().unavailable];
       }
-      std::vector<Measurement> part = backends_[b].backend->plan(options_.settings, facts);
+      std::vector<Measurement> part;
+      try {
+        part = backends_[b].backend->plan(options_.settings, facts);
+      } catch (const ProbeFailure& e) { missing[e.what()] = 0; }
       if (part.empty() && missing.empty())
         missing[fmt::format(
             "nothing to measure with {} rank{}: start two or more, by mpirun, srun, torchrun, or --rank "
@@ -315,7 +318,9 @@ class Leader {
 
 /// The ports that the user wants of this rank.
 void offer_ports(BackendFacts& facts, ProbeBackend& backend, const std::vector<std::string>& devices) {
-  facts.ports = backend.ports();
+  try {
+    facts.ports = backend.ports();
+  } catch (const ProbeFailure& e) { facts.unavailable = e.what(); }
   if (facts.ports.empty() || devices.empty()) return;
   std::erase_if(facts.ports, [&](const ProbePort& port) {
     return std::none_of(devices.begin(), devices.end(), [&](const std::string& device) {

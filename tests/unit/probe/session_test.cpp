@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "calibrate/probe/peer_link.hpp"
+#include "fabricast/core/names.hpp"
 #include "support/probe_ranks.hpp"
 
 namespace fabricast {
@@ -279,7 +280,7 @@ TEST_CASE("a port that is taken is said to be", "[probe]") {
 }
 
 TEST_CASE("tcp measures between two ranks", "[probe]") {
-  const auto tcp = [](int) { return std::vector<ProbeBackendEntry>{probe_backends()[0]}; };
+  const auto tcp = [](int) { return std::vector<ProbeBackendEntry>{*find_by_name(probe_backends(), "tcp")}; };
   const auto ends = run_ranks(2, tcp, [](int, SessionOptions& o) {
     o.settings.sizes = {{1}, {100000}, {8 << 20}}, o.settings.connections = {1, 3}, o.budget = {3};
   });
