@@ -25,7 +25,7 @@ std::string nccl_version_text(int version) {
 const NcclCalls& library_nccl() {
   static const NcclCalls calls = [] {
     NcclCalls c;
-    c.missing = [] { return "fabricast was built without NCCL (nccl.h and the CUDA toolkit)"; };
+    c.missing = [] { return "fabricast was built without NCCL (nccl.h of 2.17 or newer, and the CUDA toolkit)"; };
     return c;
   }();
   return calls;

@@ -277,5 +277,27 @@ TEST_CASE("without NCCL, or with one GPU twice, there is a reason", "[probe]") {
   CHECK(nccl_version_text(2708) == "2.7.8");
 }
 
+TEST_CASE("the tables of the libraries are whole, or say what is missing", "[probe]") {
+  const GpuCalls& gpu = library_gpu();
+  if (gpu.missing().empty()) {
+    CHECK(gpu.reason(2) == "out of memory (cudaErrorMemoryAllocation)");
+    CHECK(gpu.reason(GpuCalls::not_ready) == "device not ready (cudaErrorNotReady)");
+    int version = 0;
+    CHECK(gpu.runtime_version(&version) == 0);
+    CHECK(version >= 11000);
+    CHECK(gpu.device_count);
+    CHECK(gpu.export_dma_buf);
+  }
+  const NcclCalls& nccl = library_nccl();
+  if (nccl.missing().empty()) {
+    CHECK_THAT(nccl.reason(5), Contains("invalid usage"));
+    int version = 0;
+    CHECK(nccl.version(&version) == 0);
+    CHECK(version > 21000);
+    CHECK(nccl.receive);
+    CHECK(nccl.async_error);
+  }
+}
+
 }  // namespace
 }  // namespace fabricast
