@@ -72,6 +72,22 @@ class NcclLog {
 /// ends, or on the one that is no JSON any more. \returns whether that line is still to be read as text
 bool read_nccl_tests_json(LineReader& lines, ImportSink& sink);
 
+/// Lines of `calibrate probe`.
+class ProbeResults {
+ public:
+  explicit ProbeResults(ImportSink& sink);
+  ~ProbeResults();
+  /// Whether a line is one of them, by its beginning; measurements only after a line of provenance.
+  bool begins(std::string_view text) const;
+  /// The current line, all its pieces.
+  void read(LineReader& lines);
+  void finish();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
 /// NCCL's topology XML that starts at the current line; the reader stands on its last line afterwards, or on the one
 /// that is no XML any more. \returns whether that line is still to be read as text
 bool read_topology_block(LineReader& lines, ImportSink& sink);

@@ -64,7 +64,7 @@ std::string_view interrupted(std::string_view before) {
 
 class Importer {
  public:
-  explicit Importer(std::istream& in) : lines_(in), sink_(out_), blocks_(sink_), nccl_(sink_) {}
+  explicit Importer(std::istream& in) : lines_(in), sink_(out_), blocks_(sink_), nccl_(sink_), probe_(sink_) {}
 
   Imported read() {
     while (again_ || lines_.next()) {
@@ -74,6 +74,7 @@ class Importer {
     }
     blocks_.close();
     nccl_.finish();
+    probe_.finish();
     out_.lines = lines_.line();
     std::stable_sort(out_.problems.begin(), out_.problems.end(),
                      [](const Problem& a, const Problem& b) { return a.line < b.line; });
@@ -99,6 +100,11 @@ class Importer {
   void read_line() {
     std::string_view text = lines_.text();
     const int line = lines_.line();
+    if (probe_.begins(text)) {
+      blocks_.close();
+      probe_.read(lines_);
+      return;
+    }
     if (is_json(text)) {
       blocks_.close();
       again_ = read_nccl_tests_json(lines_, sink_);
@@ -134,6 +140,7 @@ class Importer {
   ImportSink sink_;
   Blocks blocks_;
   NcclLog nccl_;
+  ProbeResults probe_;
   std::string plain_;
   bool again_ = false;
 };

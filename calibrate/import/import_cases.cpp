@@ -220,6 +220,13 @@ class CaseOfTable {
     if (scenario_) c_.env = scenario_->nccl.env;
     for (const auto& [name, value] : in_.nccl.env)
       if (!only_prints(name)) c_.env[name] = value;
+    // What the probe held NCCL to.
+    const auto held = [&](const char* detail, std::initializer_list<const char*> variables) {
+      if (const auto it = table_.details.find(detail); it != table_.details.end())
+        for (const char* name : variables) c_.env[name] = it->second;
+    };
+    held("algorithm", {"NCCL_ALGO"}), held("protocol", {"NCCL_PROTO"});
+    held("channels", {"NCCL_MIN_NCHANNELS", "NCCL_MAX_NCHANNELS"});
     for (const std::string_view name : file_variables)
       if (const auto it = c_.env.find(std::string(name)); it != c_.env.end()) {
         set_aside(fmt::format("{} named a file", name));
@@ -263,7 +270,7 @@ class CaseOfTable {
 
 /// Why a table is no case; empty if it may be one.
 std::string unfit(const LogTable& t) {
-  if (t.tool != "nccl_tests") return fmt::format("{} is no collective of nccl-tests", t.operation);
+  if (t.tool != "nccl_tests" && t.tool != "probe") return fmt::format("{} is no collective of nccl-tests", t.operation);
   if (t.operation.empty()) return "the log does not tell which collective it is of";
   if (!enum_from<CollectiveOp>(t.operation)) return fmt::format("{} is no collective of a scenario", t.operation);
   if (t.cpu_time) return "its times are those of the host's calls";

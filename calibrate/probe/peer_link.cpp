@@ -101,9 +101,8 @@ void PeerLink::check() { has_line(); }
 
 void Patience::look() {
   stop_if_requested();
-  link_.check();
-  if (probe::Clock::now() >= deadline_)
-    throw ProbeFailure(fmt::format("nothing has moved for {:.0f} s", link_.timeout()));
+  for (PeerLink* link : links_) link->check();
+  if (probe::Clock::now() >= deadline_) throw ProbeFailure(fmt::format("nothing has moved for {:.0f} s", timeout_));
 }
 
 }  // namespace fabricast

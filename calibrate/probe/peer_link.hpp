@@ -5,6 +5,8 @@
 #pragma once
 
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "fabricast/calibrate/probe.hpp"
 #include "socket.hpp"
@@ -52,12 +54,15 @@ inline constexpr std::string_view of_other = "the other rank: ";
 /// Throws once nothing has moved for the timeout, the user has asked to stop, or the other side has given up.
 class Patience {
  public:
-  explicit Patience(PeerLink& link) : link_(link), deadline_(probe::after(link.timeout())) {}
-  void moved() { deadline_ = probe::after(link_.timeout()); }
+  explicit Patience(PeerLink& link) : Patience(std::vector<PeerLink*>{&link}, link.timeout()) {}
+  Patience(std::vector<PeerLink*> links, double timeout)
+      : links_(std::move(links)), timeout_(timeout), deadline_(probe::after(timeout)) {}
+  void moved() { deadline_ = probe::after(timeout_); }
   void look();
 
  private:
-  PeerLink& link_;
+  std::vector<PeerLink*> links_;
+  double timeout_;
   probe::Deadline deadline_;
 };
 

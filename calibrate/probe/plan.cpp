@@ -12,8 +12,15 @@
 namespace fabricast {
 
 std::string Measurement::key() const {
-  return fmt::format("{} {} {} {}{}{} -> {}{}{} {} x{}", backend, what, memory, from, from_port.empty() ? "" : ":",
-                     from_port, to, to_port.empty() ? "" : ":", to_port, to_text(bytes), connections);
+  std::string text =
+      fmt::format("{} {} {} {}{}{} -> {}{}{} {} x{}", backend, what, memory, from, from_port.empty() ? "" : ":",
+                  from_port, to, to_port.empty() ? "" : ":", to_port, to_text(bytes), connections);
+  if (gpus > 0) text += fmt::format(" {} GPUs", gpus);
+  for (const std::string& word : {algorithm, protocol})
+    if (!word.empty()) text += " " + word;
+  if (channels > 0) text += fmt::format(" {} channels", channels);
+  if (in_place) text += " in place";
+  return text;
 }
 
 void shuffle_plan(std::vector<Measurement>& plan, std::uint64_t seed) {

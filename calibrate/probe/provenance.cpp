@@ -8,6 +8,8 @@
 #include <nlohmann/json.hpp>
 
 #include "fabricast/calibrate/probe_session.hpp"
+#include "gpu.hpp"
+#include "nccl_calls.hpp"
 #include "pci.hpp"
 #include "rendezvous.hpp"
 
@@ -79,6 +81,15 @@ Json interfaces(const fs::path& root) {
   return list;
 }
 
+/// "2.28.9", or why there is none.
+std::string nccl_version() {
+  const NcclCalls& calls = library_nccl();
+  if (std::string reason = calls.missing(); !reason.empty()) return reason;
+  int version = 0;
+  const int error = calls.version(&version);
+  return error == 0 ? nccl_version_text(version) : "ncclGetVersion: " + calls.reason(error);
+}
+
 }  // namespace
 
 std::string host_provenance(const std::map<std::string, std::string>& environment, const std::string& root) {
@@ -101,7 +112,9 @@ std::string host_provenance(const std::map<std::string, std::string>& environmen
       {"hcas", hcas(root)},
       {"interfaces", interfaces(root)},
       {"modules", modules(root)},
-      {"pci", Json::parse(pci_devices())}};
+      {"pci", Json::parse(pci_devices())},
+      {"cuda", Json::parse(gpu_provenance(library_gpu()))},
+      {"nccl", nccl_version()}};
   return host.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 

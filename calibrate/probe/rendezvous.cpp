@@ -21,7 +21,7 @@ using probe::Wire;
 namespace {
 
 /// Counts changes of what ranks say to each other; also in the first line of any later protocol.
-constexpr std::string_view protocol = "fabricast probe 1";
+constexpr std::string_view protocol = "fabricast probe 2";
 
 std::string random_pass() {
   unsigned char bytes[16];
@@ -36,7 +36,8 @@ Json to_json(const std::vector<BackendFacts>& facts) {
   for (const BackendFacts& f : facts) {
     Json ports = Json::array();
     for (const ProbePort& p : f.ports)
-      ports.push_back({{"name", p.name}, {"network", p.network}, {"rate", p.rate.value}});
+      ports.push_back(
+          {{"name", p.name}, {"network", p.network}, {"rate", p.rate.value}, {"device", p.device}, {"gpu", p.gpu}});
     list.push_back({{"backend", f.backend}, {"unavailable", f.unavailable}, {"ports", ports}});
   }
   return list;
@@ -47,7 +48,8 @@ std::vector<BackendFacts> facts_of(const Json& list) {
   for (const Json& f : list) {
     facts.push_back({f.at("backend"), f.at("unavailable"), {}});
     for (const Json& p : f.at("ports"))
-      facts.back().ports.push_back({p.at("name"), p.at("network"), {p.at("rate").get<double>()}});
+      facts.back().ports.push_back(
+          {p.at("name"), p.at("network"), {p.at("rate").get<double>()}, p.at("device"), p.at("gpu")});
   }
   return facts;
 }

@@ -5,7 +5,6 @@
 #include <chrono>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <optional>
 
 #include "fabricast/core/stop.hpp"
 #include "peer_link.hpp"
@@ -38,7 +37,13 @@ Json to_json(const Measurement& m, int number, Seconds share) {
           {"to_port", m.to_port},
           {"bytes", m.bytes.value},
           {"connections", m.connections},
-          {"stream", m.stream}};
+          {"stream", m.stream},
+          {"everyone", m.everyone},
+          {"gpus", m.gpus},
+          {"in_place", m.in_place},
+          {"algorithm", m.algorithm},
+          {"protocol", m.protocol},
+          {"channels", m.channels}};
 }
 
 Measurement measurement_of(const Json& j) {
@@ -46,6 +51,8 @@ Measurement measurement_of(const Json& j) {
   m.backend = j.at("backend"), m.what = j.at("what"), m.memory = j.at("memory");
   m.from = j.at("from"), m.to = j.at("to"), m.from_port = j.at("from_port"), m.to_port = j.at("to_port");
   m.bytes = {j.at("bytes").get<std::int64_t>()}, m.connections = j.at("connections"), m.stream = j.at("stream");
+  m.everyone = j.at("everyone"), m.gpus = j.at("gpus"), m.in_place = j.at("in_place");
+  m.algorithm = j.at("algorithm"), m.protocol = j.at("protocol"), m.channels = j.at("channels");
   return m;
 }
 
@@ -67,37 +74,45 @@ class Rank {
   Rank(const SessionOptions& options, std::vector<OwnBackend>& backends, Meeting& meeting)
       : options_(options), backends_(backends), meeting_(meeting) {}
 
-  /// The first side's samples; the second side has none to tell.
+  /// The first side's samples; the other sides have none to tell.
   SampleSet measure(const Measurement& m, int number, Seconds share) {
-    const ProbeSide side = m.from == options_.place.rank ? ProbeSide::first : ProbeSide::second;
-    std::optional<PeerLink> link;
+    const ProbeSide side = m.leader() == options_.place.rank ? ProbeSide::first : ProbeSide::second;
+    Links links;
+    SampleSet set;
     try {
-      if (m.from != m.to) open(link, m, number, side);
-      ProbeBackend& backend = backend_of(m.backend);
-      const std::unique_ptr<ProbeTrial> trial = backend.prepare(m, options_.settings, side, link ? &*link : nullptr);
-      if (link) link->exchange("ready");
-      if (side == ProbeSide::second) return follow(*trial, *link, share), SampleSet{};
-      const auto run = [&](int repeats) { return lead(*trial, link ? &*link : nullptr, repeats); };
-      SampleSet set = repeat_until_tight(run, options_.repeats, share, steady_now);
-      if (link && set.error.empty()) link->tell("end");
-      if (link && !set.error.empty()) link->fail(set.error);
-      return set;
-    } catch (const ProbeFailure& e) {
-      if (link) link->fail(e.what());
-      SampleSet set;
-      set.error = e.what();
-      return set;
-    }
+      open(links, m, number, side);
+      std::vector<PeerLink*> others;
+      for (const auto& link : links) others.push_back(link.get());
+      const std::unique_ptr<ProbeTrial> trial = backend_of(m.backend).prepare(m, options_.settings, side, others);
+      for (const auto& link : links) link->tell("ready");
+      for (const auto& link : links) link->hear();
+      if (side == ProbeSide::second) return follow(*trial, *links.front(), share), SampleSet{};
+      const auto run = [&](int repeats) { return lead(*trial, links, repeats); };
+      set = repeat_until_tight(run, options_.repeats, share, steady_now);
+      set.how = trial->how();
+      if (set.error.empty())
+        for (const auto& link : links) link->tell("end");
+    } catch (const ProbeFailure& e) { set.error = e.what(); }
+    if (!set.error.empty())
+      for (const auto& link : links) link->fail(set.error);
+    return set;
   }
 
  private:
-  void open(std::optional<PeerLink>& link, const Measurement& m, int number, ProbeSide side) {
+  using Links = std::vector<std::unique_ptr<PeerLink>>;
+
+  void open(Links& links, const Measurement& m, int number, ProbeSide side) {
     const double timeout = options_.timeout.value;
+    const int self = options_.place.rank;
     if (side == ProbeSide::second) {
-      link.emplace(meeting_.door[0], meeting_.pass, number, timeout);
-    } else {
-      const Member& other = meeting_.members[static_cast<std::size_t>(m.to)];
-      link.emplace(other.address, other.port, options_.bind, meeting_.pass, number, timeout);
+      links.push_back(std::make_unique<PeerLink>(meeting_.door[0], meeting_.pass, number, timeout));
+      return;
+    }
+    for (int r = 0; r < static_cast<int>(meeting_.members.size()); ++r) {
+      if (r == self || !m.concerns(r)) continue;
+      const Member& other = meeting_.members[static_cast<std::size_t>(r)];
+      links.push_back(
+          std::make_unique<PeerLink>(other.address, other.port, options_.bind, meeting_.pass, number, timeout));
     }
   }
 
@@ -107,12 +122,14 @@ class Rank {
     throw ProbeFailure(fmt::format("rank {} has no backend {}", options_.place.rank, name));
   }
 
-  static std::vector<Seconds> lead(ProbeTrial& trial, PeerLink* link, int repeats) {
-    if (link) link->tell(std::to_string(repeats));
+  static std::vector<Seconds> lead(ProbeTrial& trial, const Links& links, int repeats) {
+    for (const auto& link : links) link->tell(std::to_string(repeats));
     std::vector<Seconds> samples = trial.run(repeats);
-    if (!link) return samples;
-    const auto theirs = seconds_of(Json::parse(link->hear()));
-    return samples.empty() ? theirs : samples;
+    for (const auto& link : links) {
+      const auto theirs = seconds_of(Json::parse(link->hear()));
+      if (samples.empty()) samples = theirs;
+    }
+    return samples;
   }
 
   void follow(ProbeTrial& trial, PeerLink& link, Seconds share) {
@@ -143,7 +160,7 @@ void serve(const SessionOptions& options, std::vector<OwnBackend>& backends, Mee
       }
       const Measurement m = measurement_of(told);
       const SampleSet set = self.measure(m, told.at("measure"), {told.at("share").get<double>()});
-      zero.send(Json{{"samples", times(set.samples)}, {"error", set.error}}.dump(),
+      zero.send(Json{{"samples", times(set.samples)}, {"error", set.error}, {"how", set.how}}.dump(),
                 probe::after(options.timeout.value));
     }
   } catch (const SocketError& e) {
@@ -204,7 +221,10 @@ class Leader {
         facts.push_back(there ? *there : BackendFacts{backends_[b].name, "not asked for", {}});
         if (!facts.back().unavailable.empty()) ++missing[facts.back().unavailable];
       }
-      std::vector<Measurement> part = backends_[b].backend->plan(options_.settings, facts);
+      std::vector<Measurement> part;
+      try {
+        part = backends_[b].backend->plan(options_.settings, facts);
+      } catch (const ProbeFailure& e) { missing[e.what()] = 0; }
       if (part.empty() && missing.empty())
         missing[fmt::format(
             "nothing to measure with {} rank{}: start two or more, by mpirun, srun, torchrun, or --rank "
@@ -237,38 +257,40 @@ class Leader {
       with_rank(r, [&](Wire& wire) { wire.send(order, probe::after(options_.timeout.value)); });
     SampleSet set;
     std::map<int, std::string> errors;
-    if (m.from == 0 || m.to == 0) {
+    if (m.concerns(0)) {
       const SampleSet own = self_.measure(m, number, share);
       errors[0] = own.error;
-      if (m.from == 0) set = own;
+      if (m.leader() == 0) set = own;
     }
     collect(m, share, set, errors);
-    set.error = m.from == m.to ? errors.begin()->second : both(errors);
+    set.error = errors.size() == 1 ? errors.begin()->second : all_of(errors);
     return set;
   }
 
-  /// The ranks of a pair but this one.
-  static std::vector<int> others(const Measurement& m) {
+  /// The ranks that measure but this one.
+  std::vector<int> others(const Measurement& m) const {
     std::vector<int> ranks;
-    for (const int r : {m.from, m.to})
-      if (r != 0 && (ranks.empty() || ranks[0] != r)) ranks.push_back(r);
+    for (int r = 1; r < static_cast<int>(meeting_.members.size()); ++r)
+      if (m.concerns(r)) ranks.push_back(r);
     return ranks;
   }
 
-  /// What the other ranks of the pair have to say. Once one is done the other has little time left.
+  /// What the other ranks have to say. Once one is done the other has little time left.
   void collect(const Measurement& m, Seconds share, SampleSet& set, std::map<int, std::string>& errors) {
     double patience = share.value + 5 * options_.timeout.value;
-    if (m.from == 0 || m.to == 0) patience = 2 * options_.timeout.value;
+    if (m.concerns(0)) patience = 2 * options_.timeout.value;
     const probe::Deadline deadline = probe::after(patience);
     for (const int r : others(m)) {
       const Json report = with_rank(r, [&](Wire& wire) { return Json::parse(wire.receive(deadline)); });
       errors[r] = report.at("error");
-      if (r == m.from) set = summarise(seconds_of(report.at("samples")));
+      if (r != m.leader()) continue;
+      set = summarise(seconds_of(report.at("samples")));
+      set.how = report.at("how");
     }
   }
 
   /// What went wrong, by rank; one that has only heard of it from the other has nothing to add.
-  static std::string both(const std::map<int, std::string>& errors) {
+  static std::string all_of(const std::map<int, std::string>& errors) {
     std::string text;
     for (const auto& [rank, error] : errors)
       if (!error.empty() && !error.starts_with(of_other))
@@ -296,7 +318,9 @@ class Leader {
 
 /// The ports that the user wants of this rank.
 void offer_ports(BackendFacts& facts, ProbeBackend& backend, const std::vector<std::string>& devices) {
-  facts.ports = backend.ports();
+  try {
+    facts.ports = backend.ports();
+  } catch (const ProbeFailure& e) { facts.unavailable = e.what(); }
   if (facts.ports.empty() || devices.empty()) return;
   std::erase_if(facts.ports, [&](const ProbePort& port) {
     return std::none_of(devices.begin(), devices.end(), [&](const std::string& device) {

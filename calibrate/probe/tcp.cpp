@@ -220,10 +220,11 @@ class Tcp : public ProbeBackend {
     return plan;
   }
   std::unique_ptr<ProbeTrial> prepare(const Measurement& m, const ProbeSettings&, ProbeSide side,
-                                      PeerLink* link) override {
-    if (!m.stream) return std::make_unique<PingPong>(m, side, *link);
-    if (side == ProbeSide::first) return std::make_unique<StreamSender>(m, *link);
-    return std::make_unique<StreamReceiver>(m, *link);
+                                      const std::vector<PeerLink*>& links) override {
+    PeerLink& link = *links.front();
+    if (!m.stream) return std::make_unique<PingPong>(m, side, link);
+    if (side == ProbeSide::first) return std::make_unique<StreamSender>(m, link);
+    return std::make_unique<StreamReceiver>(m, link);
   }
 };
 

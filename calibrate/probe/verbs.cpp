@@ -1,11 +1,15 @@
-// RDMA over reliable connections, host memory: every port of one rank with every port of another that is on the same
-// kind of network.
+// RDMA over reliable connections: every port of one rank with every port of another that is on the same kind of network.
+// Memory is the host's, or that of the GPU nearest to the port.
 #ifdef FABRICAST_VERBS
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cerrno>
 
 #include "fabricast/core/file.hpp"
+#include "gpu.hpp"
 #include "pairs.hpp"
+#include "pci.hpp"
 #include "verbs_endpoint.hpp"
 #include "verbs_trials.hpp"
 #else
@@ -23,7 +27,8 @@ class NoVerbs : public ProbeBackend {
   std::string unavailable() override { return "fabricast was built without libibverbs (Debian: libibverbs-dev)"; }
   std::vector<ProbePort> ports() override { return {}; }
   std::vector<Measurement> plan(const ProbeSettings&, const std::vector<BackendFacts>&) override { return {}; }
-  std::unique_ptr<ProbeTrial> prepare(const Measurement&, const ProbeSettings&, ProbeSide, PeerLink*) override {
+  std::unique_ptr<ProbeTrial> prepare(const Measurement&, const ProbeSettings&, ProbeSide,
+                                      const std::vector<PeerLink*>&) override {
     throw ProbeFailure(unavailable());
   }
 };
@@ -38,7 +43,8 @@ namespace {
 
 class Verbs : public ProbeBackend {
  public:
-  explicit Verbs(const VerbsCalls& calls) : calls_(calls) {}
+  Verbs(const VerbsCalls& calls, const GpuCalls& gpu, std::string root)
+      : calls_(calls), gpu_(gpu), root_(std::move(root)) {}
 
   std::string unavailable() override {
     int count = 0;
@@ -54,7 +60,17 @@ class Verbs : public ProbeBackend {
     return {};
   }
 
-  std::vector<ProbePort> ports() override { return verbs_ports(calls_); }
+  std::vector<ProbePort> ports() override {
+    std::vector<ProbePort> ports = verbs_ports(calls_);
+    if (!gpu_unavailable(gpu_).empty()) return ports;
+    std::vector<std::string> addresses;
+    for (const GpuIdentity& gpu : gpu_identities(gpu_)) addresses.push_back(gpu.pci);
+    for (ProbePort& port : ports) {
+      const int nearest = nearest_pci(root_, port.name.substr(0, port.name.rfind('/')), addresses);
+      if (nearest >= 0) port.gpu = fmt::format("gpu{}", nearest);
+    }
+    return ports;
+  }
 
   std::vector<Measurement> plan(const ProbeSettings& settings, const std::vector<BackendFacts>& facts) override {
     std::vector<Measurement> plan;
@@ -64,17 +80,28 @@ class Verbs : public ProbeBackend {
           for (const ProbePort& to : facts[b].ports) {
             if (a == b || from.network != to.network) continue;
             Measurement base;
-            base.backend = "verbs", base.memory = "host";
+            base.backend = "verbs";
             base.from = static_cast<int>(a), base.to = static_cast<int>(b);
             base.from_port = from.name, base.to_port = to.name;
-            add_kinds(plan, base, std::min(from.rate, to.rate), settings);
+            for (const char* memory : {"host", "gpu"}) {
+              if (memory == std::string_view("gpu") && (from.gpu.empty() || to.gpu.empty())) continue;
+              if (!settings.memories.empty() &&
+                  std::count(settings.memories.begin(), settings.memories.end(), memory) == 0)
+                continue;
+              base.memory = memory;
+              add_kinds(plan, base, std::min(from.rate, to.rate), settings);
+            }
           }
+    if (plan.empty() && settings.memories == std::vector<std::string>{"gpu"})
+      throw ProbeFailure("no two ports that have a GPU near them are on the same kind of network");
     return plan;
   }
 
   std::unique_ptr<ProbeTrial> prepare(const Measurement& m, const ProbeSettings& settings, ProbeSide side,
-                                      PeerLink* link) override {
-    return prepare_verbs_trial(calls_, m, settings.gid, side, *link);
+                                      const std::vector<PeerLink*>& links) override {
+    VerbsMemory memory{gpu_, {}};
+    if (m.memory == "gpu") memory.gpu = gpu_near(side == ProbeSide::first ? m.from_port : m.to_port);
+    return prepare_verbs_trial({calls_, memory, settings.gid, side, *links.front()}, m);
   }
 
  private:
@@ -84,18 +111,31 @@ class Verbs : public ProbeBackend {
     constexpr Bytes large[] = {{4 << 10}, {64 << 10}, {1 << 20}};
     constexpr int queue_pairs[] = {1, 4};
     for (const char* what : {"write_latency", "send_latency"})
-      if (base.from < base.to) add_pair(plan, base, {what, false, small, {}}, rate, settings);
+      // Who waits for a write looks into memory, which the host can not do with that of a GPU.
+      if (base.from < base.to && (base.memory == "host" || what == std::string_view("send_latency")))
+        add_pair(plan, base, {what, false, small, {}}, rate, settings);
     for (const char* what : {"write_bandwidth", "read_bandwidth"})
       add_pair(plan, base, {what, true, large, queue_pairs}, rate, settings);
   }
 
+  std::string gpu_near(const std::string& name) {
+    for (const ProbePort& port : ports())
+      if (port.name == name && !port.gpu.empty()) return port.gpu;
+    throw ProbeFailure(fmt::format("no GPU is near {}", name));
+  }
+
   const VerbsCalls& calls_;
+  const GpuCalls& gpu_;
+  std::string root_;
 };
 
 }  // namespace
 
-std::unique_ptr<ProbeBackend> make_verbs_backend(const VerbsCalls& calls) { return std::make_unique<Verbs>(calls); }
-std::unique_ptr<ProbeBackend> verbs_probe() { return make_verbs_backend(library_verbs()); }
+std::unique_ptr<ProbeBackend> make_verbs_backend(const VerbsCalls& calls, const GpuCalls& gpu,
+                                                 const std::string& root) {
+  return std::make_unique<Verbs>(calls, gpu, root);
+}
+std::unique_ptr<ProbeBackend> verbs_probe() { return make_verbs_backend(library_verbs(), library_gpu()); }
 
 #endif
 

@@ -20,6 +20,9 @@ const VerbsCalls& library_verbs() {
       [](ibv_context* context) { return ibv_alloc_pd(context); },
       [](ibv_pd* pd) { return ibv_dealloc_pd(pd); },
       [](ibv_pd* pd, void* memory, std::size_t size, int access) { return ibv_reg_mr(pd, memory, size, access); },
+      [](ibv_pd* pd, std::uint64_t offset, std::size_t size, std::uint64_t address, int file, int access) {
+        return ibv_reg_dmabuf_mr(pd, offset, size, address, file, access);
+      },
       [](ibv_mr* mr) { return ibv_dereg_mr(mr); },
       [](ibv_context* context, int entries) { return ibv_create_cq(context, entries, nullptr, nullptr, 0); },
       [](ibv_cq* cq) { return ibv_destroy_cq(cq); },

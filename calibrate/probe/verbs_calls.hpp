@@ -20,6 +20,8 @@ struct VerbsCalls {
   std::function<ibv_pd*(ibv_context*)> alloc_pd;
   std::function<int(ibv_pd*)> dealloc_pd;
   std::function<ibv_mr*(ibv_pd*, void*, std::size_t, int)> reg_mr;
+  /// Domain, offset, bytes, address, file descriptor, access.
+  std::function<ibv_mr*(ibv_pd*, std::uint64_t, std::size_t, std::uint64_t, int, int)> reg_dmabuf_mr;
   std::function<int(ibv_mr*)> dereg_mr;
   std::function<ibv_cq*(ibv_context*, int)> create_cq;
   std::function<int(ibv_cq*)> destroy_cq;

@@ -15,6 +15,8 @@ namespace fabricast {
 
 namespace {
 
+constexpr int access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
+
 [[noreturn]] void failed(std::string_view call, int error, std::string_view hint = {}) {
   throw ProbeFailure(fmt::format("{}: {}{}{}", call, system_reason(error), hint.empty() ? "" : "; ", hint));
 }
@@ -117,8 +119,8 @@ ibv_gid gid_of(const std::string& text) {
   return gid;
 }
 
-VerbsEndpoint::VerbsEndpoint(const VerbsCalls& calls, const std::string& port, int queue_pairs, std::size_t size,
-                             int depth, int gid)
+VerbsEndpoint::VerbsEndpoint(const VerbsCalls& calls, const std::string& port, const VerbsMemory& memory,
+                             int queue_pairs, std::size_t size, int depth, int gid)
     : calls_(calls), memory_(nullptr, std::free) {
   open(port);
   const ibv_port_attr attributes = query_port(calls_, context_.get(), port_);
@@ -127,21 +129,16 @@ VerbsEndpoint::VerbsEndpoint(const VerbsCalls& calls, const std::string& port, i
   const ibv_device_attr device = query_device(calls_, context_.get());
   self_.reads = std::clamp(device.max_qp_rd_atom, 1, 16), reads_asked_ = std::clamp(device.max_qp_init_rd_atom, 1, 16);
   choose_gid(gid);
-  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-  const std::size_t whole = (size + page - 1) / page * page;
-  memory_.reset(static_cast<char*>(std::aligned_alloc(page, whole)));
-  if (!memory_) throw ProbeFailure("no memory for the buffer");
-  std::memset(memory_.get(), 0, whole);
-
   errno = 0;
   pd_ = {calls_.alloc_pd(context_.get()), [this](ibv_pd* p) { calls_.dealloc_pd(p); }};
   if (!pd_) failed("ibv_alloc_pd", errno);
   cq_ = {calls_.create_cq(context_.get(), 2 * depth * queue_pairs + 1), [this](ibv_cq* c) { calls_.destroy_cq(c); }};
   if (!cq_) failed("ibv_create_cq", errno);
-  const int access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
-  mr_ = {calls_.reg_mr(pd_.get(), memory_.get(), whole, access), [this](ibv_mr* m) { calls_.dereg_mr(m); }};
-  if (!mr_) failed("ibv_reg_mr", errno, "the locked-memory limit (ulimit -l) may be too low");
-  self_.remote_key = mr_->rkey, self_.address = reinterpret_cast<std::uint64_t>(memory_.get());
+  if (memory.gpu.empty())
+    register_host(size);
+  else
+    register_gpu(memory, size);
+  self_.remote_key = mr_->rkey;
   self_.packet_number = static_cast<std::uint32_t>(getpid()) & 0xffffff;
   for (int i = 0; i < queue_pairs; ++i) {
     ibv_qp_init_attr init{};
@@ -153,6 +150,50 @@ VerbsEndpoint::VerbsEndpoint(const VerbsCalls& calls, const std::string& port, i
     self_.queue_pairs.push_back(qp->qp_num);
     qps_.push_back(std::move(qp));
   }
+}
+
+void VerbsEndpoint::register_host(std::size_t size) {
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  const std::size_t whole = (size + page - 1) / page * page;
+  memory_.reset(static_cast<char*>(std::aligned_alloc(page, whole)));
+  if (!memory_) throw ProbeFailure("no memory for the buffer");
+  std::memset(memory_.get(), 0, whole);
+  errno = 0;
+  mr_ = {calls_.reg_mr(pd_.get(), memory_.get(), whole, access), [this](ibv_mr* m) { calls_.dereg_mr(m); }};
+  if (!mr_) failed("ibv_reg_mr", errno, "the locked-memory limit (ulimit -l) may be too low");
+  self_.address = reinterpret_cast<std::uint64_t>(memory_.get()), self_.memory = "host";
+}
+
+void VerbsEndpoint::register_gpu(const VerbsMemory& memory, std::size_t size) {
+  // What is exported begins and ends at a page; blocks of this size do by themselves.
+  constexpr std::size_t block = 2 << 20;
+  const std::size_t whole = (size + block - 1) / block * block;
+  check_gpu(memory.calls, memory.calls.set_device(gpu_number(memory.gpu)), "cudaSetDevice");
+  gpu_memory_ = gpu_memory(memory.calls, whole);
+  check_gpu(memory.calls, memory.calls.fill(gpu_memory_.get(), 0, whole), "cudaMemset");
+  self_.address = reinterpret_cast<std::uint64_t>(gpu_memory_.get());
+  const auto release = [this](ibv_mr* m) { calls_.dereg_mr(m); };
+
+  std::string by_dma_buf;
+  int file = -1;
+  if (const int error = memory.calls.export_dma_buf(&file, gpu_memory_.get(), whole)) {
+    by_dma_buf = "cuMemGetHandleForAddressRange: " + memory.calls.reason(error);
+  } else {
+    errno = 0;
+    mr_ = {calls_.reg_dmabuf_mr(pd_.get(), 0, whole, self_.address, file, access), release};
+    by_dma_buf = "ibv_reg_dmabuf_mr: " + system_reason(errno);
+    close(file);
+  }
+  self_.memory = memory.gpu + " by DMA-BUF";
+  if (mr_) return;
+  errno = 0;
+  mr_ = {calls_.reg_mr(pd_.get(), gpu_memory_.get(), whole, access), release};
+  self_.memory = memory.gpu + " by nvidia-peermem";
+  if (!mr_)
+    throw ProbeFailure(fmt::format(
+        "memory of {} can not be registered. By DMA-BUF: {}. By nvidia-peermem: ibv_reg_mr: {} (is the module "
+        "nvidia_peermem loaded?)",
+        memory.gpu, by_dma_buf, system_reason(errno)));
 }
 
 void VerbsEndpoint::open(const std::string& port) {

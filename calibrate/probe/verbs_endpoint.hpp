@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "fabricast/calibrate/probe.hpp"
+#include "gpu.hpp"
 #include "verbs_calls.hpp"
 
 namespace fabricast {
@@ -30,18 +31,26 @@ struct VerbsPeer {
   int mtu = 0;    ///< ibv_mtu
   int reads = 0;  ///< RDMA reads it answers at a time
   std::string gid;
+  std::string memory;  ///< what it is and how it is registered, for people
+};
+
+/// Where one side's buffer lies.
+struct VerbsMemory {
+  const GpuCalls& calls;
+  std::string gpu;  ///< "gpu0"; empty: the host
 };
 
 class VerbsEndpoint {
  public:
   /// \param size  of the registered buffer   \param gid  index, or -1 for the best  \throws ProbeFailure
-  VerbsEndpoint(const VerbsCalls& calls, const std::string& port, int queue_pairs, std::size_t size, int depth,
-                int gid);
+  VerbsEndpoint(const VerbsCalls& calls, const std::string& port, const VerbsMemory& memory, int queue_pairs,
+                std::size_t size, int depth, int gid);
 
   const VerbsPeer& self() const { return self_; }
   void connect(const VerbsPeer& peer);
 
   int queue_pairs() const { return static_cast<int>(qps_.size()); }
+  /// Where the host can look into it: \pre it is the host's.
   char* memory() const { return memory_.get(); }
   /// Posts one signaled message from `offset` here; writes and reads go to, or come from, `remote_offset` there.
   void post(int queue_pair, ibv_wr_opcode opcode, std::size_t bytes, std::size_t offset, std::size_t remote_offset);
@@ -56,6 +65,8 @@ class VerbsEndpoint {
 
  private:
   void open(const std::string& port);
+  void register_host(std::size_t size);
+  void register_gpu(const VerbsMemory& memory, std::size_t size);
   void choose_gid(int wanted);
   void modify(ibv_qp* qp, ibv_qp_attr& attributes, int mask, const char* state);
 
@@ -64,6 +75,7 @@ class VerbsEndpoint {
 
   const VerbsCalls& calls_;
   std::unique_ptr<char, void (*)(void*)> memory_;
+  GpuHandle gpu_memory_;
   // In this order, so that each goes before what it stands on.
   Owned<ibv_context> context_;
   Owned<ibv_pd> pd_;

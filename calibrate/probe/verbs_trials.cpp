@@ -31,14 +31,15 @@ Json to_json(const VerbsPeer& p) {
           {"lid", p.lid},
           {"mtu", p.mtu},
           {"reads", p.reads},
-          {"gid", p.gid}};
+          {"gid", p.gid},
+          {"memory", p.memory}};
 }
 
 VerbsPeer peer_of(const std::string& text) {
   try {
     const Json j = Json::parse(text);
-    return {j.at("queue_pairs"), j.at("packet_number"), j.at("remote_key"), j.at("address"),
-            j.at("lid"),         j.at("mtu"),           j.at("reads"),      j.at("gid")};
+    return {j.at("queue_pairs"), j.at("packet_number"), j.at("remote_key"), j.at("address"), j.at("lid"),
+            j.at("mtu"),         j.at("reads"),         j.at("gid"),        j.at("memory")};
   } catch (const Json::exception&) { throw ProbeFailure("what the other rank says of its port is damaged"); }
 }
 
@@ -76,28 +77,32 @@ class Spin {
 
 class VerbsTrial : public ProbeTrial {
  public:
-  VerbsTrial(const VerbsCalls& calls, const Measurement& m, int gid, ProbeSide side, PeerLink& link, std::size_t size,
-             int depth)
+  VerbsTrial(const VerbsSetup& setup, const Measurement& m, std::size_t size, int depth)
       : bytes_(static_cast<std::size_t>(m.bytes.value)),
-        first_(side == ProbeSide::first),
-        link_(link),
-        end_(calls, first_ ? m.from_port : m.to_port, m.connections, size, depth, gid) {
-    end_.connect(peer_of(link.exchange(to_json(end_.self()).dump())));
+        first_(setup.side == ProbeSide::first),
+        link_(setup.link),
+        end_(setup.calls, first_ ? m.from_port : m.to_port, setup.memory, m.connections, size, depth, setup.gid) {
+    const VerbsPeer peer = peer_of(link_.exchange(to_json(end_.self()).dump()));
+    end_.connect(peer);
+    if (m.memory == "gpu") how_ = end_.self().memory + " -> " + peer.memory;
   }
+  std::string how() const override { return how_; }
 
  protected:
   std::size_t bytes_;
   bool first_;
   PeerLink& link_;
   VerbsEndpoint end_;
+
+ private:
+  std::string how_;
 };
 
 /// Round trips of RDMA writes: each side looks for a tag in the last byte of what the other writes.
 class WriteLatency : public VerbsTrial {
  public:
-  WriteLatency(const VerbsCalls& calls, const Measurement& m, int gid, ProbeSide side, PeerLink& link)
-      : VerbsTrial(calls, m, gid, side, link, 2 * line_up(static_cast<std::size_t>(m.bytes.value)), 4),
-        landing_(line_up(bytes_)) {}
+  WriteLatency(const VerbsSetup& setup, const Measurement& m)
+      : VerbsTrial(setup, m, 2 * line_up(static_cast<std::size_t>(m.bytes.value)), 4), landing_(line_up(bytes_)) {}
   std::vector<Seconds> run(int repeats) override {
     std::vector<Seconds> samples;
     Spin spin(link_);
@@ -142,8 +147,8 @@ class WriteLatency : public VerbsTrial {
 /// Round trips of sends: each side waits for a completion of its receive.
 class SendLatency : public VerbsTrial {
  public:
-  SendLatency(const VerbsCalls& calls, const Measurement& m, int gid, ProbeSide side, PeerLink& link)
-      : VerbsTrial(calls, m, gid, side, link, 2 * line_up(static_cast<std::size_t>(m.bytes.value)), 4) {
+  SendLatency(const VerbsSetup& setup, const Measurement& m)
+      : VerbsTrial(setup, m, 2 * line_up(static_cast<std::size_t>(m.bytes.value)), 4) {
     // A receive is there before the other side can send.
     end_.post_receive(0, bytes_, line_up(bytes_));
   }
@@ -183,9 +188,8 @@ int depth_of(const Measurement& m) {
 /// Writes or reads without a pause on all queue pairs; a window lasts from one completion to another.
 class RdmaBandwidth : public VerbsTrial {
  public:
-  RdmaBandwidth(const VerbsCalls& calls, const Measurement& m, int gid, ProbeSide side, PeerLink& link,
-                ibv_wr_opcode opcode)
-      : VerbsTrial(calls, m, gid, side, link, static_cast<std::size_t>(m.bytes.value), depth_of(m)),
+  RdmaBandwidth(const VerbsSetup& setup, const Measurement& m, ibv_wr_opcode opcode)
+      : VerbsTrial(setup, m, static_cast<std::size_t>(m.bytes.value), depth_of(m)),
         opcode_(opcode),
         depth_(depth_of(m)) {}
   std::vector<Seconds> run(int repeats) override {
@@ -232,12 +236,11 @@ class RdmaBandwidth : public VerbsTrial {
 
 }  // namespace
 
-std::unique_ptr<ProbeTrial> prepare_verbs_trial(const VerbsCalls& calls, const Measurement& m, int gid, ProbeSide side,
-                                                PeerLink& link) {
-  if (m.what == "write_latency") return std::make_unique<WriteLatency>(calls, m, gid, side, link);
-  if (m.what == "send_latency") return std::make_unique<SendLatency>(calls, m, gid, side, link);
+std::unique_ptr<ProbeTrial> prepare_verbs_trial(const VerbsSetup& setup, const Measurement& m) {
+  if (m.what == "write_latency") return std::make_unique<WriteLatency>(setup, m);
+  if (m.what == "send_latency") return std::make_unique<SendLatency>(setup, m);
   const ibv_wr_opcode opcode = m.what == "read_bandwidth" ? IBV_WR_RDMA_READ : IBV_WR_RDMA_WRITE;
-  return std::make_unique<RdmaBandwidth>(calls, m, gid, side, link, opcode);
+  return std::make_unique<RdmaBandwidth>(setup, m, opcode);
 }
 
 }  // namespace fabricast

@@ -2,17 +2,29 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "fabricast/calibrate/probe.hpp"
 #include "verbs_calls.hpp"
+#include "verbs_endpoint.hpp"
 
 namespace fabricast {
 
-/// The backend on these calls, which must outlive it: those of the library, or a test's.
-std::unique_ptr<ProbeBackend> make_verbs_backend(const VerbsCalls& calls);
+/// The backend on these calls, which must outlive it: those of the libraries, or a test's. `root` is "/", or a copy of
+/// it, where PCI devices are found.
+std::unique_ptr<ProbeBackend> make_verbs_backend(const VerbsCalls& calls, const GpuCalls& gpu,
+                                                 const std::string& root = "/");
+
+/// One side of a measurement.
+struct VerbsSetup {
+  const VerbsCalls& calls;
+  VerbsMemory memory;
+  int gid;
+  ProbeSide side;
+  PeerLink& link;
+};
 
 /// Opens the port, exchanges addresses over the link, connects.  \throws ProbeFailure
-std::unique_ptr<ProbeTrial> prepare_verbs_trial(const VerbsCalls& calls, const Measurement& measurement, int gid,
-                                                ProbeSide side, PeerLink& link);
+std::unique_ptr<ProbeTrial> prepare_verbs_trial(const VerbsSetup& setup, const Measurement& measurement);
 
 }  // namespace fabricast

@@ -11,6 +11,7 @@
 
 #include "commands.hpp"
 #include "fabricast/calibrate/probe_session.hpp"
+#include "fabricast/collective/collective.hpp"
 #include "fabricast/core/file.hpp"
 #include "fabricast/core/names.hpp"
 #include "fabricast/core/quantity.hpp"
@@ -59,6 +60,41 @@ std::vector<ProbeBackendEntry> chosen_backends(const Options& options) {
   return chosen;
 }
 
+/// Words of an option, each among those known.
+std::vector<std::string> words_of(const Options& options, const std::string& name,
+                                  const std::vector<std::string_view>& known) {
+  std::vector<std::string> words = list_of(options, name);
+  for (const std::string& word : words)
+    if (std::find(known.begin(), known.end(), word) == known.end())
+      throw UserError(fmt::format("--{}: unknown word '{}'", name, word), suggestion(word, known));
+  return words;
+}
+
+std::vector<int> counts_of(const Options& options, const std::string& name, int most) {
+  std::vector<int> counts;
+  for (const std::string& word : list_of(options, name)) {
+    const auto count = parse_integer(word);
+    if (!count || count.value < 1 || count.value > most)
+      throw UserError(fmt::format("--{} '{}' is not a whole number between 1 and {}", name, word, most));
+    counts.push_back(static_cast<int>(count.value));
+  }
+  return counts;
+}
+
+/// What is for NCCL, which forces these on communicators of their own.
+void add_nccl_settings(ProbeSettings& settings, const Options& options) {
+  const auto first = [](const auto& names, std::size_t count) {
+    return std::vector<std::string_view>(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(count));
+  };
+  constexpr auto& operations = EnumNames<CollectiveOp>::names;
+  std::vector<std::string_view> collectives = first(operations, static_cast<std::size_t>(CollectiveOp::sendrecv) + 1);
+  collectives.push_back("send");
+  settings.collectives = words_of(options, "collective", collectives);
+  settings.algorithms = words_of(options, "algorithm", first(EnumNames<Algorithm>::names, algorithm_count));
+  settings.protocols = words_of(options, "protocol", first(EnumNames<Protocol>::names, 3));
+  settings.channels = counts_of(options, "channels", 64);
+}
+
 ProbeSettings settings_of(const Options& options) {
   constexpr Bytes largest{1 << 30};
   ProbeSettings settings;
@@ -69,12 +105,9 @@ ProbeSettings settings_of(const Options& options) {
       throw UserError(fmt::format("--size '{}' is out of range", word), "between 1B and 1GiB");
     settings.sizes.push_back(size.value);
   }
-  for (const std::string& word : list_of(options, "connections")) {
-    const auto count = parse_integer(word);
-    if (!count || count.value < 1 || count.value > 1024)
-      throw UserError(fmt::format("--connections '{}' is not a whole number between 1 and 1024", word));
-    settings.connections.push_back(static_cast<int>(count.value));
-  }
+  settings.connections = counts_of(options, "connections", 1024);
+  settings.memories = words_of(options, "memory", {"host", "gpu"});
+  add_nccl_settings(settings, options);
   settings.gid = options.integer("gid", -1, 0, 255);
   settings.devices = list_of(options, "device");
   return settings;
@@ -165,9 +198,12 @@ std::string in_words(const Measurement& m, const SampleSet& set) {
   std::string text = fmt::format("{:<60}", m.key());
   if (set.samples.empty()) return text + " failed: " + set.error + "\n";
   const auto rate = [&](Seconds time) { return gigabytes_per_second(m.bytes / time); };
-  text += m.stream ? fmt::format(" {:>9.4g} GB/s ({:.4g} to {:.4g})", rate(set.median), rate(set.high), rate(set.low))
-                   : fmt::format(" {:>9.4g} us ({:.4g} to {:.4g})", microseconds(set.median), microseconds(set.low),
-                                 microseconds(set.high));
+  if (m.gpus > 0)
+    text += fmt::format(" {:>9.4g} us, busbw {:.4g} GB/s", microseconds(set.median), rate(set.median) * m.bus_factor);
+  else
+    text += m.stream ? fmt::format(" {:>9.4g} GB/s ({:.4g} to {:.4g})", rate(set.median), rate(set.high), rate(set.low))
+                     : fmt::format(" {:>9.4g} us ({:.4g} to {:.4g})", microseconds(set.median), microseconds(set.low),
+                                   microseconds(set.high));
   return text +
          fmt::format(" {} samples{}\n", set.samples.size(), set.error.empty() ? "" : ", then failed: " + set.error);
 }
@@ -177,7 +213,13 @@ void add_options(Options& options) {
       "size", po::value<std::string>(), "message sizes, e.g. 8B,64KiB,1MiB (default: by kind of measurement)")(
       "connections", po::value<std::string>(), "connections or queue pairs of a stream, e.g. 1,4,16 (default 1,4)")(
       "device", po::value<std::string>(),
-      "only these devices or ports of this rank, e.g. mlx5_0,mlx5_1/1 (default: all)")(
+      "only these devices, ports or GPUs of this rank, e.g. mlx5_0,mlx5_1/1,gpu0 (default: all)")(
+      "memory", po::value<std::string>(), "verbs: where the data lie, host or gpu (default: both)")(
+      "collective", po::value<std::string>(),
+      "nccl: which, e.g. all_reduce,send; send is between pairs of GPUs (default: all)")(
+      "algorithm", po::value<std::string>(), "nccl: hold it to each of these, e.g. ring,tree (default: its choice)")(
+      "protocol", po::value<std::string>(), "nccl: hold it to each of these, e.g. ll,simple (default: its choice)")(
+      "channels", po::value<std::string>(), "nccl: hold it to each of these, e.g. 1,4,16 (default: its choice)")(
       "gid", po::value<std::string>(), "verbs: index of the GID (default: RoCE v2 over IPv4 if there is one)")(
       "dry-run", "print what would be measured, how long it takes and what it sends")(
       "budget", po::value<std::string>(), "time for all measurements, e.g. 10s (default 60s)")(
@@ -197,7 +239,7 @@ void add_options(Options& options) {
 
 int probe_verb(const std::vector<std::string>& arguments) {
   Options options("calibrate probe",
-                  "Measures the network between ranks: latency and bandwidth of sockets and of RDMA.", {});
+                  "Measures the GPUs and the network between ranks: copies, collectives of NCCL, RDMA, sockets.", {});
   add_options(options);
   if (!options.parse(arguments)) return 0;
   const auto variables = environment();

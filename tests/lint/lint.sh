@@ -45,7 +45,7 @@ libraries_stay_behind_adapters() {
   adapter 'simgrid|xbt' 'sim/engine/chunk/'
   adapter 'Eigen' 'calibrate/fit/|calibrate/check/'
   adapter 'boost' 'sim/cli/'
-  adapter 'cuda|nccl|infiniband|mpi|hwloc' 'calibrate/probe/'
+  adapter 'cuda|cuda_runtime[a-z_]*|nccl|infiniband|mpi|hwloc' 'calibrate/probe/'
   grep -nE '^#include <[^>]*[/.]' $(find include -name '*.hpp') |
     sed -E 's#^([^:]*:[0-9]+):.*#\1: a public header shows more than the standard library#'
 }

@@ -1,7 +1,8 @@
 // Probes: what is measured here, and how the measuring is organised.
 //
 //   a backend (tcp, verbs, ...)  says why it can not run, names its ports, lists its measurements, makes one
-//   a measurement                one kind, one pair of ranks and ports, one size, one number of connections
+//   a measurement                one kind, one pair of ranks and ports (or all ranks), one size, one number of
+//                                connections
 //   a trial                      a measurement made ready on both sides: runs k repeats, as often as it is told to
 //   the session                  brings ranks together, shuffles, shares out the budget, repeats, writes JSONL
 //
@@ -31,6 +32,8 @@ struct ProbePort {
   std::string name;     ///< "mlx5_0/1"
   std::string network;  ///< ports of the same word may reach each other: "roce", "infiniband"
   BytesPerSecond rate;  ///< of the line; for estimates only
+  std::string device{};  ///< of GPUs: the same word is the same GPU, also on another rank
+  std::string gpu{};     ///< of an RDMA port: the GPU nearest to it; empty if there is none
 };
 
 /// What one rank has to say of one backend.
@@ -43,7 +46,7 @@ struct BackendFacts {
 struct Measurement {
   std::string backend;
   std::string what;      ///< a word of the backend: latency, bandwidth, write_latency, ...
-  std::string memory;    ///< where the data lie: host
+  std::string memory;    ///< where the data lie: host, gpu
   int from = 0, to = 0;  ///< ranks; the same if one process measures alone
   std::string from_port, to_port;
   Bytes bytes;  ///< of a message
@@ -52,16 +55,32 @@ struct Measurement {
   Seconds estimate;     ///< of all repeats together, at the rate assumed
   Bytes traffic;        ///< meanwhile
 
+  /// All ranks take part, and rank 0 is the first of them; else those of the pair do.
+  bool everyone = false;
+  int gpus = 0;           ///< that communicate; 0: this is no communication of GPUs by NCCL
+  double bus_factor = 0;  ///< busbw over algbw, where there are such
+  bool in_place = false;
+  /// What NCCL is held to; empty and 0: its own choice.
+  std::string algorithm, protocol;
+  int channels = 0;
+
+  int leader() const { return everyone ? 0 : from; }
+  bool concerns(int rank) const { return everyone || rank == from || rank == to; }
   /// Names the measurement among those of a file.
   std::string key() const;
 };
 
 /// What the user asks of the backends.
 struct ProbeSettings {
-  std::vector<Bytes> sizes;          ///< empty: those of the backend
-  std::vector<int> connections;      ///< empty: those of the backend
-  int gid = -1;                      ///< index into an RDMA port's table; -1: the best
-  std::vector<std::string> devices;  ///< only these devices or ports of this rank; empty: all
+  std::vector<Bytes> sizes;              ///< empty: those of the backend
+  std::vector<int> connections;          ///< empty: those of the backend
+  int gid = -1;                          ///< index into an RDMA port's table; -1: the best
+  std::vector<std::string> devices;      ///< only these devices or ports of this rank; empty: all
+  std::vector<std::string> memories;     ///< host, gpu; empty: both
+  std::vector<std::string> collectives;  ///< words of the nccl backend; empty: all
+  /// For each a communicator of its own, in every combination; empty: NCCL's choice.
+  std::vector<std::string> algorithms, protocols;
+  std::vector<int> channels;
 };
 
 enum class ProbeSide { first, second };
@@ -75,6 +94,8 @@ class ProbeTrial {
   /// Both sides call it with the same number. One of them returns the samples, the other nothing.
   /// \throws ProbeFailure
   virtual std::vector<Seconds> run(int repeats) = 0;
+  /// What turned out when it was made ready, for the row of results: how memory is registered, which way copies go.
+  virtual std::string how() const { return {}; }
 };
 
 class ProbeBackend {
@@ -85,9 +106,10 @@ class ProbeBackend {
   virtual std::vector<ProbePort> ports() = 0;
   /// All that can be measured between ranks; `facts[r]` is what rank r has, empty where it can not run.
   virtual std::vector<Measurement> plan(const ProbeSettings& settings, const std::vector<BackendFacts>& facts) = 0;
-  /// `link` leads to the other side, and is null if one process measures alone.  \throws ProbeFailure
+  /// `links` lead from the first side to the others, by rank, and from each of these to the first; there are none if
+  /// one process measures alone.  \throws ProbeFailure
   virtual std::unique_ptr<ProbeTrial> prepare(const Measurement& measurement, const ProbeSettings& settings,
-                                              ProbeSide side, PeerLink* link) = 0;
+                                              ProbeSide side, const std::vector<PeerLink*>& links) = 0;
 };
 
 struct ProbeBackendEntry {
@@ -116,6 +138,7 @@ struct SampleSet {
   std::vector<Seconds> samples;
   Seconds median, low, high;  ///< 95 % interval of the median, by order statistics
   std::string error;          ///< of a measurement that failed, or empty
+  std::string how;            ///< as the trial says
 };
 
 /// Median and interval of what was sampled; zeros if nothing was.

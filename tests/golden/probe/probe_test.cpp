@@ -137,6 +137,35 @@ TEST_CASE("a rank that hangs is given up") {
   CHECK_THAT(ran.err, Contains("unavailable: rank 1 on ") && Contains(" has gone: no answer in time"));
 }
 
+TEST_CASE("without a GPU the probe says what is missing, and measures the rest") {
+  const Scratch scratch;
+  const Ran none = run_shell("CUDA_VISIBLE_DEVICES= $fabricast calibrate probe --backend cuda,nccl");
+  CHECK(none.code == 3);
+  CHECK_THAT(none.err, Contains("no backend can measure here\n  cuda: ") && Contains("\n  nccl: "));
+  CHECK_THAT(none.err, Contains("no CUDA driver") || Contains("no GPU") || Contains("was built without"));
+  const std::string both = " --backend tcp,cuda --size 1KiB --connections 1 --budget 1s ";
+  const Ran rest = run_two(scratch, "export CUDA_VISIBLE_DEVICES=\n$other" + both + "& $probe" + both +
+                                        "--output p.jsonl; code=$?; wait; exit $code");
+  CHECK(rest.code == 0);
+  CHECK_THAT(rest.err, Contains("note: cuda: ") && Contains("(2 of 2 ranks)"));
+  const auto lines = lines_of(scratch / "p.jsonl");
+  CHECK(lines.size() == 4);
+  CHECK(lines[0]["ranks"][0]["cuda"].contains("unavailable"));
+  CHECK(lines[0]["ranks"][0].contains("nccl"));
+}
+
+TEST_CASE("words for NCCL are those it knows") {
+  for (const auto& [option, hint] : {std::pair("--algorithm=rng", "did you mean 'ring'?"),
+                                     {"--protocol=ll182", "did you mean 'll128'?"},
+                                     {"--collective=all_reduc", "did you mean 'all_reduce'?"},
+                                     {"--memory=gpus", "did you mean 'gpu'?"},
+                                     {"--channels=65", "between 1 and 64"}}) {
+    const Ran ran = run_shell(std::string("$fabricast calibrate probe ") + option);
+    CHECK(ran.code == 2);
+    CHECK_THAT(ran.err, Contains(hint));
+  }
+}
+
 TEST_CASE("the variables of launchers are enough") {
   const Scratch scratch;
   const std::string port = std::to_string(test::free_port());

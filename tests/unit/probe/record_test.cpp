@@ -109,5 +109,26 @@ TEST_CASE("a host says what it is", "[probe]") {
   CHECK(j.contains("pci"));
 }
 
+TEST_CASE("a line of NCCL has bandwidths as nccl-tests counts them, and what it was held to", "[probe]") {
+  Measurement m;
+  m.backend = "nccl", m.what = "all_reduce", m.memory = "gpu", m.to = 1, m.bytes = {1000000}, m.everyone = true;
+  m.gpus = 8, m.bus_factor = 1.75, m.in_place = true, m.algorithm = "ring", m.protocol = "ll128", m.channels = 4;
+  SampleSet set = summarise({{1e-4}});
+  set.how = "results checked";
+  const auto line = nlohmann::json::parse(result_line(m, set));
+  CHECK(line["algbw_gbps"] == 10);
+  CHECK(line["busbw_gbps"] == 17.5);
+  CHECK(line["gpus"] == 8);
+  CHECK(line["in_place"] == true);
+  CHECK(line["algorithm"] == "ring");
+  CHECK(line["protocol"] == "ll128");
+  CHECK(line["channels"] == 4);
+  CHECK(line["how"] == "results checked");
+  CHECK(line["key"] == "nccl all_reduce gpu 0 -> 1 1000000B x1 8 GPUs ring ll128 4 channels in place");
+  m.algorithm.clear(), m.protocol.clear(), m.channels = 0;
+  const auto own_choice = nlohmann::json::parse(result_line(m, set));
+  for (const char* key : {"algorithm", "protocol", "channels"}) CHECK_FALSE(own_choice.contains(key));
+}
+
 }  // namespace
 }  // namespace fabricast

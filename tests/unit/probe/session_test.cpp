@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <sys/socket.h>
 
 #include <catch2/catch.hpp>
@@ -6,6 +7,7 @@
 #include <thread>
 
 #include "calibrate/probe/peer_link.hpp"
+#include "fabricast/core/names.hpp"
 #include "support/probe_ranks.hpp"
 
 namespace fabricast {
@@ -20,22 +22,26 @@ struct FakeFaults {
   bool at_prepare = false;
   int at_round = -1;
   bool alone = false;
+  bool everyone = false;
 };
 
 class FakeTrial : public ProbeTrial {
  public:
-  FakeTrial(const FakeFaults& faults, ProbeSide side, PeerLink* link) : faults_(faults), side_(side), link_(link) {}
+  FakeTrial(const FakeFaults& faults, ProbeSide side, const std::vector<PeerLink*>& links)
+      : faults_(faults), side_(side), links_(links) {}
   std::vector<Seconds> run(int repeats) override {
     if (round_++ == faults_.at_round) throw ProbeFailure("the fake breaks");
-    if (link_ && link_->exchange("ping") != "ping") throw ProbeFailure("not what was said");
+    for (PeerLink* link : links_)
+      if (link->exchange("ping") != "ping") throw ProbeFailure("not what was said");
     return side_ == ProbeSide::first ? std::vector<Seconds>(static_cast<std::size_t>(repeats), Seconds{0.001})
                                      : std::vector<Seconds>();
   }
+  std::string how() const override { return "by talking"; }
 
  private:
   FakeFaults faults_;
   ProbeSide side_;
-  PeerLink* link_;
+  std::vector<PeerLink*> links_;
   int round_ = 0;
 };
 
@@ -52,15 +58,16 @@ class FakeBackend : public ProbeBackend {
         if ((a == b) != faults_.alone || from.ports.empty() || to.ports.empty()) continue;
         Measurement m;
         m.backend = "fake", m.what = "talk", m.memory = "host", m.from = a, m.to = b, m.bytes = {8};
-        m.from_port = from.ports[0].name, m.estimate = {1};
+        m.from_port = from.ports[0].name, m.estimate = {1}, m.everyone = faults_.everyone;
+        if (m.everyone && (a > 0 || b > 1)) continue;
         plan.push_back(m);
       }
     return plan;
   }
   std::unique_ptr<ProbeTrial> prepare(const Measurement&, const ProbeSettings&, ProbeSide side,
-                                      PeerLink* link) override {
+                                      const std::vector<PeerLink*>& links) override {
     if (faults_.at_prepare) throw ProbeFailure("the fake is not ready");
-    return std::make_unique<FakeTrial>(faults_, side, link);
+    return std::make_unique<FakeTrial>(faults_, side, links);
   }
 
  private:
@@ -86,6 +93,25 @@ TEST_CASE("every pair of three ranks is measured once each way", "[probe]") {
   }
   CHECK(pairs.size() == 6);
   CHECK(ends[1].results.empty());
+}
+
+TEST_CASE("all ranks measure together, and one that fails is named") {
+  FakeFaults faults;
+  faults.everyone = true;
+  for (const int broken : {-1, 0, 2}) {
+    FakeFaults fault = faults;
+    fault.at_round = 2;
+    const auto ends = run_ranks(
+        4, [&](int r) { return fake(r == broken ? fault : faults); }, as_is);
+    for (const RankEnd& e : ends) CHECK(e.error.empty());
+    REQUIRE(ends[0].results.size() == 1);
+    const SampleSet& set = ends[0].results[0].second;
+    if (broken < 0) {
+      CHECK(set.samples.size() == 15);
+      CHECK(set.how == "by talking");
+    }
+    CHECK(set.error == (broken < 0 ? "" : fmt::format("rank {}: the fake breaks", broken)));
+  }
 }
 
 TEST_CASE("one rank measures alone", "[probe]") {
@@ -254,7 +280,7 @@ TEST_CASE("a port that is taken is said to be", "[probe]") {
 }
 
 TEST_CASE("tcp measures between two ranks", "[probe]") {
-  const auto tcp = [](int) { return std::vector<ProbeBackendEntry>{probe_backends()[0]}; };
+  const auto tcp = [](int) { return std::vector<ProbeBackendEntry>{*find_by_name(probe_backends(), "tcp")}; };
   const auto ends = run_ranks(2, tcp, [](int, SessionOptions& o) {
     o.settings.sizes = {{1}, {100000}, {8 << 20}}, o.settings.connections = {1, 3}, o.budget = {3};
   });

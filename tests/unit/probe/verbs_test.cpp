@@ -16,13 +16,23 @@ namespace {
 using namespace test;
 using Catch::Matchers::Contains;
 
+const GpuCalls& no_gpu() {
+  static const GpuCalls calls = [] {
+    GpuCalls c;
+    c.missing = [] { return "no GPU in this test"; };
+    return c;
+  }();
+  return calls;
+}
+
 /// Two ranks on these calls.
-std::vector<RankEnd> probe_with(const std::vector<VerbsCalls>& calls, const ProbeSettings& settings, Seconds budget) {
+std::vector<RankEnd> probe_with(const std::vector<VerbsCalls>& calls, const ProbeSettings& settings, Seconds budget,
+                                const GpuCalls& gpu = no_gpu(), const std::string& root = "/") {
   return run_ranks(
       2,
       [&](int r) {
         const VerbsCalls& own = calls[static_cast<std::size_t>(r) % calls.size()];
-        return std::vector<ProbeBackendEntry>{{"verbs", [&own] { return make_verbs_backend(own); }}};
+        return std::vector<ProbeBackendEntry>{{"verbs", [&] { return make_verbs_backend(own, gpu, root); }}};
       },
       [&](int, SessionOptions& o) {
         o.settings = settings, o.budget = budget, o.timeout = {1}, o.repeats = {0.3, 3, 3};
@@ -86,12 +96,12 @@ TEST_CASE("without a device that can be used there is a reason", "[probe]") {
     VerbsCalls calls = fake.calls();
     fault.breaks(calls);
     INFO(fault.call);
-    CHECK(make_verbs_backend(calls)->unavailable() == fault.reason);
+    CHECK(make_verbs_backend(calls, no_gpu())->unavailable() == fault.reason);
     CHECK(fake.open_objects() == 0);
   }
   const FakeVerbs fake({1e-6}, {1e9});
   const VerbsCalls calls = fake.calls();
-  CHECK(make_verbs_backend(calls)->unavailable().empty());
+  CHECK(make_verbs_backend(calls, no_gpu())->unavailable().empty());
 }
 
 template <class T>
@@ -244,15 +254,15 @@ TEST_CASE("the best GID is RoCE v2 over IPv4", "[probe]") {
 TEST_CASE("a GID that is asked for has to be there", "[probe]") {
   const FakeVerbs fake({1e-6}, {1e9});
   const VerbsCalls calls = fake.calls();
-  CHECK_NOTHROW(VerbsEndpoint(calls, "fake0/1", 1, 64, 2, 2));
-  CHECK_THROWS_WITH(VerbsEndpoint(calls, "fake0/1", 1, 64, 2, 1), "there is no GID at index 1");
-  CHECK_THROWS_WITH(VerbsEndpoint(calls, "other/1", 1, 64, 2, -1), "the port other/1 is not there");
+  CHECK_NOTHROW(VerbsEndpoint(calls, "fake0/1", {no_gpu(), {}}, 1, 64, 2, 2));
+  CHECK_THROWS_WITH(VerbsEndpoint(calls, "fake0/1", {no_gpu(), {}}, 1, 64, 2, 1), "there is no GID at index 1");
+  CHECK_THROWS_WITH(VerbsEndpoint(calls, "other/1", {no_gpu(), {}}, 1, 64, 2, -1), "the port other/1 is not there");
 }
 
 TEST_CASE("ports pair up on the same network", "[probe]") {
   const FakeVerbs fake({1e-6}, {1e9});
   const VerbsCalls calls = fake.calls();
-  const auto backend = make_verbs_backend(calls);
+  const auto backend = make_verbs_backend(calls, no_gpu());
   const std::vector<BackendFacts> facts = {{"verbs", "", {{"a/1", "roce", {1e9}}, {"b/1", "infiniband", {1e9}}}},
                                            {"verbs", "", {{"a/1", "roce", {1e9}}, {"b/1", "infiniband", {1e9}}}}};
   ProbeSettings settings;
