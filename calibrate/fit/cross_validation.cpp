@@ -63,8 +63,8 @@ class OwnCalibration {
   }
 
   Calibrated result() const {
-    return {error_table(larger_before_), error_table(larger_after_), error_table(sizes_before_),
-            error_table(sizes_after_)};
+    return {error_table(larger_before_), error_table(larger_after_), error_halves(larger_before_),
+            error_halves(larger_after_), error_table(sizes_before_), error_table(sizes_after_)};
   }
 
  private:

@@ -48,6 +48,19 @@ ErrorTable error_table(const std::vector<ErrorRow>& rows) {
   return table;
 }
 
+std::array<double, 2> error_halves(const std::vector<ErrorRow>& rows) {
+  std::array<double, 2> medians{};
+  for (const std::size_t half : {0, 1}) {
+    std::map<std::string, std::vector<double>> errors;
+    for (const ErrorRow& row : rows)
+      if (row.band / 2 == half) errors[row.system].push_back(std::abs(row.log_ratio));
+    std::vector<double> of_systems;
+    for (const auto& [system, values] : errors) of_systems.push_back(std::expm1(median_of(values)));
+    if (!of_systems.empty()) medians[half] = median_of(of_systems);
+  }
+  return medians;
+}
+
 Validation validate_cases(const std::vector<MeasuredCase>& cases, const Hardware& hardware) {
   Validation v;
   std::vector<ErrorRow> rows;
@@ -102,6 +115,9 @@ std::string calibrated_text(const Calibrated& c) {
     one("WIDTH", after.width);
   };
   table("larger jobs, calibrated with those of one and two nodes", c.larger_before, c.larger_after);
+  out += fmt::format("median over systems below 1 MiB {:.1f} > {:.1f} %, from 1 MiB on {:.1f} > {:.1f} %\n",
+                     100 * c.larger_halves_before[0], 100 * c.larger_halves_after[0], 100 * c.larger_halves_before[1],
+                     100 * c.larger_halves_after[1]);
   table("other sizes, calibrated with two of three", c.sizes_before, c.sizes_after);
   return out;
 }

@@ -35,11 +35,12 @@ struct LogRow {
 
 /// One sweep over sizes. Where a tool prints several types, operators or roots in one run, each is a table.
 struct LogTable {
-  std::string tool;           ///< nccl_tests, osu, perftest, probe
-  std::string operation;      ///< of nccl-tests and the probe our words: all_reduce ...; else the test's name; empty: not told
-  int line = 0;               ///< of its header, or of its first row
-  int ranks = 0;              ///< 0: not told
-  int nodes = 0;              ///< hosts of the ranks; 0: not told
+  std::string tool;  ///< nccl_tests, osu, perftest, probe
+  std::string
+      operation;  ///< of nccl-tests and the probe our words: all_reduce ...; else the test's name; empty: not told
+  int line = 0;   ///< of its header, or of its first row
+  int ranks = 0;  ///< 0: not told
+  int nodes = 0;  ///< hosts of the ranks; 0: not told
   int ranks_per_process = 0;  ///< nccl-tests: -g x -t; 0: not told
   int threads = 0;            ///< nccl-tests: -t; 0: not told
   std::string nccl_version;   ///< empty: not told

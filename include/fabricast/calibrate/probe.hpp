@@ -29,9 +29,9 @@ namespace fabricast {
 
 /// What a backend can measure from on one rank: a port of an HCA, a GPU.
 struct ProbePort {
-  std::string name;     ///< "mlx5_0/1"
-  std::string network;  ///< ports of the same word may reach each other: "roce", "infiniband"
-  BytesPerSecond rate;  ///< of the line; for estimates only
+  std::string name;      ///< "mlx5_0/1"
+  std::string network;   ///< ports of the same word may reach each other: "roce", "infiniband"
+  BytesPerSecond rate;   ///< of the line; for estimates only
   std::string device{};  ///< of GPUs: the same word is the same GPU, also on another rank
   std::string gpu{};     ///< of an RDMA port: the GPU nearest to it; empty if there is none
 };

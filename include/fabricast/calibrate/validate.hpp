@@ -33,6 +33,8 @@ struct ErrorTable {
   int rows = 0;
 };
 ErrorTable error_table(const std::vector<ErrorRow>& rows);
+/// Median over systems of their errors, as of a band, below 1 MiB and from there on; 0 where there are none.
+std::array<double, 2> error_halves(const std::vector<ErrorRow>& rows);
 /// Adds the rows of a case.
 void add_errors(const std::string& system, const ForecastOfCase& forecast, std::vector<ErrorRow>& errors);
 
@@ -46,6 +48,8 @@ struct LeaveOneOut {
 struct Calibrated {
   /// Of more than two nodes, by its cases of one and two; systems that have both.
   ErrorTable larger_before, larger_after;
+  /// Median over systems of their errors below 1 MiB and from there on.
+  std::array<double, 2> larger_halves_before{}, larger_halves_after{};
   /// Of every third size, by its other sizes, three times.
   ErrorTable sizes_before, sizes_after;
 };
