@@ -1,8 +1,15 @@
 #include "fabricast/calibrate/fit.hpp"
 
+#include <algorithm>
+
 #include "stages.hpp"
 
 namespace fabricast {
+
+bool FitOptions::takes(const std::string& path) const {
+  return parameters.empty() || std::any_of(parameters.begin(), parameters.end(),
+                                           [&](const auto& p) { return path == p || path.starts_with(p + "."); });
+}
 
 Fit fit_parameters(const std::vector<MeasuredCase>& cases, const Hardware& start, const FitOptions& options) {
   const FitProblem problem(cases, start);

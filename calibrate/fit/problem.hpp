@@ -28,6 +28,7 @@ class FitProblem {
   FitProblem(const std::vector<MeasuredCase>& cases, const Hardware& prior);
 
   const std::vector<Row>& rows() const { return rows_; }
+  const MeasuredCase& measured(const Row& row) const { return runners_[row.runner].measured(); }
   const std::vector<std::string>& parameters() const { return paths_; }
   const std::vector<Parameter>& priors() const { return priors_; }
   /// Whether a row of positive weight depends on the parameter.

@@ -57,10 +57,7 @@ FitTask task_of(const FitProblem& problem, const FitOptions& options) {
   task.iterations = options.iterations, task.progress = options.progress;
   for (std::size_t j = 0; j < problem.parameters().size(); ++j) {
     const std::string& path = problem.parameters()[j];
-    const bool wanted = options.parameters.empty() ||
-                        std::any_of(options.parameters.begin(), options.parameters.end(),
-                                    [&](const auto& p) { return path == p || path.starts_with(p + "."); });
-    if (wanted && problem.matters(j, task.weights)) task.free.push_back(j);
+    if (options.takes(path) && problem.matters(j, task.weights)) task.free.push_back(j);
   }
   return task;
 }

@@ -7,7 +7,7 @@
 #include <array>
 
 #include "commands.hpp"
-#include "fabricast/calibrate/fit.hpp"
+#include "fabricast/calibrate/advice.hpp"
 #include "fabricast/calibrate/validate.hpp"
 #include "fabricast/core/file.hpp"
 #include "fabricast/core/names.hpp"
@@ -90,7 +90,8 @@ int fit(const std::vector<std::string>& arguments) {
       "leave-out", po::value<std::vector<std::string>>()->composing(), "a system not to look at; may be repeated")(
       "iterations", po::value<std::string>(), "at most so many (default 12)")("output", po::value<std::string>(),
                                                                               "write the fitted profile (JSON)")(
-      "source", po::value<std::string>(), "source to note with each fitted parameter");
+      "source", po::value<std::string>(), "source to note with each fitted parameter")(
+      "advise", "say what the data do not tell, and which runs of nccl-tests would");
   if (!options.parse(arguments)) return 0;
   const std::string output = output_path(options, "output");
   Hardware hardware = options.has("from-priors") ? prior_hardware() : shipped_hardware();
@@ -112,6 +113,7 @@ int fit(const std::vector<std::string>& arguments) {
   for (const FittedParameter& p : result.parameters)
     out += fmt::format("  {:<44} {:>9.4g} -> {:>9.4g}  x/: {:.2f}  by data {:.2f}\n", p.path, p.before.value,
                        p.after.value, std::exp(1.64 * p.error), std::exp(std::min(9.0, 1.64 * p.error_by_data)));
+  if (options.has("advise")) out += advice_text(advise(cases, result, fit_options));
   if (!output.empty()) emit(output, profile_json(result, options.text("source", "fit")));
   emit("-", out);
   return 0;

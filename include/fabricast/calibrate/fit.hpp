@@ -28,6 +28,9 @@ struct FitOptions {
   double identified = 0;
   std::uint64_t seed = 1;  ///< of the bootstrap
   std::function<void(int iteration, double loss)> progress;
+
+  /// Whether `parameters` name this one.
+  bool takes(const std::string& path) const;
 };
 
 struct FittedParameter {

@@ -1,0 +1,54 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "fabricast/calibrate/advice.hpp"
+#include "solve.hpp"
+
+namespace fabricast {
+
+namespace {
+
+/// Half the width of the 90 % interval.
+double factor(double error) { return std::exp(quantile_95 * error); }
+double percent(double error) { return 100 * (factor(error) - 1); }
+
+std::string line_of(const Uncertain& p) {
+  return fmt::format("    {:<44} x/: {:<7.3g} forecasts {:.2g} %\n", p.path, factor(p.error), percent(p.effect));
+}
+
+std::string together_text(const Untold& u) {
+  std::string out;
+  for (const Uncertain& p : u.parameters) out += line_of(p);
+  std::string powers;
+  for (const double power : u.powers) powers += fmt::format("{}{:.2f}", powers.empty() ? "" : ", ", power);
+  return out + fmt::format("      {:<42} x/: {:.3g}\n", "product, powers " + powers, factor(u.error_together));
+}
+
+}  // namespace
+
+std::string advice_text(const FitAdvice& advice) {
+  std::string nothing, little, together;
+  for (const Untold& u : advice.untold) {
+    if (u.told == Told::nothing) nothing += line_of(u.parameters.front());
+    if (u.told == Told::little) little += line_of(u.parameters.front());
+    if (u.told == Told::together) together += together_text(u);
+  }
+  if (advice.untold.empty()) return "the data tell all that matters to forecasts of these systems\n";
+  std::string out = "what the data do not tell (intervals of 90 %, and what they do to forecasts)\n";
+  if (!together.empty()) out += "  told only together:\n" + together;
+  if (!little.empty()) out += "  told too little:\n" + little;
+  if (!nothing.empty()) out += "  not told at all:\n" + nothing;
+  if (advice.runs.empty()) return out + "no run of nccl-tests on these systems would tell much more\n";
+  out += "what would tell, one after the other\n";
+  for (const AdvisedRun& run : advice.runs) {
+    out += fmt::format("  {}: {}\n", run.run.system, run.command);
+    for (const Narrowed& n : run.narrows)
+      out += fmt::format("    {:<44} x/: {:.3g} -> {:.3g}\n", n.path, factor(n.before), factor(n.after));
+  }
+  return out;
+}
+
+}  // namespace fabricast

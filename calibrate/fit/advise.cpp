@@ -1,0 +1,230 @@
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <iterator>
+#include <limits>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <set>
+
+#include "candidates.hpp"
+#include "fabricast/calibrate/advice.hpp"
+#include "identify.hpp"
+#include "telling.hpp"
+
+namespace fabricast {
+
+namespace {
+
+using Eigen::Index;
+
+constexpr std::size_t most_systems = 3, most_runs = 3;
+constexpr double least_gain = 0.1;    // of the uncertainty left, for another run
+constexpr double nearly = 0.8;        // of the best run's gain: enough for one on fewer nodes, or with less forced
+constexpr double told_by_rest = 0.9;  // of a run's gain: what sizes it keeps if the others tell hardly anything
+constexpr double least_narrowed = 0.9;
+constexpr std::size_t most_narrowed = 3;
+
+bool contains(const std::vector<std::string>& words, const std::string& word) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+/// The systems whose rows are least certain: a run elsewhere tells less.
+std::vector<std::string> uncertain_systems(const LinearRows& data, const Eigen::MatrixXd& columns,
+                                           const Eigen::MatrixXd& covariance) {
+  std::map<std::string, std::pair<double, double>> sums;
+  for (std::size_t i = 0; i < data.problem.rows().size(); ++i) {
+    auto& [variance, rows] = sums[data.problem.rows()[i].system];
+    const auto row = columns.row(static_cast<Index>(i));
+    variance += row * covariance * row.transpose(), ++rows;
+  }
+  std::vector<std::pair<double, std::string>> order;
+  for (const auto& [system, sum] : sums) order.emplace_back(-sum.first / sum.second, system);
+  std::sort(order.begin(), order.end());
+  std::vector<std::string> systems;
+  for (std::size_t i = 0; i < std::min(most_systems, order.size()); ++i) systems.push_back(order[i].second);
+  return systems;
+}
+
+std::vector<MeasuredCase> candidates_on(const std::vector<MeasuredCase>& cases,
+                                        const std::vector<std::string>& systems) {
+  std::vector<MeasuredCase> runs;
+  for (const std::string& system : systems) {
+    std::vector<MeasuredCase> some;
+    std::copy_if(cases.begin(), cases.end(), std::back_inserter(some),
+                 [&](const MeasuredCase& c) { return c.system == system; });
+    for (MeasuredCase& run : candidate_runs(some)) runs.push_back(std::move(run));
+  }
+  return runs;
+}
+
+/// What is known of a system's parameter before the fit: its interval is of what systems share, and they differ by about
+/// as much as forecasts of systems left out of a fit are off.
+double prior_of(const std::string& path, const Fit& fit, Hardware& hardware) {
+  constexpr double between_systems = 0.2;
+  for (const FittedParameter& p : fit.parameters)
+    if (p.path == path) return std::hypot(prior_deviation(p.before), between_systems);
+  return std::hypot(prior_deviation(*hardware.find(path)), between_systems);
+}
+
+/// Picks runs one after the other, by how much they narrow the parameters, each counted by its effect on forecasts
+/// [Chaloner1995].
+class RunChoice {
+ public:
+  RunChoice(Knowledge knowledge, Tellings tellings)
+      : knowledge_(std::move(knowledge)), tellings_(std::move(tellings)) {}
+
+  struct Pick {
+    std::size_t candidate;
+    std::set<std::size_t> bands;
+    Eigen::VectorXd before, after;  ///< errors
+  };
+  /// The first run that tells nearly as much as the best, unless all tell hardly anything.
+  std::optional<Pick> next() {
+    const double now = left_after({});
+    std::map<std::size_t, double> gains;
+    double most = 0;
+    for (const auto& [run, by_band] : tellings_) most = std::max(most, gains[run] = now - left_after(by_band));
+    if (most <= least_gain * now) return {};
+    const auto best =
+        std::find_if(gains.begin(), gains.end(), [&](const auto& g) { return g.second >= nearly * most; });
+    const std::size_t candidate = best->first;
+    const double gain = best->second;
+    auto told = tellings_.at(candidate);
+    const auto drop_while_told = [&](bool from_short) {
+      while (told.size() > 1) {
+        auto fewer = told;
+        fewer.erase(from_short ? fewer.begin() : std::prev(fewer.end()));
+        if (now - left_after(fewer) < told_by_rest * gain) return;
+        told = std::move(fewer);
+      }
+    };
+    drop_while_told(false), drop_while_told(true);
+    Pick pick{candidate, {}, errors(), {}};
+    for (const auto& [band, matrix] : told) pick.bands.insert(band);
+    knowledge_.data += sum_of(told, knowledge_.data.rows());
+    pick.after = errors();
+    tellings_.erase(candidate);
+    return pick;
+  }
+
+ private:
+  Eigen::VectorXd errors() const { return covariance_of(knowledge_).diagonal().cwiseSqrt(); }
+  double left_after(const std::map<std::size_t, Eigen::MatrixXd>& by_band) const {
+    Knowledge then = knowledge_;
+    then.data += sum_of(by_band, then.data.rows());
+    return covariance_of(then).diagonal().dot(then.effect.cwiseAbs2());
+  }
+
+  Knowledge knowledge_;
+  Tellings tellings_;  ///< of the runs not taken yet
+};
+
+std::vector<Narrowed> narrowed_by(const RunChoice::Pick& pick, const Knowledge& knowledge) {
+  std::vector<std::pair<double, Index>> order;
+  for (Index j = 0; j < pick.before.size(); ++j)
+    if (pick.after[j] < least_narrowed * pick.before[j])
+      order.emplace_back(-std::pow(knowledge.effect[j], 2) * (std::pow(pick.before[j], 2) - std::pow(pick.after[j], 2)),
+                         j);
+  std::sort(order.begin(), order.end());
+  std::vector<Narrowed> narrows;
+  for (std::size_t i = 0; i < std::min(most_narrowed, order.size()); ++i) {
+    const Index j = order[i].second;
+    narrows.push_back({knowledge.paths[static_cast<std::size_t>(j)], pick.before[j], pick.after[j]});
+  }
+  return narrows;
+}
+
+std::vector<std::size_t> all_rows(const LinearRows& linear) {
+  std::vector<std::size_t> rows(linear.problem.rows().size());
+  std::iota(rows.begin(), rows.end(), 0);
+  return rows;
+}
+
+/// Rows that run as they are told to.
+std::vector<std::size_t> obedient_rows(const LinearRows& candidates) {
+  std::vector<std::size_t> rows = all_rows(candidates);
+  std::erase_if(rows, [&](std::size_t i) {
+    const FitProblem::Row& row = candidates.problem.rows()[i];
+    return !is_as_forced(candidates.problem.measured(row), row.algorithm, row.protocol);
+  });
+  return rows;
+}
+
+/// What the parameters do to the rows measured, and to those that NCCL would run of the same collectives.
+Eigen::VectorXd effects_of(const LinearRows& data, const LinearRows& candidates, const std::vector<std::string>& paths,
+                           const std::function<bool(const std::string& system)>& counts) {
+  std::set<std::string> collectives;
+  Effects effects;
+  const Eigen::MatrixXd measured = data.columns(paths), possible = candidates.columns(paths);
+  for (const std::size_t i : all_rows(data)) {
+    const FitProblem::Row& row = data.problem.rows()[i];
+    collectives.insert(data.problem.measured(row).collective);
+    if (counts(row.system)) effects.add(data, measured, i);
+  }
+  for (const std::size_t i : all_rows(candidates)) {
+    const MeasuredCase& run = candidates.problem.measured(candidates.problem.rows()[i]);
+    if (is_free(run) && collectives.contains(run.collective)) effects.add(candidates, possible, i);
+  }
+  return effects.largest(static_cast<Index>(paths.size()));
+}
+
+std::vector<std::string> parameters_of(const LinearRows& data, const LinearRows& candidates,
+                                       const FitOptions& options) {
+  std::set<std::string> paths;
+  for (const LinearRows* linear : {&data, &candidates})
+    for (const std::string& path : linear->problem.parameters())
+      if (options.takes(path)) paths.insert(path);
+  return {paths.begin(), paths.end()};
+}
+
+std::vector<MeasuredCase> cases_that_count(std::vector<MeasuredCase> cases, const FitOptions& options) {
+  std::erase_if(cases,
+                [&](const MeasuredCase& c) { return !c.set_aside.empty() || contains(options.left_out, c.system); });
+  return cases;
+}
+
+}  // namespace
+
+FitAdvice advise(const std::vector<MeasuredCase>& cases, const Fit& fit, const FitOptions& options) {
+  const std::vector<MeasuredCase> kept = cases_that_count(cases, options);
+  Hardware hardware = fit.hardware;
+  const LinearRows data(kept, hardware, options);
+  const double noise = noise_of(data, options.scale);
+  const auto knowledge_on = [&](const std::vector<std::string>& paths) {
+    const auto size = static_cast<Index>(paths.size());
+    Knowledge k{paths, Eigen::VectorXd(size), Eigen::VectorXd::Zero(size), Eigen::MatrixXd::Zero(size, size)};
+    for (Index j = 0; j < size; ++j) k.prior[j] = prior_of(paths[static_cast<std::size_t>(j)], fit, hardware);
+    for (const auto& [run, by_band] : tellings_of(data, data.columns(paths), all_rows(data), noise, options.scale))
+      k.data += sum_of(by_band, size);
+    return k;
+  };
+  const auto& own = data.problem.parameters();
+  const std::vector<std::string> systems = uncertain_systems(data, data.columns(own), covariance_of(knowledge_on(own)));
+  const std::vector<MeasuredCase> runs = candidates_on(kept, systems);
+  const LinearRows candidates(runs, hardware, options);
+  Knowledge knowledge = knowledge_on(parameters_of(data, candidates, options));
+  knowledge.effect = effects_of(data, candidates, knowledge.paths, [](const std::string&) { return true; });
+  FitAdvice advice{untold_of(knowledge), {}};
+
+  // What no run on these systems can tell does not make one worth less.
+  knowledge.effect = effects_of(data, candidates, knowledge.paths,
+                                [&](const std::string& system) { return contains(systems, system); });
+  RunChoice choice(knowledge, tellings_of(candidates, candidates.columns(knowledge.paths), obedient_rows(candidates),
+                                          noise, std::numeric_limits<double>::infinity()));
+  while (advice.runs.size() < most_runs) {
+    const auto pick = choice.next();
+    if (!pick) break;
+    AdvisedRun advised{runs[pick->candidate], {}, narrowed_by(*pick, knowledge)};
+    if (advised.narrows.empty()) break;
+    std::erase_if(advised.run.rows, [&](const MeasuredRow& r) {
+      return band_of(r.bytes) < *pick->bands.begin() || band_of(r.bytes) > *pick->bands.rbegin();
+    });
+    advised.command = command_of(advised.run);
+    advice.runs.push_back(std::move(advised));
+  }
+  return advice;
+}
+
+}  // namespace fabricast

@@ -1,0 +1,127 @@
+#include "candidates.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <set>
+
+namespace fabricast {
+
+namespace {
+
+/// Variables that the candidates set themselves.
+constexpr std::array chosen = {"NCCL_ALGO",          "NCCL_PROTO",    "NCCL_MIN_NCHANNELS",
+                               "NCCL_MAX_NCHANNELS", "NCCL_MIN_CTAS", "NCCL_MAX_CTAS"};
+constexpr int most_ranks = 256, most_ranks_alltoall = 64;  // more tell nothing else, and take long
+
+std::string lower(std::string text) {
+  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return text;
+}
+
+/// A case as a run of nccl-tests whose settings are NCCL's own.
+MeasuredCase plain_run(MeasuredCase c) {
+  for (const char* variable : chosen) c.env.erase(variable);
+  std::erase_if(c.env, [](const auto& entry) { return !entry.first.starts_with("NCCL_"); });
+  c.harness["tool"] = "nccl_tests";
+  c.harness.erase("iterations");
+  c.set_aside.clear(), c.rows.clear();
+  return c;
+}
+
+void add_sizes(MeasuredCase& run) {
+  // Shorter ones leave ranks without an element.
+  const bool is_split = run.collective == "all_gather" || run.collective == "alltoall";
+  for (const std::int64_t bytes :
+       {is_split ? 1 << 10 : 1 << 3, 1 << 15, 1 << 16, 1 << 19, 1 << 20, 1 << 25, 1 << 26, 1 << 28})
+    run.rows.push_back({bytes, 1});
+}
+
+/// What forces a run, NCCL's words: algorithm and protocol, empty: as NCCL likes.
+struct Forced {
+  std::string algorithm, protocol;
+  bool one_channel = false;
+};
+
+std::vector<Forced> ways_of(const std::string& collective) {
+  std::vector<Forced> ways{{}};
+  if (collective == "sendrecv" || collective == "alltoall") return ways;
+  const bool is_reduction = collective == "all_reduce";
+  for (const char* protocol : {"LL", "LL128", "Simple"}) {
+    ways.push_back({"Ring", protocol});
+    if (!is_reduction) continue;
+    ways.push_back({"Tree", protocol});
+    ways.push_back({"Ring", protocol, true});
+  }
+  return ways;
+}
+
+std::string size_text(std::int64_t bytes) {
+  if (bytes >= 1 << 20) return fmt::format("{}M", bytes >> 20);
+  return bytes >= 1 << 10 ? fmt::format("{}K", bytes >> 10) : fmt::format("{}", bytes);
+}
+
+int harness_number(const MeasuredCase& run, const char* key) {
+  const auto it = run.harness.find(key);
+  return it == run.harness.end() ? 1 : std::max(1, std::stoi(it->second));
+}
+
+}  // namespace
+
+std::vector<MeasuredCase> candidate_runs(const std::vector<MeasuredCase>& cases) {
+  const auto has_network = [](const MeasuredCase& c) { return !c.link.empty(); };
+  const auto several =
+      std::find_if(cases.begin(), cases.end(), [&](const MeasuredCase& c) { return c.nodes > 1 && has_network(c); });
+  const auto network = several != cases.end() ? several : std::find_if(cases.begin(), cases.end(), has_network);
+  const auto one = std::find_if(cases.begin(), cases.end(), [](const MeasuredCase& c) { return c.nodes == 1; });
+  const MeasuredCase host = plain_run(one != cases.end() ? *one : cases.front());
+  std::set<int> nodes{1};
+  if (network != cases.end()) {
+    nodes.insert(2);
+    for (const MeasuredCase& c : cases)
+      if (c.nodes * c.gpus_per_node <= most_ranks) nodes.insert(c.nodes);
+    // The most is what differs most from two.
+    if (nodes.size() > 3) nodes = {1, 2, *nodes.rbegin()};
+  }
+  std::vector<MeasuredCase> runs;
+  for (const int n : nodes) {
+    const MeasuredCase& like = n == 1 ? host : plain_run(*network);
+    if (n * like.gpus_per_node < 2 || n * like.gpus_per_node > most_ranks) continue;
+    for (const std::string collective : {"all_reduce", "all_gather", "broadcast", "sendrecv", "alltoall"}) {
+      if (collective == "alltoall" && n * like.gpus_per_node > most_ranks_alltoall) continue;
+      for (const Forced& way : ways_of(collective)) {
+        MeasuredCase run = like;
+        run.nodes = n, run.collective = collective;
+        if (!way.algorithm.empty()) run.env["NCCL_ALGO"] = way.algorithm, run.env["NCCL_PROTO"] = way.protocol;
+        if (way.one_channel) run.env["NCCL_MIN_NCHANNELS"] = run.env["NCCL_MAX_NCHANNELS"] = "1";
+        add_sizes(run);
+        run.id = fmt::format("candidate-{}", runs.size() + 1);
+        runs.push_back(std::move(run));
+      }
+    }
+  }
+  return runs;
+}
+
+bool is_free(const MeasuredCase& run) { return !run.env.contains("NCCL_ALGO"); }
+
+bool is_as_forced(const MeasuredCase& run, Algorithm algorithm, Protocol protocol) {
+  return is_free(run) ||
+         (lower(run.env.at("NCCL_ALGO")) == name_of(algorithm) && lower(run.env.at("NCCL_PROTO")) == name_of(protocol));
+}
+
+std::string command_of(const MeasuredCase& run) {
+  const int per_process = harness_number(run, "ranks_per_process"), threads = harness_number(run, "threads");
+  const int processes = run.nodes * run.gpus_per_node / per_process;
+  std::string command = fmt::format("{} node{}, {} process{}:", run.nodes, run.nodes == 1 ? "" : "s", processes,
+                                    processes == 1 ? "" : "es");
+  for (const auto& [key, value] : run.env) command += fmt::format(" {}={}", key, value);
+  command += fmt::format(" {}_perf -b {} -e {} -f 2", run.collective, size_text(run.rows.front().bytes),
+                         size_text(run.rows.back().bytes));
+  if (threads > 1) command += fmt::format(" -t {}", threads);
+  return command + fmt::format(" -g {}", std::max(1, per_process / threads));
+}
+
+}  // namespace fabricast

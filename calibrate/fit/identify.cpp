@@ -1,0 +1,108 @@
+#include "identify.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace fabricast {
+
+namespace {
+
+using Eigen::Index;
+
+constexpr double wide = 0.246;            // error of a logarithm whose 90 % interval is a factor 1.5
+constexpr double least_effect = 0.012;    // 2 % of forecasts at 90 %
+constexpr double least_told = 0.1;        // of the prior's information: below it is nothing
+constexpr double told_with_others = 0.5;  // variance once all others are known, over that now: below it is their fault
+constexpr std::size_t most_partners = 3, most_parameters = 10;
+
+Eigen::MatrixXd inverse_of(const Eigen::MatrixXd& matrix) {
+  return matrix.ldlt().solve(Eigen::MatrixXd::Identity(matrix.rows(), matrix.cols()));
+}
+
+/// The covariance when one parameter becomes known.
+Eigen::MatrixXd given(const Eigen::MatrixXd& covariance, Index known) {
+  return covariance - covariance.col(known) * covariance.row(known) / covariance(known, known);
+}
+
+/// The parameter and those whose ignorance is most of its own, by forward selection.
+std::vector<Index> confounded(Eigen::MatrixXd covariance, Index parameter, double if_all_known) {
+  constexpr double least_gain = 0.03;  // of the variance
+  std::vector<Index> group{parameter};
+  while (group.size() <= most_partners && covariance(parameter, parameter) > 1.5 * if_all_known) {
+    Index best = parameter;
+    double gain = least_gain * covariance(parameter, parameter);
+    for (Index k = 0; k < covariance.rows(); ++k) {
+      // What is known by now has no variance left but rounding.
+      if (std::find(group.begin(), group.end(), k) != group.end()) continue;
+      const double told = covariance(parameter, k) * covariance(parameter, k) / covariance(k, k);
+      if (told > gain) best = k, gain = told;
+    }
+    if (best == parameter) break;
+    group.push_back(best);
+    covariance = given(covariance, best);
+  }
+  return group;
+}
+
+/// Powers of the product that is told best, relative to what its factors are told alone.
+Eigen::VectorXd best_told(const Eigen::MatrixXd& covariance) {
+  const Eigen::VectorXd scale = covariance.diagonal().cwiseSqrt().cwiseInverse();
+  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> eigen(scale.asDiagonal() * covariance * scale.asDiagonal());
+  Eigen::VectorXd powers = scale.cwiseProduct(eigen.eigenvectors().col(0));
+  if (powers[0] < 0) powers = -powers;
+  return powers / powers.cwiseAbs().sum();
+}
+
+}  // namespace
+
+Eigen::MatrixXd covariance_of(const Knowledge& knowledge) {
+  // In units of the priors, whose information is then 1: well conditioned, whatever the data leave open.
+  const auto& prior = knowledge.prior;
+  Eigen::MatrixXd scaled = prior.asDiagonal() * knowledge.data * prior.asDiagonal();
+  scaled.diagonal().array() += 1;
+  return prior.asDiagonal() * inverse_of(scaled) * prior.asDiagonal();
+}
+
+std::vector<Untold> untold_of(const Knowledge& knowledge) {
+  const Eigen::MatrixXd covariance = covariance_of(knowledge);
+  const Eigen::VectorXd error = covariance.diagonal().cwiseSqrt(), effect = error.cwiseProduct(knowledge.effect);
+  const auto prior_information = [&](Index j) { return 1 / (knowledge.prior[j] * knowledge.prior[j]); };
+  std::vector<Index> order(knowledge.paths.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](Index a, Index b) { return effect[a] > effect[b]; });
+  std::vector<Untold> result;
+  std::vector<bool> named(order.size());
+  std::size_t count = 0;
+  for (const Index j : order) {
+    if (count >= most_parameters || effect[j] < least_effect) break;
+    const double variance = covariance(j, j);
+    const bool is_told = variance < 0.5 / prior_information(j) && error[j] < wide;
+    if (is_told || named[static_cast<std::size_t>(j)]) continue;
+    Untold u;
+    std::vector<Index> group{j};
+    const double if_all_known = 1 / (knowledge.data(j, j) + prior_information(j));
+    if (knowledge.data(j, j) < least_told * prior_information(j)) {
+      u.told = Told::nothing;
+    } else {
+      if (if_all_known < told_with_others * variance) group = confounded(covariance, j, if_all_known);
+      u.told = group.size() > 1 ? Told::together : Told::little;
+    }
+    std::stable_sort(group.begin(), group.end(), [&](Index a, Index b) { return effect[a] > effect[b]; });
+    for (const Index k : group) {
+      u.parameters.push_back({knowledge.paths[static_cast<std::size_t>(k)], error[k], effect[k]});
+      named[static_cast<std::size_t>(k)] = true;
+    }
+    if (group.size() > 1) {
+      const Eigen::MatrixXd part = covariance(group, group);
+      const Eigen::VectorXd powers = best_told(part);
+      u.powers.assign(powers.begin(), powers.end());
+      u.error_together = std::sqrt(powers.dot(part * powers));
+    }
+    count += group.size();
+    result.push_back(std::move(u));
+  }
+  return result;
+}
+
+}  // namespace fabricast

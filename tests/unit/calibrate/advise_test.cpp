@@ -1,0 +1,129 @@
+// Advice for a fit where the truth is known: cases "measured" by forecasts.
+#include "fabricast/calibrate/advice.hpp"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "fabricast/core/rng.hpp"
+
+namespace fabricast {
+namespace {
+
+MeasuredCase hopper_case(const std::string& op, int nodes, const std::vector<std::int64_t>& sizes) {
+  MeasuredCase c;
+  c.id = op, c.system = "hopper", c.collective = op, c.gpu = "h100-sxm", c.intranode = "nvswitch";
+  c.nodes = nodes, c.gpus_per_node = 8, c.nics = 8, c.nic_gbps = 400, c.link = "infiniband";
+  c.harness = {{"tool", "nccl_tests"}};
+  for (const std::int64_t bytes : sizes) c.rows.push_back({bytes, 1});
+  return c;
+}
+
+/// Measures the case on hardware, with an error of its own in each band.
+MeasuredCase measured(MeasuredCase c, const Hardware& truth, const std::function<double()>& error) {
+  const ForecastOfCase forecast = CaseRunner(c).run(truth);
+  std::map<std::size_t, double> errors;
+  for (std::size_t i = 0; i < c.rows.size(); ++i) {
+    const auto [it, is_new] = errors.try_emplace(band_of(c.rows[i].bytes), 0);
+    if (is_new) it->second = error();
+    c.rows[i].time_us = forecast.rows[i].forecast * 1e6 * std::exp(it->second);
+  }
+  return c;
+}
+
+double no_error() { return 0; }
+
+const std::vector<std::string> three = {"architectures.hopper.launch", "architectures.hopper.hop_ll",
+                                        "networks.infiniband.hop_ll"};
+
+FitAdvice advice_on(const std::vector<MeasuredCase>& cases, const FitOptions& options) {
+  return advise(cases, fit_parameters(cases, prior_hardware(), options), options);
+}
+
+TEST_CASE("one node tells nothing of the network", "[calibrate]") {
+  const MeasuredCase one = hopper_case("all_reduce", 1, {8, 1 << 14, 1 << 18, 1 << 22, 1 << 28});
+  const FitAdvice advice = advice_on({measured(one, prior_hardware(), no_error)}, {});
+  int of_network = 0;
+  for (const Untold& u : advice.untold)
+    for (const Uncertain& p : u.parameters)
+      if (p.path.starts_with("networks.infiniband.")) {
+        ++of_network;
+        CHECK(u.told == Told::nothing);
+      }
+  CHECK(of_network >= 3);
+  const auto told = std::find_if(advice.runs.begin(), advice.runs.end(), [](const AdvisedRun& run) {
+    return run.narrows.at(0).path.starts_with("networks.infiniband.");
+  });
+  REQUIRE(told != advice.runs.end());
+  CHECK(told->run.nodes == 2);
+  CHECK(told->command.starts_with("2 nodes, 16 processes: "));
+  CHECK(advice_text(advice).find(told->command) != std::string::npos);
+  CHECK(advice_text(advice) == advice_text(advice_on({measured(one, prior_hardware(), no_error)}, {})));
+}
+
+TEST_CASE("the shortest message alone can not tell the launch from the hops", "[calibrate]") {
+  const MeasuredCase two = hopper_case("all_reduce", 2, {8});
+  FitOptions options;
+  options.parameters = three;
+  const FitAdvice advice = advice_on({measured(two, prior_hardware(), no_error)}, options);
+  REQUIRE(advice.untold.size() == 1);
+  const Untold& all = advice.untold[0];
+  CHECK(all.told == Told::together);
+  std::set<std::string> paths;
+  for (const Uncertain& p : all.parameters) {
+    paths.insert(p.path);
+    CHECK(all.error_together < p.error / 2);
+  }
+  CHECK(paths == std::set<std::string>(three.begin(), three.end()));
+  for (const double power : all.powers) CHECK(power > 0);  // a sum of times, not a ratio
+}
+
+TEST_CASE("the advised run narrows a parameter as much as foretold", "[calibrate]") {
+  constexpr double noise = 0.03;
+  constexpr int draws = 40;
+  FitOptions options;
+  options.parameters = three;
+  const MeasuredCase before = hopper_case("all_reduce", 2, {8});
+  // The pull of the priors as that of one more row: their intervals hold 90 %.
+  const auto pull = [&](double rows) { return noise * noise * 1.645 * 1.645 / rows; };
+  options.prior_weight = pull(1);
+  const FitAdvice advice = advice_on({measured(before, prior_hardware(), no_error)}, options);
+  REQUIRE(!advice.runs.empty());
+  REQUIRE(!advice.runs[0].narrows.empty());
+  const MeasuredCase& advised = advice.runs[0].run;
+  Rng rng(7);
+  std::map<std::string, std::pair<double, double>> squares;  // of errors without and with the advised run
+  for (int draw = 0; draw < draws; ++draw) {
+    Hardware truth = prior_hardware();
+    for (const std::string& path : options.parameters) {
+      Parameter& p = *truth.find(path);
+      p.value *= std::exp(std::log(p.high / p.low) / 2 / 1.645 * rng.normal());
+    }
+    std::vector<MeasuredCase> cases = {measured(before, truth, [&] { return noise * rng.normal(); })};
+    const auto add = [&](double std::pair<double, double>::*sum) {
+      Fit fit = fit_parameters(cases, prior_hardware(), options);
+      for (const std::string& path : options.parameters)
+        squares[path].*sum += std::pow(std::log(fit.hardware.find(path)->value / truth.find(path)->value), 2);
+    };
+    options.prior_weight = pull(1);
+    add(&std::pair<double, double>::first);
+    cases.push_back(measured(advised, truth, [&] { return noise * rng.normal(); }));
+    cases.back().id = "advised";
+    options.prior_weight = pull(1 + static_cast<double>(advised.rows.size()));
+    add(&std::pair<double, double>::second);
+  }
+  for (const Narrowed& n : advice.runs[0].narrows) {
+    INFO(n.path);
+    const auto [first, second] = squares.at(n.path);
+    const double without = std::sqrt(first / draws), with = std::sqrt(second / draws);
+    CHECK(without < 2 * n.before);
+    CHECK(without > n.before / 2);
+    CHECK(with < 2 * n.after);
+    CHECK(with > n.after / 2);
+    CHECK(with < 0.7 * without);
+  }
+}
+
+}  // namespace
+}  // namespace fabricast
