@@ -1,42 +1,12 @@
 #include "problem.hpp"
 
-#include <atomic>
 #include <cmath>
-#include <exception>
-#include <mutex>
-#include <thread>
 
-#include "fabricast/core/stop.hpp"
+#include "fabricast/core/parallel.hpp"
 
 namespace fabricast {
 
 namespace {
-
-/// Calls f(0) to f(count - 1), in any order, on all cores. Of several faults the one of the first task is thrown.
-template <class F>
-void in_parallel(std::size_t count, F f) {
-  std::atomic<std::size_t> next{0};
-  std::mutex mutex;
-  std::exception_ptr failure;
-  std::size_t failed = count;
-  const auto work = [&] {
-    for (std::size_t task = next++; task < count; task = next++) {
-      try {
-        stop_if_requested();
-        f(task);
-      } catch (...) {
-        const std::scoped_lock lock(mutex);
-        if (task < failed) failed = task, failure = std::current_exception();
-        next = count;
-      }
-    }
-  };
-  std::vector<std::thread> pool;
-  for (unsigned t = 1; t < std::thread::hardware_concurrency(); ++t) pool.emplace_back(work);
-  work();
-  for (std::thread& t : pool) t.join();
-  if (failure) std::rethrow_exception(failure);
-}
 
 /// Whether a parameter belongs to sends and receives, to NVLS and so on, and not to this algorithm.
 bool is_of_others(std::string_view parameter, Algorithm algorithm) {
@@ -69,7 +39,7 @@ FitProblem::FitProblem(const std::vector<MeasuredCase>& cases, const Hardware& p
   for (const MeasuredCase& c : cases)
     if (!is_long(c) && c.set_aside.empty()) runners_.emplace_back(c);
   std::vector<ForecastOfCase> forecasts(runners_.size());
-  in_parallel(runners_.size(), [&](std::size_t i) { forecasts[i] = runners_[i].run(prior_); });
+  in_parallel(runners_.size(), thread_count(0), [&](std::size_t i) { forecasts[i] = runners_[i].run(prior_); });
   for (std::size_t i = 0; i < runners_.size(); ++i) {
     Dependents job{i, {}};
     for (std::size_t k = 0; k < forecasts[i].rows.size(); ++k) {
@@ -127,7 +97,7 @@ void FitProblem::run(const Hardware& hardware, const Dependents& job, Eigen::Ref
 Eigen::VectorXd FitProblem::residuals(const Eigen::VectorXd& theta, const Eigen::VectorXd& weights) const {
   const Hardware at = hardware(theta);
   Eigen::VectorXd out = Eigen::VectorXd::Zero(static_cast<Eigen::Index>(rows_.size()));
-  in_parallel(all_.size(), [&](std::size_t task) {
+  in_parallel(all_.size(), thread_count(0), [&](std::size_t task) {
     if (weights[static_cast<Eigen::Index>(all_[task].rows.front())] > 0) run(at, all_[task], out);
   });
   return out;
@@ -153,7 +123,7 @@ void FitProblem::differentiate(const Eigen::VectorXd& theta, const Eigen::Vector
     for (const Dependents& job : dependents_[j])
       if (weights[static_cast<Eigen::Index>(job.rows.front())] > 0) tasks.push_back({j, &moved.back(), &job});
   }
-  in_parallel(tasks.size(), [&](std::size_t t) {
+  in_parallel(tasks.size(), thread_count(0), [&](std::size_t t) {
     const auto column = static_cast<Eigen::Index>(tasks[t].column);
     run(*tasks[t].moved, *tasks[t].job, jacobian.col(column));
     for (const std::size_t i : tasks[t].job->rows) {

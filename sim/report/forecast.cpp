@@ -1,11 +1,9 @@
 #include "fabricast/report/forecast.hpp"
 
 #include <algorithm>
-#include <atomic>
-#include <exception>
 #include <mutex>
-#include <thread>
 
+#include "fabricast/core/parallel.hpp"
 #include "fabricast/core/stop.hpp"
 #include "fabricast/report/harness.hpp"
 
@@ -30,45 +28,24 @@ void simulate(const World& world, const RunOptions& options, Forecast& forecast)
   // A task is one draw with all sizes: they share its loads. With one draw, sizes are shared out instead.
   const auto draws = static_cast<std::size_t>(world.draws.count), sizes = forecast.rows.size();
   std::vector<Cell> cells(draws * sizes);
-  const std::size_t wanted = options.threads > 0 ? static_cast<std::size_t>(options.threads)
-                                                 : std::max(1U, std::thread::hardware_concurrency());
-  const std::size_t parts = draws > 1 || wanted == 1 ? 1 : std::min<std::size_t>(sizes, 8);
-  std::atomic<std::size_t> next{0}, done{0};
-  std::mutex mutex;
-  std::exception_ptr failure;
-  std::size_t failed_task = SIZE_MAX;
-  const auto work = [&] {
-    while (true) {
-      const std::size_t task = next++;
-      if (task >= draws * parts) return;
-      try {
-        const std::size_t draw = task / parts, part = task % parts;
-        const auto engine = make_engine(s.network.engine, world.setup, world.draws.first_seed + draw);
-        for (std::size_t i = sizes * part / parts; i < sizes * (part + 1) / parts; ++i) {
-          stop_if_requested();
-          Cell& cell = cells[draw * sizes + i];
-          cell.result = engine->run(forecast.rows[i].plan);
-          cell.time = harness_time(s.workload.harness, comm, forecast.rows[i].plan, cell.result);
-          if (options.progress) {
-            const std::scoped_lock lock(mutex);
-            options.progress(static_cast<double>(++done) / static_cast<double>(cells.size()));
-          }
-        }
-      } catch (...) {
-        // The first fault in task order is reported, whichever thread met one first.
-        const std::scoped_lock lock(mutex);
-        if (task < failed_task) failed_task = task, failure = std::current_exception();
-        next = draws * parts;
-      }
-    }
-  };
   // The chunk engine forks, which goes with one thread only.
-  const std::size_t threads = s.network.engine == EngineKind::chunk ? 1 : std::min(wanted, draws * parts);
-  std::vector<std::thread> pool;
-  for (std::size_t t = 1; t < threads; ++t) pool.emplace_back(work);
-  work();
-  for (std::thread& t : pool) t.join();
-  if (failure) std::rethrow_exception(failure);
+  const std::size_t threads = s.network.engine == EngineKind::chunk ? 1 : thread_count(options.threads);
+  const std::size_t parts = draws > 1 || thread_count(options.threads) == 1 ? 1 : std::min<std::size_t>(sizes, 8);
+  std::size_t done = 0;
+  std::mutex mutex;
+  in_parallel(draws * parts, threads, [&](std::size_t task) {
+    const std::size_t draw = task / parts, part = task % parts;
+    const auto engine = make_engine(s.network.engine, world.setup, world.draws.first_seed + draw);
+    for (std::size_t i = sizes * part / parts; i < sizes * (part + 1) / parts; ++i) {
+      stop_if_requested();
+      Cell& cell = cells[draw * sizes + i];
+      cell.result = engine->run(forecast.rows[i].plan);
+      cell.time = harness_time(s.workload.harness, comm, forecast.rows[i].plan, cell.result);
+      if (!options.progress) continue;
+      const std::scoped_lock lock(mutex);
+      options.progress(static_cast<double>(++done) / static_cast<double>(cells.size()));
+    }
+  });
 
   for (std::size_t i = 0; i < sizes; ++i) {
     ForecastRow& row = forecast.rows[i];

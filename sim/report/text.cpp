@@ -52,7 +52,7 @@ std::string forecast_text(const World& world, const Forecast& forecast) {
   if (s.nccl.selection == Selection::best) out += "# the fastest algorithm and protocol of each size\n";
   const auto has_interval = [](const ForecastRow& row) { return row.factor > 1; };
   const bool intervals = std::any_of(forecast.rows.begin(), forecast.rows.end(), has_interval);
-  if (intervals) out += "# the time measured lies with 90 % within a factor x/: of the forecast\n";
+  if (intervals) out += "# with 90 % the measured time is within a factor x/: of the forecast\n";
   const bool draws = forecast.draws > 1;
   if (draws)
     out += fmt::format("# {} draws of the hash from seed {}: time is the median\n", forecast.draws,
@@ -69,7 +69,7 @@ std::string forecast_text(const World& world, const Forecast& forecast) {
   if (draws) out += "        p5       p95     worst";
   if (versions) out += "       low      high";
   out += "  bound by\n#         (B)                        (us)  (GB/s)  (GB/s)";
-  if (intervals) out += "      ";
+  if (intervals && (draws || versions)) out += "      ";
   if (draws) out += "      (us)      (us)      (us)";
   if (versions) out += "      (us)      (us)";
   out += "\n";
