@@ -105,7 +105,7 @@ CrossValidation leave_one_out(const std::vector<MeasuredCase>& cases, const Hard
       Linearization first_derivatives = all.first_derivatives;
       const FitPoint first =
           solve(problem, task, evaluate(problem, task, held(problem, task.free, all.first.theta)), first_derivatives);
-      task.free = identified(task, errors_at(problem, task, first, first_derivatives), options.identified);
+      task.free = identified(task, errors_by_data(problem, task, first, first_derivatives), options.identified);
     }
     Linearization derivatives = all.derivatives;
     const FitPoint start = evaluate(problem, task, held(problem, task.free, all.last.theta));

@@ -108,10 +108,10 @@ Minimum minimize(const LeastSquares& problem, Minimum at) {
   return at;
 }
 
-Information information_at(const LeastSquares& problem, const Minimum& at, const Eigen::MatrixXd& derivatives) {
+Eigen::MatrixXd information_at(const LeastSquares& problem, const Minimum& at, const Eigen::MatrixXd& derivatives) {
   const Linear l = linear_at(problem, at, derivatives);
   const auto data = l.matrix.topRows(derivatives.rows());
-  return {data.transpose() * data, l.matrix.transpose() * l.matrix};
+  return data.transpose() * data;
 }
 
 }  // namespace fabricast

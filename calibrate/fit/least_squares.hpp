@@ -42,10 +42,7 @@ Minimum evaluate(const LeastSquares& problem, Eigen::VectorXd x);
 /// \pre the loss at `start` is finite
 Minimum minimize(const LeastSquares& problem, Minimum start);
 
-/// The normal matrices at x: of the data alone, and with the priors.
-struct Information {
-  Eigen::MatrixXd data, both;
-};
-Information information_at(const LeastSquares& problem, const Minimum& at, const Eigen::MatrixXd& derivatives);
+/// The normal matrix of the data, without the priors.
+Eigen::MatrixXd information_at(const LeastSquares& problem, const Minimum& at, const Eigen::MatrixXd& derivatives);
 
 }  // namespace fabricast

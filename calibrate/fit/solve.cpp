@@ -138,12 +138,10 @@ LinearFit linear_fit(const FitProblem& problem, const FitTask& task, const FitPo
   return fit;
 }
 
-FitErrors errors_at(const FitProblem& problem, const FitTask& task, const FitPoint& point,
-                    const Linearization& derivatives) {
-  const Information information = information_at(least_squares(problem, task, point.theta, nullptr),
-                                                 minimum_of(task, point), free_columns(task, derivatives));
-  const Eigen::MatrixXd& both = information.both;
-  const Eigen::MatrixXd covariance = both.ldlt().solve(Eigen::MatrixXd::Identity(both.rows(), both.cols()));
+std::vector<double> errors_by_data(const FitProblem& problem, const FitTask& task, const FitPoint& point,
+                                   const Linearization& derivatives) {
+  const Eigen::MatrixXd information = information_at(least_squares(problem, task, point.theta, nullptr),
+                                                     minimum_of(task, point), free_columns(task, derivatives));
   double squares = 0;
   // Rows of one system err together: count systems times bands as the number of independent data.
   std::set<std::pair<std::string, std::size_t>> groups;
@@ -154,12 +152,9 @@ FitErrors errors_at(const FitProblem& problem, const FitTask& task, const FitPoi
     groups.emplace(problem.rows()[i].system, problem.rows()[i].band);
   }
   const double variance = squares / static_cast<double>(groups.size());
-  FitErrors errors;
-  for (Index k = 0; k < both.rows(); ++k) {
-    const double data = information.data(k, k);
-    errors.both.push_back(std::sqrt(std::max(0.0, covariance(k, k)) * variance));
-    errors.by_data.push_back(data > 0 ? std::sqrt(variance / data) : std::numeric_limits<double>::infinity());
-  }
+  std::vector<double> errors;
+  for (const double told : information.diagonal())
+    errors.push_back(told > 0 ? std::sqrt(variance / told) : std::numeric_limits<double>::infinity());
   return errors;
 }
 

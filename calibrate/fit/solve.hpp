@@ -51,11 +51,8 @@ struct LinearFit {
 LinearFit linear_fit(const FitProblem& problem, const FitTask& task, const FitPoint& point,
                      const Linearization& derivatives);
 
-/// Standard errors of the logarithms of the free parameters.
-struct FitErrors {
-  std::vector<double> both, by_data;  ///< by data and prior; by the data alone, infinite if they say nothing
-};
-FitErrors errors_at(const FitProblem& problem, const FitTask& task, const FitPoint& point,
-                    const Linearization& derivatives);
+/// Standard errors of the logarithms of the free parameters by the data alone; infinite where they say nothing.
+std::vector<double> errors_by_data(const FitProblem& problem, const FitTask& task, const FitPoint& point,
+                                   const Linearization& derivatives);
 
 }  // namespace fabricast

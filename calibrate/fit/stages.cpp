@@ -62,10 +62,10 @@ FitTask task_of(const FitProblem& problem, const FitOptions& options) {
   return task;
 }
 
-std::vector<std::size_t> identified(const FitTask& task, const FitErrors& errors, double factor) {
+std::vector<std::size_t> identified(const FitTask& task, const std::vector<double>& errors, double factor) {
   std::vector<std::size_t> some;
   for (std::size_t k = 0; k < task.free.size(); ++k)
-    if (std::exp(quantile_95 * errors.by_data[k]) <= factor) some.push_back(task.free[k]);
+    if (std::exp(quantile_95 * errors[k]) <= factor) some.push_back(task.free[k]);
   return some;
 }
 
@@ -79,7 +79,7 @@ TwoFits fit_twice(const FitProblem& problem, const FitOptions& options) {
   f.first_derivatives = f.derivatives;
   if (options.identified <= 0) return f;
   const std::vector<std::size_t> some =
-      identified(f.task, errors_at(problem, f.task, f.first, f.derivatives), options.identified);
+      identified(f.task, errors_by_data(problem, f.task, f.first, f.derivatives), options.identified);
   if (some.empty()) return f;
   f.task.free = some;
   f.last = solve(problem, f.task, evaluate(problem, f.task, start), f.derivatives);
@@ -91,14 +91,14 @@ Fit fit_at(const FitProblem& problem, const FitTask& task, const FitPoint& point
   Fit fit;
   fit.loss_before = evaluate(problem, task, problem.prior_point()).loss, fit.loss_after = point.loss;
   fit.hardware = problem.hardware(point.theta);
-  const FitErrors errors = errors_at(problem, task, point, derivatives);
+  const std::vector<double> errors = errors_by_data(problem, task, point, derivatives);
   const Bootstrap boot = bootstrap(problem, task, point, derivatives, replicates, seed);
   fit.hardware.spread.bands = spreads_after(problem, task, boot.errors, fit.hardware.spread);
   for (std::size_t k = 0; k < task.free.size(); ++k) {
     const std::size_t j = task.free[k];
     FittedParameter p;
     p.path = problem.parameters()[j], p.before = p.after = problem.priors()[j];
-    p.error_by_data = errors.by_data[k];
+    p.error_by_data = errors[k];
     p.after.value = fit.hardware.find(p.path)->value;
     p.after.draws.clear();
     take_draws(boot.moved.col(static_cast<Eigen::Index>(k)), p);

@@ -8,7 +8,7 @@ namespace fabricast {
 
 FitTask task_of(const FitProblem& problem, const FitOptions& options);
 /// The free parameters that the data alone tell to within the factor.
-std::vector<std::size_t> identified(const FitTask& task, const FitErrors& errors, double factor);
+std::vector<std::size_t> identified(const FitTask& task, const std::vector<double>& errors, double factor);
 
 /// A fit of all free parameters, then of the identified ones.
 struct TwoFits {

@@ -197,7 +197,7 @@ TEST_CASE("the least-squares core solves NIST's nonlinear regression problems", 
       // The certified sums of Lanczos1 are below what doubles can tell from zero.
       if (data.squares > 1e-20) CHECK(found.loss == Catch::Detail::Approx(data.squares).epsilon(1e-8));
       // Standard deviations by the normal matrix.
-      const MatrixXd normal = information_at(task, found, task.derivatives(found.x, found.residuals)).data;
+      const MatrixXd normal = information_at(task, found, task.derivatives(found.x, found.residuals));
       const double variance = data.squares / static_cast<double>(data.rows.rows() - found.x.size());
       const VectorXd lengths = normal.diagonal().cwiseSqrt();  // parameters span many orders of magnitude
       const MatrixXd scaled = lengths.cwiseInverse().asDiagonal() * normal * lengths.cwiseInverse().asDiagonal();
