@@ -27,7 +27,7 @@ struct Usage {
 };
 
 Usage measure(const std::string& scenario, const std::vector<std::string>& sets, double limit) {
-  std::vector<std::string> words = {FABRICAST_BINARY, "run", scenario};
+  std::vector<std::string> words = {FABRICAST_BINARY, "run", "--no-intervals", scenario};
   for (const std::string& set : sets) words.insert(words.end(), {"--set", set});
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
