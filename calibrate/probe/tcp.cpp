@@ -5,6 +5,8 @@
 // One thread drives all connections.
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/time.h>
@@ -141,7 +143,12 @@ class Stream : public ProbeTrial {
 
 class StreamSender : public Stream {
  public:
-  using Stream::Stream;
+  /// Little waits in the sender: else each stream ends with seconds of what the system has buffered on a slow link.
+  StreamSender(const Measurement& m, PeerLink& link) : Stream(m, link) {
+    constexpr int unsent = 256 << 10;
+    for (const Socket& socket : sockets_)
+      setsockopt(socket.fd(), IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent, sizeof unsent);  // best effort
+  }
   std::vector<Seconds> run(int) override {
     Patience patience(link_);
     // Until the receiver has seen enough; then it is told how much is still to come.
