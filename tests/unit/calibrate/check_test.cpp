@@ -191,7 +191,15 @@ TEST_CASE("what a log says of NCCL", "[calibrate]") {
   CHECK(evidence(log, *world).at(Cause::pxn_off) < 1);
 }
 
+#ifdef FABRICAST_TEST_SPEED
 TEST_CASE("faults of simulated clusters are found", "[calibrate]") { expect(study(12, 1), 0.85, 0.97, 0.95); }
+#else  // sanitizers take many times as long
+TEST_CASE("faults of simulated clusters are judged", "[calibrate]") {
+  int clusters = 0;
+  for (const auto& [cause, score] : study(2, 1)) clusters += score.clusters;
+  CHECK(clusters == 2);
+}
+#endif
 // Half an hour or more: in three parts, so that they can run side by side.
 TEST_CASE("faults of hundreds of simulated clusters are found, seed 2", "[.study]") {
   expect(study(185, 2), 0.85, 0.97, 0.95);
