@@ -53,12 +53,15 @@ int validate(const std::vector<std::string>& arguments) {
       "the others: minutes more")("identified", po::value<std::string>(),
                                   "for those fits, as of `calibrate fit`, in percent (default 1000)")(
       "prior-weight", po::value<std::string>(), "for those fits, as of `calibrate fit`, in percent (default 100)")(
-      "markdown", po::value<std::string>(), "write the page for the docs")("rows", "print every row");
+      "markdown", po::value<std::string>(), "write the page for the docs")(
+      "json", po::value<std::string>(), "write JSON to a file, or `-` for standard output alone")("rows",
+                                                                                                  "print every row");
   if (!options.parse(arguments)) return 0;
   for (const std::string name : {"calibrated", "identified", "prior-weight"})
     if (options.has(name) && !options.has("leave-one-out"))
       throw UserError("--" + name + ": only with --leave-one-out", "without it nothing is fitted");
-  const std::string markdown = output_path(options, "markdown");
+  const std::string markdown = output_path(options, "markdown"), json = output_path(options, "json");
+  if (!json.empty() && json == markdown) throw UserError(fmt::format("--json and --markdown both want '{}'", json));
   Hardware hardware = shipped_hardware();
   if (options.has("profile")) overlay_profile(hardware, read_file(options.text("profile")), options.text("profile"));
   const std::vector<MeasuredCase> cases = chosen_cases(options);
@@ -70,7 +73,8 @@ int validate(const std::vector<std::string>& arguments) {
     v.leave_one_out = std::move(crossed.leave_one_out), v.calibrated = std::move(crossed.calibrated);
   }
   if (!markdown.empty()) emit(markdown, validation_markdown(v, hardware));
-  emit("-", validation_text(v, options.has("rows")));
+  if (!json.empty()) emit(json, validation_json(v));
+  if (json != "-" && markdown != "-") emit("-", validation_text(v, options.has("rows")));
   return v.failed.empty() ? 0 : 1;
 }
 

@@ -70,6 +70,7 @@ struct Validation {
 
 Validation validate_cases(const std::vector<MeasuredCase>& cases, const Hardware& hardware);
 std::string validation_text(const Validation& v, bool rows);
+std::string validation_json(const Validation& v);
 std::string validation_markdown(const Validation& v, const Hardware& hardware);
 
 }  // namespace fabricast

@@ -200,7 +200,7 @@ TEST_CASE("faults of simulated clusters are judged", "[calibrate]") {
   CHECK(clusters == 2);
 }
 #endif
-// Half an hour or more: in three parts, so that they can run side by side.
+// A quarter of an hour and more: in three parts, so that they can run side by side.
 TEST_CASE("faults of hundreds of simulated clusters are found, seed 2", "[.study]") {
   expect(study(185, 2), 0.85, 0.97, 0.95);
 }

@@ -1,0 +1,81 @@
+// The validation by contract (docs/formats.md).
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "fabricast/calibrate/validate.hpp"
+#include "fabricast/report/report.hpp"
+
+namespace fabricast {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// Rounded to six digits: what an error can mean, and the same text on every machine.
+double rounded(double value) { return std::stod(fmt::format("{:.6g}", value)); }
+
+Json by_band(const std::array<double, bands.size()>& values) {
+  Json list = Json::array();
+  for (const double x : values) list.push_back(rounded(x));
+  return list;
+}
+
+Json table_json(const ErrorTable& table) {
+  Json systems = Json::object();
+  for (const auto& [system, cells] : table.systems) {
+    Json own = Json::array();
+    for (const ErrorTable::Cell& c : cells)
+      own.push_back(c.rows ? Json{{"error", rounded(c.error)}, {"bias", rounded(c.bias)}, {"rows", c.rows}} : Json());
+    systems[system] = std::move(own);
+  }
+  Json j = {{"rows", table.rows},
+            {"median", by_band(table.median)},
+            {"mean", by_band(table.mean)},
+            {"worst_decile", by_band(table.worst_decile)}};
+  if (table.width != std::array<double, bands.size()>{})
+    j["covered"] = by_band(table.covered), j["interval"] = by_band(table.width);
+  j["systems"] = std::move(systems);
+  return j;
+}
+
+Json change_json(const ErrorTable& before, const ErrorTable& after) {
+  return {{"before", table_json(before)}, {"after", table_json(after)}};
+}
+
+Json case_json(const Validation::CaseResult& c) {
+  Json rows = Json::array();
+  for (const auto& r : c.forecast.rows)
+    rows.push_back({{"bytes", r.bytes},
+                    {"measured_us", rounded(r.measured * 1e6)},
+                    {"forecast_us", rounded(r.forecast * 1e6)},
+                    {"algorithm", name_of(r.algorithm)},
+                    {"protocol", name_of(r.protocol)},
+                    {"stands_in", !r.served}});
+  return {{"id", c.id}, {"system", c.system}, {"rows", std::move(rows)}};
+}
+
+Json pair_json(const ConfigurationPair& p) {
+  return {{"aspect", p.aspect}, {"system", p.system}, {"collective", p.collective}, {"where", p.where},
+          {"a", p.a},           {"b", p.b},           {"sizes", p.counted()},       {"right", p.right()}};
+}
+
+}  // namespace
+
+std::string validation_json(const Validation& v) {
+  Json j = {{"fabricast", version_text()}, {"bands", Json::array()}, {"errors", table_json(v.errors)}};
+  for (const Band& b : bands) j["bands"].push_back(b.name);
+  if (v.leave_one_out)
+    j["leave_one_out"] = {{"in_sample", table_json(v.leave_one_out->in_sample)},
+                          {"left_out", table_json(v.leave_one_out->left_out)}};
+  if (v.calibrated)
+    j["calibrated"] = {{"larger_jobs", change_json(v.calibrated->larger_before, v.calibrated->larger_after)},
+                       {"other_sizes", change_json(v.calibrated->sizes_before, v.calibrated->sizes_after)}};
+  j["pairs"] = Json::array(), j["cases"] = Json::array(), j["failed"] = Json::array();
+  for (const ConfigurationPair& p : v.pairs) j["pairs"].push_back(pair_json(p));
+  for (const auto& c : v.cases) j["cases"].push_back(case_json(c));
+  for (const auto& [id, why] : v.failed) j["failed"].push_back({{"id", id}, {"why", why}});
+  return j.dump(1) + "\n";
+}
+
+}  // namespace fabricast

@@ -1,0 +1,53 @@
+// Errors, halves and coverage counted by hand, and the same numbers in JSON.
+#include "fabricast/calibrate/validate.hpp"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+namespace fabricast {
+namespace {
+
+using Catch::Detail::Approx;
+
+TEST_CASE("errors, intervals and halves are counted by system", "[calibrate]") {
+  const double twice = std::log(2.0), tenth = std::log(1.1);
+  const std::vector<ErrorRow> rows = {{"a", 0, twice, 0.5},   {"a", 0, -twice, 0.8}, {"a", 1, tenth, 0.2},
+                                      {"a", 2, -tenth, 0.05}, {"b", 0, tenth, 0.2},  {"b", 3, -tenth, 0.2}};
+  const ErrorTable t = error_table(rows);
+  CHECK(t.systems.at("a")[0].error == Approx(1.0));
+  CHECK(t.systems.at("b")[0].error == Approx(0.1));
+  CHECK(t.median[0] == Approx(0.55));
+  // Of a's two rows one is within its interval, of b's one: each system counts once.
+  CHECK(t.covered[0] == Approx(0.75));
+  CHECK(t.covered[2] == 0);
+  CHECK(t.covered[3] == 1);
+  CHECK(t.width[1] == Approx(std::expm1(0.2)));
+  const auto halves = error_halves(rows);
+  CHECK(halves[0] == Approx((1.0 + 0.1) / 2));
+  CHECK(halves[1] == Approx(0.1));
+}
+
+TEST_CASE("a validation in JSON has what the text has", "[calibrate]") {
+  MeasuredCase c;
+  c.id = "one", c.system = "lab", c.collective = "all_reduce", c.gpu = "h100-sxm", c.intranode = "nvswitch";
+  c.gpus_per_node = 8, c.harness = {{"tool", "isolated"}};
+  c.rows = {{1 << 10, 20}, {1 << 28, 1500}};
+  MeasuredCase wrong = c;
+  wrong.id = "two", wrong.gpus_per_node = 1;
+  const Validation v = validate_cases({c, wrong}, shipped_hardware());
+  REQUIRE(v.cases.size() + v.failed.size() == 2);
+  const auto j = nlohmann::json::parse(validation_json(v));
+  CHECK(j.at("bands").size() == bands.size());
+  CHECK(j.at("errors").at("rows") == v.errors.rows);
+  CHECK(j.at("errors").at("systems").at("lab").at(0).at("error") ==
+        Approx(v.errors.systems.at("lab")[0].error).epsilon(1e-5));
+  CHECK(j.at("errors").at("systems").at("lab").at(1).is_null());
+  CHECK(j.at("cases").at(0).at("rows").at(1).at("measured_us") == 1500);
+  CHECK(j.at("failed").size() == v.failed.size());
+  CHECK(!j.contains("leave_one_out"));
+  CHECK(!j.at("errors").contains("covered"));  // none were asked for
+}
+
+}  // namespace
+}  // namespace fabricast
