@@ -95,6 +95,7 @@ int fit(const std::vector<std::string>& arguments) {
       "iterations", po::value<std::string>(), "at most so many (default 12)")("output", po::value<std::string>(),
                                                                               "write the fitted profile (JSON)")(
       "source", po::value<std::string>(), "source to note with each fitted parameter")(
+      "seed", po::value<std::string>(), "of the bootstrap of the intervals (default 1)")(
       "advise", "say what the data do not tell, and which runs of nccl-tests would");
   if (!options.parse(arguments)) return 0;
   const std::string output = output_path(options, "output");
@@ -112,6 +113,7 @@ int fit(const std::vector<std::string>& arguments) {
                       "`fabricast list parameters` shows all");
   if (options.has("leave-out")) fit_options.left_out = options.get<std::vector<std::string>>("leave-out");
   fit_options.iterations = options.integer("iterations", 12, 1, 1000);
+  fit_options.seed = static_cast<std::uint64_t>(options.integer("seed", 1, 0, 1 << 30));
   const Fit result = fit_parameters(cases, hardware, fit_options);
   std::string out = fmt::format("mean loss {:.5f} -> {:.5f}\n", result.loss_before, result.loss_after);
   for (const FittedParameter& p : result.parameters)
