@@ -1,0 +1,58 @@
+// How fast GPUs compute: data sheets by kind of GPU, and what kernels reach of them by generation.
+//
+// Peaks are dense, without sparsity. Efficiencies are Parameters with interval and source, shared by all kinds of a
+// generation (architecture); what belongs to software is in Stack (workload/stack.hpp).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "fabricast/core/enum_names.hpp"
+#include "fabricast/core/units.hpp"
+#include "fabricast/hardware/parameter.hpp"
+
+namespace fabricast {
+
+/// Of matrix operands. fp8 and fp4: linear layers as the framework's recipe has it; the rest stays at 16 bits.
+enum class Precision { fp32, tf32, fp16, bf16, fp8, fp4 };
+template <>
+struct EnumNames<Precision> {
+  static constexpr std::array<std::string_view, 6> names{"fp32", "tf32", "fp16", "bf16", "fp8", "fp4"};
+};
+/// Of an operand in memory.
+constexpr double bytes_of(Precision p) {
+  return p == Precision::fp32 || p == Precision::tf32 ? 4 : p == Precision::fp8 ? 1 : p == Precision::fp4 ? 0.5 : 2;
+}
+
+/// The data sheet of a kind of GPU.
+struct GpuSheet {
+  std::array<double, 6> peak{};  ///< FLOP/s by Precision; 0: the GPU has none
+  int multiprocessors = 0;
+  Bytes memory;
+  BytesPerSecond memory_rate;
+  double power = 0;  ///< W, at which the peaks are stated
+};
+
+/// What kernels reach on a generation of GPUs.
+struct ComputeModel {
+  std::string summary;
+  std::string like;            ///< generation whose parameters count where there are none
+  Parameter gemm_16;           ///< large products of fp16 or bf16: part of the peak
+  Parameter gemm_8;            ///< the same of fp8
+  Parameter gemm_4;            ///< the same of fp4
+  Parameter gemm_depth;        ///< K at which a product reaches half of that
+  Parameter gemm_memory;       ///< part of the memory's rate that a product reaches that is bound by it
+  Parameter stream;            ///< the same of element-wise kernels
+  Parameter optimizer_stream;  ///< the same of the optimizer
+  Parameter kernel_gap;        ///< us between a kernel and the next
+  Parameter flash;             ///< fused attention: part of the 16-bit peak, forward
+  Parameter flash_backward;    ///< its backward, relative to forward
+  Parameter flash_block;       ///< tokens of keys and values at which it reaches half of that
+  Parameter unfused;           ///< attention by separate products: part of the 16-bit peak
+  Parameter power_exponent;    ///< rates of products go with (power limit / power) to this exponent
+};
+std::vector<ParameterRef> parameters(ComputeModel& model);
+
+}  // namespace fabricast

@@ -1,0 +1,43 @@
+// Runs a program: a discrete-event simulation of all actors' streams.
+//
+//   while an activity runs or is ready:
+//     start what is ready; an exchange that starts or ends changes the paces of those in flight (traffic.hpp), and the
+//       pace of computation on its actors: 1 - interference while exchanges run there
+//     now = the earliest end;  end it, release what depends on it
+//
+// Where computation waits, the wait is put down to what it waited for: to the exchange that was running, or, as long as
+// that itself waited for another actor, to the bubble.
+#pragma once
+
+#include <array>
+#include <functional>
+#include <vector>
+
+#include "fabricast/step/program.hpp"
+#include "fabricast/step/traffic.hpp"
+
+namespace fabricast {
+
+/// Seconds of an actor's first stream, by what they went to; all parts add up to the step.
+struct ActorTimes {
+  std::array<double, parts> busy{};     ///< computing, interference excluded
+  std::array<double, parts> exposed{};  ///< waiting for exchanges of that part
+  double interference = 0;              ///< computing slower, beside exchanges
+  double bubble = 0;                    ///< waiting for other actors
+};
+
+struct Timeline {
+  double seconds = 0;  ///< of the step
+  std::vector<ActorTimes> actors;
+  std::vector<double> start, end;  ///< by activity
+};
+
+struct TimelineOptions {
+  double interference = 0;     ///< part of its speed that computation loses while an exchange runs
+  std::vector<double> slower;  ///< by actor: computation takes so many times longer; empty: 1
+};
+
+/// \throws InternalError if activities wait for each other in a circle. Interrupted on Ctrl-C.
+Timeline run_program(const Program& program, Traffic& traffic, const TimelineOptions& options = {});
+
+}  // namespace fabricast

@@ -1,0 +1,67 @@
+// Transformers by their dimensions: what a training or inference step computes, holds and sends.
+//
+// A layer is attention and a feed-forward part, which is dense or made of experts (MoE). Attention has `heads` heads of
+// `head_dim`, of which groups share the keys and values of `kv_heads` heads; or its keys and values are compressed to a
+// latent vector (MLA, as DeepSeek has it). Counts are of matrices and of the vectors beside them (norms, biases).
+//
+// Not modelled: state-space and recurrent layers, encoders of images or sound, mixtures of layer kinds other than dense
+// and expert layers.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fabricast {
+
+struct Transformer {
+  std::string name;
+  int layers = 0;
+  std::int64_t hidden = 0, heads = 0, kv_heads = 0, head_dim = 0;
+  std::int64_t ffn = 0;  ///< width of a dense feed-forward part
+  std::int64_t vocab = 0, sequence = 0;
+  bool gated = true;               ///< the feed-forward part has a third matrix that gates the second
+  bool tied = false;               ///< input and output embedding are one matrix
+  bool biases = false;             ///< linear layers have a bias
+  bool learned_positions = false;  ///< a matrix of `sequence` x `hidden`
+  double window = 0;               ///< tokens that attention looks back; 0: all
+  // Experts. `experts` 0: all layers are dense.
+  int experts = 0, active_experts = 0, shared_experts = 0;
+  std::int64_t expert_ffn = 0;
+  int dense_layers = 0;  ///< of all, the first ones, which have no experts
+  // Latent attention. `kv_rank` 0: plain.
+  std::int64_t q_rank = 0, kv_rank = 0;      ///< q_rank 0: queries are not compressed
+  std::int64_t rope_dim = 0, value_dim = 0;  ///< of a head: the part of query and key that is rotated; the value
+
+  bool has_experts(int layer) const { return experts > 0 && layer >= dense_layers; }
+  /// Width of all queries, of keys and values (both), of what attention gives to its last matrix.
+  std::int64_t query_width() const { return heads * (head_dim + (kv_rank > 0 ? rope_dim : 0)); }
+  std::int64_t value_width() const { return heads * (kv_rank > 0 ? value_dim : head_dim); }
+};
+
+/// Parameters by what holds them.
+struct ParameterCount {
+  std::int64_t attention = 0;  ///< of one layer, with its norm
+  std::int64_t ffn = 0;        ///< of one dense layer, with its norm
+  std::int64_t experts = 0;    ///< of one expert layer, all experts, without what is shared
+  std::int64_t shared = 0;     ///< of one expert layer: shared experts, router and norm
+  std::int64_t embedding = 0;  ///< input, with positions
+  std::int64_t head = 0;       ///< output, with the last norm; 0 matrix if tied
+  std::int64_t total = 0;      ///< of the whole model
+  std::int64_t active = 0;     ///< that a token meets: with `active_experts` experts a layer
+};
+ParameterCount count_parameters(const Transformer& model);
+
+/// Floating-point operations of the model for one sequence, multiply and add counted as two.
+struct ModelFlops {
+  double linear = 0;      ///< forward: all matrices but the vocabulary's
+  double attention = 0;   ///< forward: scores and what they weigh, the full square
+  double vocabulary = 0;  ///< forward
+  double forward(bool causal) const { return linear + vocabulary + attention * (causal ? 0.5 : 1); }
+  /// A training step: backward is twice forward. What is computed again is not counted.
+  double training(bool causal) const { return 3 * forward(causal); }
+};
+ModelFlops model_flops(const Transformer& model, std::int64_t sequence);
+
+}  // namespace fabricast

@@ -1,0 +1,51 @@
+// How a step is split over GPUs: degrees of parallelism, the order in which ranks fill them, and the groups that result.
+//
+// Rank r has a coordinate in each dimension. `order` lists dimensions from the one that varies fastest: Megatron's
+// `tp-cp-ep-dp-pp` puts the ranks of a tensor group side by side, and pipeline stages farthest apart. Rank r is GPU
+// r % g of the job's host r / g. Expert parallelism takes its ranks out of data (and context) parallelism: `expert`
+// divides data x context, or all of tensor x data x context where experts are not split by tensor parallelism.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "fabricast/core/enum_names.hpp"
+
+namespace fabricast {
+
+enum class Dimension { tensor, context, data, pipeline };
+template <>
+struct EnumNames<Dimension> {
+  static constexpr std::array<std::string_view, 4> names{"tensor", "context", "data", "pipeline"};
+};
+
+/// How many ways a step is split. All at least 1.
+struct ParallelLayout {
+  int tensor = 1, context = 1, data = 1, pipeline = 1;
+  int expert = 1;         ///< of data x context ranks
+  int expert_tensor = 1;  ///< ways that each expert is split; 1 or `tensor`
+  int shard = 1;          ///< ranks that share the state of ZeRO: of data x context; fewer than all: hybrid sharding
+  /// From the dimension that varies fastest.
+  std::array<Dimension, 4> order{Dimension::tensor, Dimension::context, Dimension::data, Dimension::pipeline};
+
+  std::int64_t ranks() const { return std::int64_t{tensor} * context * data * pipeline; }
+  int size(Dimension d) const;
+  /// Coordinates of a rank, indexed by Dimension.
+  std::array<int, 4> coordinates(std::int64_t rank) const;
+  std::int64_t rank(const std::array<int, 4>& coordinates) const;
+};
+
+using RankGroups = std::vector<std::vector<std::uint32_t>>;
+
+/// The groups of a pipeline stage whose ranks differ only in the given dimensions, in order of their first rank.
+RankGroups groups_of(const ParallelLayout& layout, int stage, const std::vector<Dimension>& dimensions);
+/// The groups of `size` neighbours among data x context (x tensor if experts are not split) of a stage: those that share
+/// experts, or a shard. \param stride ranks of that order between two members
+RankGroups split_groups(const RankGroups& groups, int size, bool neighbours);
+/// Pairs of ranks of two stages that hand activations to each other.
+RankGroups stage_pairs(const ParallelLayout& layout, int from, int to);
+
+}  // namespace fabricast
