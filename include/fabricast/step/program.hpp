@@ -70,7 +70,7 @@ struct Activity {
   double seconds = 0;                    ///< alone, of computation
   std::uint32_t exchange = no_exchange;  ///< index into Program::exchanges
   std::uint32_t first_dependency = 0;    ///< into Program::dependencies, up to that of the next activity
-  Place place, other;                    ///< `other` is `place` again where one stream is held
+  std::uint32_t first_place = 0;         ///< into Program::places, likewise; at least one
   Part part = Part::forward;
   std::uint32_t label = 0;  ///< index into Program::labels
   bool is_exchange() const { return exchange != no_exchange; }
@@ -90,18 +90,32 @@ struct Program {
   /// On each stream, in the order they are queued; a dependency stands before what depends on it.
   std::vector<Activity> activities;
   std::vector<std::uint32_t> dependencies;
+  std::vector<Place> places;
 
   std::span<const std::uint32_t> dependencies_of(std::size_t activity) const {
-    const std::size_t end =
-        activity + 1 < activities.size() ? activities[activity + 1].first_dependency : dependencies.size();
-    return {dependencies.data() + activities[activity].first_dependency, end - activities[activity].first_dependency};
+    return list(dependencies, &Activity::first_dependency, activity);
   }
+  /// The streams that an activity holds: of computation one, of an exchange one of each of its actors.
+  std::span<const Place> places_of(std::size_t activity) const {
+    return list(places, &Activity::first_place, activity);
+  }
+
   /// \returns its number
-  std::uint32_t add(Activity activity, std::span<const std::uint32_t> needs) {
+  std::uint32_t add(Activity activity, std::span<const Place> holds, std::span<const std::uint32_t> needs) {
     activity.first_dependency = static_cast<std::uint32_t>(dependencies.size());
+    activity.first_place = static_cast<std::uint32_t>(places.size());
     dependencies.insert(dependencies.end(), needs.begin(), needs.end());
+    places.insert(places.end(), holds.begin(), holds.end());
     activities.push_back(activity);
     return static_cast<std::uint32_t>(activities.size() - 1);
+  }
+
+ private:
+  template <class T>
+  std::span<const T> list(const std::vector<T>& all, std::uint32_t Activity::*first, std::size_t activity) const {
+    const std::size_t begin = activities[activity].*first;
+    const std::size_t end = activity + 1 < activities.size() ? activities[activity + 1].*first : all.size();
+    return {all.data() + begin, end - begin};
   }
 };
 
