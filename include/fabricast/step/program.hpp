@@ -69,6 +69,7 @@ struct Activity {
   static constexpr std::uint32_t no_exchange = 0xffffffff;
   double seconds = 0;                    ///< alone, of computation
   std::uint32_t exchange = no_exchange;  ///< index into Program::exchanges
+  double calls = 1;                      ///< of the exchange, one after the other
   std::uint32_t first_dependency = 0;    ///< into Program::dependencies, up to that of the next activity
   std::uint32_t first_place = 0;         ///< into Program::places, likewise; at least one
   Part part = Part::forward;

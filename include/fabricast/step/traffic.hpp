@@ -25,6 +25,8 @@ class Traffic {
  public:
   virtual ~Traffic() = default;
   virtual const ExchangeTime& alone(std::uint32_t kind) = 0;
+  /// Whether no other kind can slow it down, nor it any other.
+  virtual bool is_independent(std::uint32_t kind) = 0;
   /// Paces in (0, 1] of all that are in flight together.
   /// \param kinds  in flight, rising; a kind may be there more than once
   /// \param paces  one for each

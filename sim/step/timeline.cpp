@@ -1,0 +1,271 @@
+#include "fabricast/step/timeline.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <queue>
+
+#include "fabricast/core/error.hpp"
+#include "fabricast/core/stop.hpp"
+
+namespace fabricast {
+
+namespace {
+
+constexpr std::uint32_t none = 0xffffffff;
+
+/// What follows what: dependencies, and the order on each stream, turned round.
+struct Followers {
+  std::vector<std::uint32_t> first, list;  ///< those of activity i: list[first[i]] .. list[first[i + 1] - 1]
+  std::vector<std::uint32_t> waits;        ///< by activity: for how many it waits
+};
+
+std::vector<std::uint32_t> first_streams(const Program& program) {
+  std::vector<std::uint32_t> first(program.actors.size() + 1, 0);
+  for (std::size_t a = 0; a < program.actors.size(); ++a)
+    first[a + 1] = first[a] + static_cast<std::uint32_t>(program.actors[a].streams.size());
+  return first;
+}
+
+Followers followers_of(const Program& program) {
+  const auto n = program.activities.size();
+  const std::vector<std::uint32_t> streams = first_streams(program);
+  Followers f;
+  f.first.assign(n + 1, 0), f.waits.assign(n, 0);
+  // Twice over the same pairs: to count them, and to place them.
+  const auto for_each_pair = [&](auto use) {
+    std::vector<std::uint32_t> last(streams.back(), none);
+    for (std::uint32_t i = 0; i < n; ++i) {
+      for (const std::uint32_t d : program.dependencies_of(i)) use(d, i);
+      for (const Place& place : program.places_of(i)) {
+        std::uint32_t& before = last[streams[place.actor] + place.stream];
+        if (before != none) use(before, i);
+        before = i;
+      }
+    }
+  };
+  for_each_pair([&](std::uint32_t before, std::uint32_t after) { ++f.first[before + 1], ++f.waits[after]; });
+  std::partial_sum(f.first.begin(), f.first.end(), f.first.begin());
+  f.list.resize(f.first.back());
+  std::vector<std::uint32_t> next(f.first.begin(), f.first.end() - 1);
+  for_each_pair([&](std::uint32_t before, std::uint32_t after) { f.list[next[before]++] = after; });
+  return f;
+}
+
+class Run {
+ public:
+  Run(const Program& program, Traffic& traffic, const TimelineOptions& options)
+      : program_(program), traffic_(traffic), options_(options), followers_(followers_of(program)) {
+    const auto n = program.activities.size();
+    timeline_.start.assign(n, 0), timeline_.end.assign(n, 0);
+    timeline_.actors.resize(program.actors.size());
+    state_.resize(n);
+    released_by_.assign(n, none);
+    exchanges_at_.assign(program.actors.size(), 0);
+    computing_.assign(program.actors.size(), none);
+    idle_since_.assign(program.actors.size(), 0);
+    last_of_.assign(program.actors.size(), none);
+  }
+
+  Timeline run() {
+    std::vector<std::uint32_t> ready;
+    for (std::uint32_t i = 0; i < followers_.waits.size(); ++i)
+      if (followers_.waits[i] == 0) ready.push_back(i);
+    start_all(ready);
+    std::size_t ended = 0;
+    while (!ends_.empty()) {
+      const End next = ends_.top();
+      ends_.pop();
+      if (next.version != state_[next.activity].version) continue;
+      if ((++ended & 0xffff) == 0) stop_if_requested();
+      now_ = next.time;
+      ready.clear();
+      end(next.activity, ready);
+      // All ends of one moment come before the starts that they allow.
+      while (!ends_.empty() && ends_.top().time <= now_) {
+        const End also = ends_.top();
+        ends_.pop();
+        if (also.version != state_[also.activity].version) continue;
+        ++ended;
+        end(also.activity, ready);
+      }
+      std::sort(ready.begin(), ready.end());
+      start_all(ready);
+    }
+    FABRICAST_CHECK(ended == program_.activities.size(), "activities wait for each other in a circle");
+    timeline_.seconds = now_;
+    finish();
+    return std::move(timeline_);
+  }
+
+ private:
+  struct State {
+    double left = 0;   ///< s at full pace
+    double since = 0;  ///< when that was so
+    double pace = 0;
+    std::uint32_t version = 0;
+  };
+  struct End {
+    double time;
+    std::uint32_t activity, version;
+    bool operator>(const End& other) const {
+      return time != other.time ? time > other.time : activity > other.activity;
+    }
+  };
+
+  bool is_slowed(std::uint32_t activity) const {
+    const Place place = program_.places_of(activity).front();
+    return place.stream == 0 && exchanges_at_[place.actor] > 0;
+  }
+
+  void set_pace(std::uint32_t activity, double pace) {
+    State& s = state_[activity];
+    if (pace == s.pace) return;
+    s.left -= (now_ - s.since) * s.pace;
+    s.since = now_, s.pace = pace;
+    ends_.push({now_ + std::max(0.0, s.left) / pace, activity, ++s.version});
+  }
+
+  void start_all(const std::vector<std::uint32_t>& ready) {
+    bool traffic = false;
+    for (const std::uint32_t i : ready) {
+      const Activity& a = program_.activities[i];
+      timeline_.start[i] = now_;
+      state_[i].since = now_;
+      if (a.is_exchange()) {
+        state_[i].left = a.calls * traffic_.alone(a.exchange).seconds;
+        if (traffic_.is_independent(a.exchange))
+          set_pace(i, 1);
+        else
+          in_flight_.push_back({a.exchange, i}), traffic = true;
+        for (const Place& place : program_.places_of(i)) {
+          if (place.stream == 0) attribute_wait(i, place.actor);
+          if (exchanges_at_[place.actor]++ == 0) change_computing(place.actor);
+        }
+      } else {
+        const Place place = program_.places_of(i).front();
+        state_[i].left = a.seconds;
+        if (place.stream == 0) {
+          if (!options_.slower.empty()) state_[i].left *= options_.slower[place.actor];
+          attribute_wait(i, place.actor);
+          computing_[place.actor] = i;
+        }
+        set_pace(i, is_slowed(i) ? 1 - options_.interference : 1);
+      }
+    }
+    if (traffic || traffic_changed_) change_paces();
+    traffic_changed_ = false;
+  }
+
+  void end(std::uint32_t i, std::vector<std::uint32_t>& ready) {
+    const Activity& a = program_.activities[i];
+    timeline_.end[i] = now_;
+    ++state_[i].version;
+    if (a.is_exchange()) {
+      if (!traffic_.is_independent(a.exchange)) {
+        std::erase_if(in_flight_, [&](const InFlight& f) { return f.activity == i; });
+        traffic_changed_ = true;
+      }
+      for (const Place& place : program_.places_of(i)) {
+        last_of_[place.actor] = i;
+        if (--exchanges_at_[place.actor] == 0) change_computing(place.actor);
+        if (place.stream == 0) {
+          timeline_.actors[place.actor].exposed[static_cast<std::size_t>(a.part)] += now_ - timeline_.start[i];
+          idle_since_[place.actor] = now_;
+        }
+      }
+    } else if (const Place place = program_.places_of(i).front(); place.stream == 0) {
+      ActorTimes& times = timeline_.actors[place.actor];
+      times.busy[static_cast<std::size_t>(a.part)] += seconds_of(i, place.actor);
+      times.interference += now_ - timeline_.start[i] - seconds_of(i, place.actor);
+      idle_since_[place.actor] = now_, computing_[place.actor] = none, last_of_[place.actor] = i;
+    }
+    for (std::uint32_t k = followers_.first[i]; k < followers_.first[i + 1]; ++k) {
+      const std::uint32_t follower = followers_.list[k];
+      if (--followers_.waits[follower] > 0) continue;
+      released_by_[follower] = i;
+      ready.push_back(follower);
+    }
+  }
+
+  double seconds_of(std::uint32_t i, std::uint32_t actor) const {
+    return program_.activities[i].seconds * (options_.slower.empty() ? 1 : options_.slower[actor]);
+  }
+
+  /// Exchanges have begun on an actor, or none is left there.
+  void change_computing(std::uint32_t actor) {
+    const std::uint32_t i = computing_[actor];
+    if (i != none) set_pace(i, is_slowed(i) ? 1 - options_.interference : 1);
+  }
+
+  void change_paces() {
+    std::sort(in_flight_.begin(), in_flight_.end());
+    kinds_.clear();
+    for (const InFlight& f : in_flight_) kinds_.push_back(f.kind);
+    paces_.resize(kinds_.size());
+    traffic_.paces(kinds_, paces_);
+    for (std::size_t k = 0; k < kinds_.size(); ++k) set_pace(in_flight_[k].activity, paces_[k]);
+  }
+
+  bool is_at(std::uint32_t activity, std::uint32_t actor) const {
+    const auto places = program_.places_of(activity);
+    return std::any_of(places.begin(), places.end(), [&](const Place& p) { return p.actor == actor; });
+  }
+
+  /// From `from` to `to` the first stream of an actor waits; `cause` ended last of what it waits for.
+  void attribute(std::uint32_t cause, std::uint32_t actor, double from, double to) {
+    ActorTimes& times = timeline_.actors[actor];
+    while (to > from && cause != none && program_.activities[cause].is_exchange() && is_at(cause, actor)) {
+      const double begin = std::max(from, timeline_.start[cause]);
+      times.exposed[static_cast<std::size_t>(program_.activities[cause].part)] += to - begin;
+      to = begin, cause = released_by_[cause];
+    }
+    times.bubble += to - from;
+  }
+  void attribute_wait(std::uint32_t i, std::uint32_t actor) {
+    if (now_ > idle_since_[actor]) attribute(released_by_[i], actor, idle_since_[actor], now_);
+  }
+
+  /// What is left after an actor's last computation: exchanges of its own, then the others.
+  void finish() {
+    for (std::uint32_t actor = 0; actor < timeline_.actors.size(); ++actor) {
+      const std::uint32_t last = last_of_[actor];
+      if (last == none || idle_since_[actor] >= now_) continue;
+      const double end = timeline_.end[last];
+      attribute(last, actor, idle_since_[actor], std::max(idle_since_[actor], end));
+      timeline_.actors[actor].bubble += now_ - std::max(idle_since_[actor], end);
+    }
+  }
+
+  struct InFlight {
+    std::uint32_t kind, activity;
+    bool operator<(const InFlight& other) const {
+      return kind != other.kind ? kind < other.kind : activity < other.activity;
+    }
+  };
+
+  const Program& program_;
+  Traffic& traffic_;
+  const TimelineOptions& options_;
+  Followers followers_;
+  Timeline timeline_;
+  std::vector<State> state_;
+  std::vector<std::uint32_t> released_by_;   ///< by activity: what ended last of what it waited for
+  std::vector<std::uint32_t> exchanges_at_;  ///< by actor: running
+  std::vector<std::uint32_t> computing_;     ///< by actor: what its first stream computes
+  std::vector<double> idle_since_;           ///< by actor
+  std::vector<std::uint32_t> last_of_;       ///< by actor: what ended last
+  std::vector<InFlight> in_flight_;          ///< exchanges that others may slow
+  std::vector<std::uint32_t> kinds_;
+  std::vector<double> paces_;
+  bool traffic_changed_ = false;
+  std::priority_queue<End, std::vector<End>, std::greater<>> ends_;
+  double now_ = 0;
+};
+
+}  // namespace
+
+Timeline run_program(const Program& program, Traffic& traffic, const TimelineOptions& options) {
+  return Run(program, traffic, options).run();
+}
+
+}  // namespace fabricast
