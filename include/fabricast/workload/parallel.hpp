@@ -40,12 +40,13 @@ struct ParallelLayout {
 
 using RankGroups = std::vector<std::vector<std::uint32_t>>;
 
-/// The groups of a pipeline stage whose ranks differ only in the given dimensions, in order of their first rank.
+/// The groups of a pipeline stage whose ranks differ only in the given dimensions: members in the layout's order, groups
+/// in order of their first rank.
 RankGroups groups_of(const ParallelLayout& layout, int stage, const std::vector<Dimension>& dimensions);
-/// The groups of `size` neighbours among data x context (x tensor if experts are not split) of a stage: those that share
-/// experts, or a shard. \param stride ranks of that order between two members
-RankGroups split_groups(const RankGroups& groups, int size, bool neighbours);
-/// Pairs of ranks of two stages that hand activations to each other.
+/// Groups cut into parts of `size` members: neighbours, or members as far apart as can be. \pre size divides them
+RankGroups split_neighbours(const RankGroups& groups, int size);
+RankGroups split_apart(const RankGroups& groups, int size);
+/// Ranks of one stage with those that take over from them in another.
 RankGroups stage_pairs(const ParallelLayout& layout, int from, int to);
 
 }  // namespace fabricast

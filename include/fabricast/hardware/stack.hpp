@@ -1,0 +1,57 @@
+// Software generations: what a training or inference framework of a certain year does, and what it costs.
+//
+// Facts (which kernels are fused, what runs behind what) are plain members; what is measured is a Parameter. A stack is
+// named after its framework and release, and belongs to all GPUs it runs on.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "fabricast/core/enum_names.hpp"
+#include "fabricast/hardware/parameter.hpp"
+
+namespace fabricast {
+
+enum class Framework { megatron, nemo, fsdp, ddp, deepspeed, vllm, tensorrt_llm };
+template <>
+struct EnumNames<Framework> {
+  static constexpr std::array<std::string_view, 7> names{"megatron",  "nemo", "fsdp",        "ddp",
+                                                         "deepspeed", "vllm", "tensorrt_llm"};
+};
+
+struct Stack {
+  std::string name, summary, source;
+  Framework framework = Framework::megatron;
+  int year = 0;  ///< of several of a framework the newest is its default
+  // What it does.
+  bool fused_attention = true;        ///< flash attention; else products, softmax, mask and dropout by themselves
+  bool fused_accumulation = true;     ///< products add weight gradients to what is there; else a pass of its own
+  bool hides_tensor_backward = true;  ///< collectives of tensor parallelism run behind products of weight gradients
+  bool compiled = true;               ///< element-wise kernels are fused by a compiler, or by hand
+  bool blocking_pipeline = true;      ///< without overlap.pipeline: a stage waits for what it sends
+  bool overlaps_data = false, overlaps_tensor = false, overlaps_pipeline = false;  ///< defaults of `overlap`
+  bool shards_optimizer = false;                                                   ///< default of `parallel.zero`: 1
+  int gradient_bytes = 4;                                                          ///< of a gradient as it is reduced
+  int least_micro_batches = 0;  ///< times stages: default of micro-batches under FSDP with pipelines
+  // Traffic of element-wise kernels, B per token and element of width, forward; backward is twice that.
+  double outside = 22;            ///< per hidden element: norms, dropout, residuals
+  double attention = 8;           ///< per element of queries, and of keys (or values)
+  double ffn = 4, gated_ffn = 6;  ///< per element of the feed-forward width
+  double cast = 2;                ///< per element that is cast to fp8: 2 hidden + ffn
+  double logit = 24;              ///< per logit, forward and backward
+  // What is measured.
+  Parameter gemm;             ///< rate of products, relative to the GPU's
+  Parameter attention_rate;   ///< rate of attention, relative to the GPU's
+  Parameter eager;            ///< element-wise traffic without a compiler, relative
+  Parameter tensor_exposed;   ///< with overlap.tensor: part of a collective of tensor parallelism that stays exposed
+  Parameter context_exposed;  ///< the same of the exchange of keys and values
+  Parameter interference;     ///< part of its speed that computation loses beside a collective
+  Parameter accumulation;     ///< B per parameter and micro-batch, to add gradients up
+  Parameter optimizer;        ///< B per parameter of the optimizer
+  Parameter layer_launch;     ///< us per layer and pass that the GPU waits for its host; backward twice
+  Parameter step_fixed;       ///< s per step: data, synchronization with the host, logging
+  Parameter jitter;           ///< standard deviation of a layer's time, relative: groups wait for their slowest
+};
+std::vector<ParameterRef> parameters(Stack& stack);
+
+}  // namespace fabricast

@@ -1,0 +1,33 @@
+// The kernels of a layer between the places where it communicates.
+#pragma once
+
+#include "fabricast/workload/training.hpp"
+
+namespace fabricast {
+
+/// Attention with what is around it, or a feed-forward part; s on one GPU for one micro-batch.
+struct HalfLayer {
+  double before = 0;       ///< ahead of the exchange of tokens with experts: norm, router, shared experts
+  double forward = 0;      ///< before excluded
+  double core = 0;         ///< of forward: attention without its linear layers
+  double elementwise = 0;  ///< of before and forward
+  double products = 0;     ///< of before and forward: linear layers
+  double before_backward = 0;
+  double data_gradient = 0, weight_gradient = 0;
+};
+struct LayerTimes {
+  HalfLayer attention, ffn;
+};
+/// \param experts whether its feed-forward part is made of experts
+LayerTimes time_layer(const TrainingStep& step, bool experts);
+
+/// Tokens that a rank hands to experts of a layer, copies to several experts counted.
+double dispatched_tokens(const TrainingStep& step);
+
+struct VocabularyTimes {
+  double forward = 0, backward = 0;  ///< output matrix and loss
+  double embedding = 0, embedding_backward = 0;
+};
+VocabularyTimes time_vocabulary(const TrainingStep& step);
+
+}  // namespace fabricast

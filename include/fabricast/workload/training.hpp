@@ -1,0 +1,57 @@
+// A training step: from a model, its split over ranks and a software stack to a program.
+//
+// What each part does, and where it is exposed or hidden, is in docs/models/training.md. All times of kernels come from
+// `Kernels`, all times of exchanges from the network (step/traffic.hpp).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "fabricast/core/units.hpp"
+#include "fabricast/hardware/compute.hpp"
+#include "fabricast/hardware/stack.hpp"
+#include "fabricast/step/program.hpp"
+#include "fabricast/workload/kernels.hpp"
+#include "fabricast/workload/model.hpp"
+#include "fabricast/workload/parallel.hpp"
+#include "fabricast/workload/recompute.hpp"
+#include "fabricast/workload/schedule.hpp"
+
+namespace fabricast {
+
+struct TrainingStep {
+  Transformer model;
+  ParallelLayout layout;
+  bool sequence_parallel = false;  ///< of tensor parallelism: norms are split by tokens
+  int global_batch = 1;            ///< sequences
+  int micro_batch = 1;             ///< sequences
+  Precision precision = Precision::bf16;
+  Recompute recompute = Recompute::none;
+  int zero =
+      0;  ///< 0: all replicas hold all; 1 optimizer, 2 and gradients, 3 and parameters are split over `shard` ranks
+  PipelineSchedule schedule = PipelineSchedule::one_f_one_b;
+  int interleave = 1;
+  bool overlap_data = false, overlap_tensor = false, overlap_pipeline = false;
+  Bytes bucket{25 << 20};  ///< of gradients that are reduced together
+  double compression = 1;  ///< of gradients: bytes on the network, relative
+  bool compiled = true;
+  double expert_imbalance = 1;  ///< tokens of the busiest rank, relative to the mean
+  double capacity = 0;          ///< most tokens of an expert, relative to the mean; 0: no limit
+  Stack stack;
+  Kernels kernels;
+
+  int micro_batches() const { return global_batch / (micro_batch * layout.data); }
+  /// Tokens of a micro-batch on one rank.
+  double tokens() const {
+    return static_cast<double>(micro_batch) * static_cast<double>(model.sequence) / layout.context;
+  }
+};
+
+/// \pre the degrees divide what they split (check_training)
+Program training_program(const TrainingStep& step);
+
+/// FLOPs of the step by one GPU that the model needs, recomputation not counted.
+double model_flops_per_gpu(const TrainingStep& step, bool causal);
+
+}  // namespace fabricast

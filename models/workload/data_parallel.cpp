@@ -1,0 +1,134 @@
+#include "data_parallel.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "fabricast/core/names.hpp"
+
+namespace fabricast {
+
+namespace {
+
+constexpr double parameter_bytes = 2;  // as they are gathered
+
+HeldParameters sum(const std::vector<HeldParameters>& list) {
+  HeldParameters all;
+  for (const HeldParameters& held : list) all.plain += held.plain, all.experts += held.experts;
+  return all;
+}
+
+}  // namespace
+
+DataParallel::DataParallel(const TrainingStep& step, ProgramBuilder& builder, StageQueue& queue, int stage,
+                           std::vector<HeldParameters> layers)
+    : step_(step),
+      builder_(builder),
+      queue_(queue),
+      layers_(std::move(layers)),
+      gathered_(layers_.size(), no_activity) {
+  const ParallelLayout& layout = step.layout;
+  const RankGroups ranks = groups_of(layout, stage, {Dimension::context, Dimension::data});
+  const int all = layout.context * layout.data;
+  shard_ = shards() ? layout.shard : 1;
+  // Without shards one all-reduce spans all; with them what is left of it spans those that hold the same shard.
+  replicas_ = shards() ? all / layout.shard : all;
+  if (shard_ > 1) shard_groups_ = builder.groups(split_neighbours(ranks, shard_));
+  if (replicas_ > 1) replica_groups_ = builder.groups(split_apart(ranks, replicas_));
+  if (step.model.experts > 0) {
+    const RankGroups holders = layout.expert_tensor > 1
+                                   ? ranks
+                                   : groups_of(layout, stage, {Dimension::tensor, Dimension::context, Dimension::data});
+    expert_replicas_ = static_cast<int>(holders.front().size()) / layout.expert;
+    if (expert_replicas_ > 1) expert_groups_ = builder.groups(split_apart(holders, expert_replicas_));
+  }
+}
+
+bool DataParallel::by_layer(bool last_micro_batch) const {
+  if (!step_.overlap_data || (shard_ == 1 && replicas_ == 1)) return false;
+  return gathers_layers() || reduces_always() || last_micro_batch;
+}
+
+std::uint32_t DataParallel::kind(std::uint32_t groups, CollectiveOp op, double bytes) {
+  ExchangeKind k;
+  k.name = fmt::format("{} {}", name_of(Part::data), name_of(op));
+  k.part = Part::data, k.op = op, k.bytes = std::max<std::int64_t>(1, std::llround(bytes)), k.groups = groups;
+  return builder_.exchange(std::move(k));
+}
+
+std::uint32_t DataParallel::gather(const HeldParameters& held) {
+  std::uint32_t last = no_activity;
+  if (held.plain > 0 && shard_ > 1)
+    last = queue_.exchange(kind(shard_groups_, CollectiveOp::all_gather, held.plain * parameter_bytes), data);
+  if (held.experts > 0 && expert_replicas_ > 1)
+    last = queue_.exchange(kind(expert_groups_, CollectiveOp::all_gather, held.experts * parameter_bytes), data);
+  return last;
+}
+
+void DataParallel::begin_step() {
+  if (!gathers_ahead()) return;
+  HeldParameters bucket;
+  std::size_t first = 0;
+  for (std::size_t l = 0; l < layers_.size(); ++l) {
+    bucket.plain += layers_[l].plain, bucket.experts += layers_[l].experts;
+    const double bytes = (bucket.plain + bucket.experts) * parameter_bytes;
+    if (bytes < static_cast<double>(step_.bucket.value) && l + 1 < layers_.size()) continue;
+    const std::uint32_t id = gather(bucket);
+    for (; first <= l; ++first) gathered_[first] = id;
+    bucket = {};
+  }
+}
+
+void DataParallel::before(int layer, int then, bool first_micro_batch) {
+  auto& mine = gathered_[static_cast<std::size_t>(layer)];
+  if (gathers_layers()) {
+    if (mine == no_activity) mine = gather(layers_[static_cast<std::size_t>(layer)]);
+    // One ahead: while this layer computes.
+    if (then >= 0 && step_.overlap_data)
+      gathered_[static_cast<std::size_t>(then)] = gather(layers_[static_cast<std::size_t>(then)]);
+    queue_.wait_for(mine);
+    mine = no_activity;
+  } else if (first_micro_batch && mine != no_activity) {
+    queue_.wait_for(mine);
+    mine = no_activity;
+  }
+}
+
+void DataParallel::flush() {
+  const double bytes = step_.stack.gradient_bytes * step_.compression;
+  const CollectiveOp op = shards() ? CollectiveOp::reduce_scatter : CollectiveOp::all_reduce;
+  const auto add = [&](std::uint32_t groups, CollectiveOp what, double parameters) {
+    if (parameters > 0) reductions_.push_back(queue_.exchange(kind(groups, what, parameters * bytes), data));
+  };
+  if (shard_ > 1) add(shard_groups_, op, waiting_.plain);
+  if (replicas_ > 1) add(replica_groups_, CollectiveOp::all_reduce, waiting_.plain / shard_);
+  if (expert_replicas_ > 1) add(expert_groups_, op, waiting_.experts);
+  waiting_ = {};
+}
+
+void DataParallel::reduce(int layer, int count, bool last_micro_batch) {
+  if (!last_micro_batch && !reduces_always()) return;
+  for (int l = layer; l < layer + count; ++l) {
+    waiting_.plain += layers_[static_cast<std::size_t>(l)].plain;
+    waiting_.experts += layers_[static_cast<std::size_t>(l)].experts;
+  }
+  if (!step_.overlap_data && !reduces_always()) return;
+  const double bytes = (waiting_.plain + waiting_.experts) * step_.stack.gradient_bytes;
+  if (step_.zero == 3 || bytes >= static_cast<double>(step_.bucket.value)) flush();
+  if (!step_.overlap_data)
+    for (const std::uint32_t id : std::exchange(reductions_, {})) queue_.wait_for(id);
+}
+
+void DataParallel::finish() {
+  flush();
+  for (const std::uint32_t id : reductions_) queue_.wait_for(id);
+  const HeldParameters all = sum(layers_);
+  const double held = all.plain / shard_ + all.experts / (shards() ? expert_replicas_ : 1);
+  queue_.work(optimizer(step_.kernels, Bytes{std::llround(held * step_.stack.optimizer.value)}).value, Part::optimizer,
+              "optimizer");
+  if (shards() && !gathers_layers() && !gathers_ahead()) queue_.wait_for(gather(all));
+}
+
+}  // namespace fabricast

@@ -1,0 +1,197 @@
+#include "fabricast/workload/layer.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace fabricast {
+
+namespace {
+
+/// A linear layer: (tokens, in) x (in, out) on this GPU.
+struct Linear {
+  double in = 0, out = 0;
+};
+
+double product_seconds(const TrainingStep& step, double m, double n, double k, Precision precision, double count = 1) {
+  const auto whole = [](double x) { return std::max<std::int64_t>(1, std::llround(x)); };
+  return gemm(step.kernels, whole(m), whole(n), whole(k), precision, whole(count)).value / step.stack.gemm.value +
+         step.kernels.kernel_gap().value;
+}
+double stream_seconds(const TrainingStep& step, double bytes) {
+  return stream(step.kernels, Bytes{std::llround(bytes)}).value;
+}
+
+class LayerTimer {
+ public:
+  LayerTimer(const TrainingStep& step)
+      : step_(step), model_(step.model), stack_(step.stack), tokens_(step.tokens()), tensor_(step.layout.tensor) {}
+
+  HalfLayer attention() const {
+    HalfLayer half;
+    for (const Linear& l : attention_layers()) add(half, l, tokens_);
+    half.core = core(false);
+    half.forward += half.core, half.data_gradient += core(true);
+    const double widths = static_cast<double>(model_.query_width() + key_width());
+    add_elementwise(half, outside() + tokens_ * stack_.attention * widths / tensor_);
+    half.data_gradient += cast(half, {attention_layers()});
+    launch(half);
+    return half;
+  }
+
+  HalfLayer dense(double width) const {
+    HalfLayer half;
+    const std::vector<Linear> layers = ffn_layers(width / tensor_);
+    for (const Linear& l : layers) add(half, l, tokens_);
+    add_elementwise(half, outside() + tokens_ * ffn_traffic() * width / tensor_);
+    half.data_gradient += cast(half, layers);
+    launch(half);
+    return half;
+  }
+
+  HalfLayer experts() const {
+    HalfLayer half;
+    const double hidden = static_cast<double>(model_.hidden);
+    const int ways = step_.layout.expert, split = step_.layout.expert_tensor;
+    const double copies = dispatched_tokens(step_) * busiest();
+    const double local = static_cast<double>(model_.experts) / ways;
+    const std::vector<Linear> layers = ffn_layers(static_cast<double>(model_.expert_ffn) / split);
+    for (const Linear& l : layers) {
+      const double rows = copies * split / local;
+      half.forward += product(rows, l.out, l.in, local), half.products += product(rows, l.out, l.in, local);
+      half.data_gradient += product(rows, l.in, l.out, local),
+          half.weight_gradient += product(l.out, l.in, rows, local);
+    }
+    // Norm, router, copies in the order of experts and back.
+    const double own = tokens_ / (step_.sequence_parallel && split == 1 ? tensor_ : 1);
+    HalfLayer around;
+    add_elementwise(around, outside() + 8 * hidden * dispatched_tokens(step_) +
+                                copies * split * ffn_traffic() * static_cast<double>(model_.expert_ffn) / split);
+    const double router = product_seconds(step_, own, static_cast<double>(model_.experts), hidden, Precision::bf16);
+    around.forward += router, around.products += router;
+    half.before = around.forward, half.elementwise = around.elementwise, half.products += around.products;
+    half.before_backward = around.data_gradient + 2 * router;
+    if (model_.shared_experts > 0) {
+      const double width = static_cast<double>(model_.expert_ffn * model_.shared_experts);
+      for (const Linear& l : ffn_layers(width / tensor_)) {
+        const double forward = product(tokens_, l.out, l.in);
+        half.before += forward, half.products += forward;
+        half.before_backward += product(tokens_, l.in, l.out) + product(l.out, l.in, tokens_);
+      }
+    }
+    launch(half);
+    return half;
+  }
+
+ private:
+  /// s; `count` products side by side.
+  double product(double m, double n, double k, double count = 1) const {
+    return product_seconds(step_, m, n, k, step_.precision, count);
+  }
+
+  double key_width() const { return static_cast<double>(model_.kv_heads * model_.head_dim); }
+
+  std::vector<Linear> attention_layers() const {
+    const double hidden = static_cast<double>(model_.hidden);
+    const double query = static_cast<double>(model_.query_width()) / tensor_;
+    const double value = static_cast<double>(model_.value_width()) / tensor_;
+    if (model_.kv_rank == 0) return {{hidden, query + 2 * key_width() / tensor_}, {value, hidden}};
+    // Latent attention: down to the ranks on every GPU, up to the heads of this one.
+    const double rank = static_cast<double>(model_.kv_rank), q_rank = static_cast<double>(model_.q_rank);
+    std::vector<Linear> layers{{hidden, rank + static_cast<double>(model_.rope_dim)},
+                               {rank, static_cast<double>(model_.heads * model_.head_dim) / tensor_ + value},
+                               {value, hidden}};
+    if (q_rank > 0) layers.push_back({hidden, q_rank});
+    layers.push_back({q_rank > 0 ? q_rank : hidden, query});
+    return layers;
+  }
+
+  std::vector<Linear> ffn_layers(double width) const {
+    const double hidden = static_cast<double>(model_.hidden);
+    return {{hidden, (model_.gated ? 2 : 1) * width}, {width, hidden}};
+  }
+
+  void add(HalfLayer& half, const Linear& l, double rows) const {
+    const double forward = product(rows, l.out, l.in);
+    half.forward += forward, half.products += forward;
+    half.data_gradient += product(rows, l.in, l.out), half.weight_gradient += product(l.out, l.in, rows);
+  }
+
+  /// Ranks that share a sequence hold equal parts of the causal square: of the blocks off the diagonal half each.
+  double core(bool backward) const {
+    const Kernels& k = step_.kernels;
+    AttentionBlock block;
+    block.heads = training_heads(model_, step_.layout.tensor);
+    block.sequences = step_.micro_batch, block.window = std::llround(model_.window);
+    block.queries = block.keys = model_.sequence / step_.layout.context;
+    double seconds = 0;
+    if (stack_.fused_attention) {
+      const auto time = [&] { return (backward ? flash_backward(k, block) : flash_forward(k, block)).value; };
+      seconds = time();
+      block.causal = false;
+      if (step_.layout.context > 1) seconds += time() * (step_.layout.context - 1) / 2;
+    } else {
+      seconds = (backward ? unfused_backward(k, block) : unfused_forward(k, block)).value * step_.layout.context;
+    }
+    return seconds / stack_.attention_rate.value;
+  }
+
+  /// B of what lies outside of tensor parallelism, of half a layer.
+  double outside() const {
+    const double split = step_.sequence_parallel ? tensor_ : 1;
+    return tokens_ * stack_.outside * static_cast<double>(model_.hidden) / 2 / split;
+  }
+  double ffn_traffic() const { return model_.gated ? stack_.gated_ffn : stack_.ffn; }
+  void add_elementwise(HalfLayer& half, double bytes) const {
+    const double seconds = stream_seconds(step_, bytes * (step_.compiled ? 1 : stack_.eager.value));
+    half.elementwise += seconds, half.forward += seconds, half.data_gradient += 2 * seconds;
+  }
+  /// Casts of what products read to 8 bits: adds those of the forward pass, returns those of the backward pass.
+  double cast(HalfLayer& half, const std::vector<Linear>& layers) const {
+    if (step_.precision != Precision::fp8 && step_.precision != Precision::fp4) return 0;
+    double in = 0, out = 0;
+    for (const Linear& l : layers) in += l.in, out += l.out;
+    const double forward = stream_seconds(step_, tokens_ * stack_.cast * in);
+    half.forward += forward, half.elementwise += forward;
+    return stream_seconds(step_, tokens_ * stack_.cast * out);
+  }
+  void launch(HalfLayer& half) const {
+    const double seconds = stack_.layer_launch.us().value / 2;
+    half.forward += seconds, half.data_gradient += 2 * seconds;
+  }
+  double busiest() const {
+    return step_.capacity > 0 ? std::min(step_.capacity, step_.expert_imbalance) : step_.expert_imbalance;
+  }
+
+  const TrainingStep& step_;
+  const Transformer& model_;
+  const Stack& stack_;
+  double tokens_;
+  double tensor_;
+};
+
+}  // namespace
+
+double dispatched_tokens(const TrainingStep& step) {
+  const bool split = step.sequence_parallel && step.layout.tensor > 1;
+  return step.tokens() / (split ? step.layout.tensor : 1) * step.model.active_experts;
+}
+
+LayerTimes time_layer(const TrainingStep& step, bool experts) {
+  const LayerTimer timer(step);
+  return {timer.attention(), experts ? timer.experts() : timer.dense(static_cast<double>(step.model.ffn))};
+}
+
+VocabularyTimes time_vocabulary(const TrainingStep& step) {
+  const double hidden = static_cast<double>(step.model.hidden), tokens = step.tokens();
+  const double vocab = static_cast<double>(step.model.vocab) / step.layout.tensor;
+  const double logits = stream_seconds(step, tokens * vocab * step.stack.logit);
+  const auto product = [&](double m, double n, double k) { return product_seconds(step, m, n, k, Precision::bf16); };
+  VocabularyTimes v;
+  v.forward = product(tokens, vocab, hidden) + logits / 3;
+  v.backward = product(tokens, hidden, vocab) + product(vocab, hidden, tokens) + logits * 2 / 3;
+  v.embedding = stream_seconds(step, 4 * hidden * tokens);
+  v.embedding_backward = stream_seconds(step, 8 * hidden * tokens);
+  return v;
+}
+
+}  // namespace fabricast

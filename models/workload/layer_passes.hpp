@@ -1,0 +1,47 @@
+// Layers' passes on a stage's queue: products, and the collectives of tensor, context and expert parallelism among them.
+#pragma once
+
+#include "fabricast/workload/layer.hpp"
+#include "stage_queue.hpp"
+
+namespace fabricast {
+
+/// The groups that a stage's layers communicate in; 0 stands for what is not there.
+struct LayerGroups {
+  std::uint32_t tensor = 0, context = 0, expert = 0;
+};
+
+class LayerPasses {
+ public:
+  LayerPasses(const TrainingStep& step, ProgramBuilder& builder, StageQueue& queue, const LayerGroups& groups);
+
+  /// `count` equal layers, one after the other.
+  void forward(bool experts, int count);
+  void backward(bool experts, int count, bool with_weights);
+  /// The gradients of weights that `backward` left out.
+  void weights(bool experts, int count);
+  void embedding(bool backward);
+  void vocabulary(bool backward);
+  /// Gathers what a stage receives as parts of tensor parallelism.
+  void gather_received();
+
+ private:
+  void again(bool experts, int count);
+  void forward_half(const HalfLayer& half, bool experts, int count, Part part, const char* what);
+  void backward_half(const HalfLayer& half, bool experts, int count, bool with_weights, const char* what);
+  void exchange_tokens(int count, double bytes);
+  std::uint32_t exchange_keys(int count, double times);
+  std::uint32_t kind(std::uint32_t groups, Part part, CollectiveOp op, double bytes);
+  std::uint32_t tensor_kind(CollectiveOp op);
+  double exposed() const { return step_.overlap_tensor ? step_.stack.tensor_exposed.value : 1; }
+
+  const TrainingStep& step_;
+  ProgramBuilder& builder_;
+  StageQueue& queue_;
+  LayerGroups groups_;
+  LayerTimes dense_, sparse_;
+  VocabularyTimes vocabulary_;
+  double slower_ = 1;  ///< what layers take longer because groups wait for their slowest rank
+};
+
+}  // namespace fabricast

@@ -1,0 +1,82 @@
+#include "fabricast/workload/parallel.hpp"
+
+#include <algorithm>
+#include <map>
+
+namespace fabricast {
+
+int ParallelLayout::size(Dimension d) const {
+  switch (d) {
+    case Dimension::tensor: return tensor;
+    case Dimension::context: return context;
+    case Dimension::data: return data;
+    case Dimension::pipeline: return pipeline;
+  }
+  return 1;
+}
+
+std::array<int, 4> ParallelLayout::coordinates(std::int64_t rank) const {
+  std::array<int, 4> c{};
+  for (const Dimension d : order) {
+    c[static_cast<std::size_t>(d)] = static_cast<int>(rank % size(d));
+    rank /= size(d);
+  }
+  return c;
+}
+
+std::int64_t ParallelLayout::rank(const std::array<int, 4>& c) const {
+  std::int64_t rank = 0;
+  for (std::size_t i = order.size(); i-- > 0;) rank = rank * size(order[i]) + c[static_cast<std::size_t>(order[i])];
+  return rank;
+}
+
+RankGroups groups_of(const ParallelLayout& layout, int stage, const std::vector<Dimension>& dimensions) {
+  RankGroups groups;
+  std::map<std::int64_t, std::size_t> group_of;  // by the rank with all those coordinates 0
+  for (std::int64_t r = 0; r < layout.ranks(); ++r) {
+    std::array<int, 4> c = layout.coordinates(r);
+    if (c[static_cast<std::size_t>(Dimension::pipeline)] != stage) continue;
+    for (const Dimension d : dimensions) c[static_cast<std::size_t>(d)] = 0;
+    const auto [it, fresh] = group_of.try_emplace(layout.rank(c), groups.size());
+    if (fresh) groups.emplace_back();
+    groups[it->second].push_back(static_cast<std::uint32_t>(r));
+  }
+  return groups;
+}
+
+RankGroups split_neighbours(const RankGroups& groups, int size) {
+  const auto n = static_cast<std::size_t>(size);
+  RankGroups parts;
+  for (const auto& group : groups)
+    for (std::size_t first = 0; first < group.size(); first += n)
+      parts.emplace_back(group.begin() + static_cast<std::ptrdiff_t>(first),
+                         group.begin() + static_cast<std::ptrdiff_t>(std::min(group.size(), first + n)));
+  return parts;
+}
+
+RankGroups split_apart(const RankGroups& groups, int size) {
+  const auto n = static_cast<std::size_t>(size);
+  RankGroups parts;
+  for (const auto& group : groups) {
+    const std::size_t stride = group.size() / n;
+    for (std::size_t first = 0; first < stride; ++first) {
+      parts.emplace_back();
+      for (std::size_t i = first; i < group.size(); i += stride) parts.back().push_back(group[i]);
+    }
+  }
+  return parts;
+}
+
+RankGroups stage_pairs(const ParallelLayout& layout, int from, int to) {
+  RankGroups pairs;
+  for (std::int64_t r = 0; r < layout.ranks(); ++r) {
+    std::array<int, 4> c = layout.coordinates(r);
+    int& stage = c[static_cast<std::size_t>(Dimension::pipeline)];
+    if (stage != from) continue;
+    stage = to;
+    pairs.push_back({static_cast<std::uint32_t>(r), static_cast<std::uint32_t>(layout.rank(c))});
+  }
+  return pairs;
+}
+
+}  // namespace fabricast

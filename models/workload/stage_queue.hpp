@@ -1,0 +1,78 @@
+// The work of one pipeline stage in the order in which its host queues it.
+//
+// Computation goes to the first stream. An exchange starts when the computation queued before it has ended; the next
+// computation waits for it only where `wait_for` says so.
+#pragma once
+
+#include "program_builder.hpp"
+
+namespace fabricast {
+
+constexpr std::uint32_t no_activity = 0xffffffff;
+
+enum Stream : std::uint16_t {
+  compute,
+  tensor,
+  others,
+  data,
+  send_forward,
+  receive_forward,
+  send_backward,
+  receive_backward
+};
+
+class StageQueue {
+ public:
+  StageQueue(ProgramBuilder& builder, std::string name, double ranks)
+      : builder_(builder), actor_(static_cast<std::uint32_t>(builder.program.actors.size())) {
+    builder.program.actors.push_back({std::move(name),
+                                      {"compute", "tensor", "context and experts", "data", "send forward",
+                                       "receive forward", "send backward", "receive backward"},
+                                      ranks});
+  }
+
+  std::uint32_t actor() const { return actor_; }
+  /// The last computation; no_activity: there is none yet.
+  std::uint32_t last() const { return last_; }
+  /// Activities from here on are of a micro-batch; -1: of the step.
+  void begin(int micro_batch) { micro_batch_ = micro_batch; }
+
+  /// The next computation starts no earlier than this ends.
+  void wait_for(std::uint32_t activity) {
+    if (activity != no_activity) needs_.push_back(activity);
+  }
+
+  std::uint32_t work(double seconds, Part part, const std::string& what) {
+    Activity a;
+    a.seconds = seconds, a.part = part, a.micro_batch = micro_batch_, a.label = builder_.label(what);
+    const Place place{actor_, compute};
+    const std::uint32_t id = builder_.add(a, {&place, 1});
+    for (const std::uint32_t need : needs_) builder_.depends(id, need);
+    needs_.clear();
+    return last_ = id;
+  }
+
+  /// \returns its number; no_activity if there are no calls
+  std::uint32_t exchange(std::uint32_t kind, Stream stream, double calls = 1) {
+    const Place place{actor_, stream};
+    return calls > 0 ? exchange(kind, {&place, 1}, calls) : no_activity;
+  }
+  std::uint32_t exchange(std::uint32_t kind, std::span<const Place> places, double calls = 1) {
+    Activity a;
+    const ExchangeKind& k = builder_.program.exchanges[kind];
+    a.exchange = kind, a.calls = calls, a.part = k.part, a.micro_batch = micro_batch_, a.label = builder_.label(k.name);
+    const std::uint32_t id = builder_.add(a, places);
+    if (last_ != no_activity) builder_.depends(id, last_);
+    // What the next computation waits for has been asked for before.
+    for (const std::uint32_t need : needs_) builder_.depends(id, need);
+    return id;
+  }
+
+ private:
+  ProgramBuilder& builder_;
+  std::uint32_t actor_, last_ = no_activity;
+  std::vector<std::uint32_t> needs_;  ///< of the next computation
+  int micro_batch_ = -1;
+};
+
+}  // namespace fabricast

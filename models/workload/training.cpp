@@ -1,0 +1,276 @@
+// The builder queues the work of all stages in an order in which what a pass needs has been queued before it.
+#include "fabricast/workload/training.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+#include "data_parallel.hpp"
+#include "fabricast/workload/stages.hpp"
+#include "layer_passes.hpp"
+
+namespace fabricast {
+
+namespace {
+
+/// Layer passes that are queued one by one; of more, neighbours are joined.
+constexpr double most_passes = 20000;
+
+/// A run of equal layers of a chunk, by place among the stage's layers.
+struct LayerRun {
+  int first = 0, count = 1;
+  bool experts = false;
+};
+
+class TrainingBuilder {
+ public:
+  explicit TrainingBuilder(const TrainingStep& step)
+      : step_(step),
+        p_(step.layout.pipeline),
+        chunks_(layers_of_chunks(step.model.layers, p_ * step.interleave)),
+        counts_(count_parameters(step.model)) {
+    joined_ = static_cast<int>(std::ceil(static_cast<double>(step.model.layers) * step.micro_batches() / most_passes));
+    for (int s = 0; s < p_; ++s) stages_.push_back(make_stage(s));
+    if (p_ > 1)
+      for (int s = 0; s < p_; ++s) {
+        // Chunk after chunk, the last stage hands over to the first.
+        forward_pairs_.push_back(builder_.groups(stage_pairs(step.layout, s, (s + 1) % p_)));
+        backward_pairs_.push_back(builder_.groups(stage_pairs(step.layout, (s + 1) % p_, s)));
+      }
+  }
+
+  Program build() {
+    const int m = step_.micro_batches();
+    const auto order = pipeline_order(step_.schedule, p_, step_.interleave, m);
+    passes_.resize(chunks_.size() * static_cast<std::size_t>(m));
+    for (Stage& stage : stages_) stage.data->begin_step();
+    std::vector<std::size_t> next(stages_.size(), 0);
+    for (bool moved = true; moved;) {
+      moved = false;
+      for (std::size_t s = 0; s < stages_.size(); ++s)
+        for (; next[s] < order[s].size() && can_queue(static_cast<int>(s), order[s][next[s]]); ++next[s]) {
+          queue(static_cast<int>(s), order[s][next[s]]);
+          moved = true;
+        }
+    }
+    join_embeddings();
+    for (Stage& stage : stages_) {
+      stage.queue->begin(-1);
+      stage.data->finish();
+      stage.queue->work(step_.stack.step_fixed.value, Part::host, "host");
+    }
+    return builder_.finish();
+  }
+
+ private:
+  using Kind = PipelineWork::Kind;
+  struct Stage {
+    std::unique_ptr<StageQueue> queue;
+    std::unique_ptr<LayerPasses> passes;
+    std::unique_ptr<DataParallel> data;
+    std::vector<std::vector<LayerRun>> single;  ///< by chunk: its layers
+    std::vector<std::vector<LayerRun>> joined;  ///< by chunk: the same in longer runs
+    std::vector<double> parameters;             ///< by chunk, on a GPU
+  };
+  /// What hands a chunk's pass of a micro-batch on to the next stage.
+  struct Passes {
+    bool forward = false, backward = false;
+    std::uint32_t sent_forward = no_activity, sent_backward = no_activity;
+  };
+
+  int chunk_number(int stage, int chunk) const { return chunk * p_ + stage; }
+  int last_chunk() const { return static_cast<int>(chunks_.size()) - 1; }
+  Passes& passes(int chunk, int micro_batch) {
+    return passes_[static_cast<std::size_t>(chunk) * static_cast<std::size_t>(step_.micro_batches()) +
+                   static_cast<std::size_t>(micro_batch)];
+  }
+
+  HeldParameters held_by(bool experts) const {
+    const double tensor = step_.layout.tensor;
+    HeldParameters held;
+    held.plain = static_cast<double>(counts_.attention + (experts ? counts_.shared : counts_.ffn)) / tensor;
+    if (experts) held.experts = static_cast<double>(counts_.experts) / step_.layout.expert / step_.layout.expert_tensor;
+    return held;
+  }
+
+  Stage make_stage(int s) {
+    const ParallelLayout& layout = step_.layout;
+    Stage stage;
+    stage.queue = std::make_unique<StageQueue>(builder_, fmt::format("stage {}", s),
+                                               static_cast<double>(layout.ranks()) / layout.pipeline);
+    LayerGroups groups;
+    if (layout.tensor > 1) groups.tensor = builder_.groups(groups_of(layout, s, {Dimension::tensor}));
+    if (layout.context > 1) groups.context = builder_.groups(groups_of(layout, s, {Dimension::context}));
+    if (layout.expert > 1)
+      groups.expert = builder_.groups(split_neighbours(
+          groups_of(layout, s,
+                    layout.expert_tensor > 1 ? std::vector{Dimension::context, Dimension::data}
+                                             : std::vector{Dimension::tensor, Dimension::context, Dimension::data}),
+          layout.expert));
+    std::vector<HeldParameters> held;
+    for (int k = 0; k < step_.interleave; ++k) {
+      const auto chunk = static_cast<std::size_t>(chunk_number(s, k));
+      int layer = 0;
+      for (std::size_t before = 0; before < chunk; ++before) layer += chunks_[before];
+      std::vector<LayerRun> single, joined;
+      double parameters = 0;
+      for (int l = 0; l < chunks_[chunk]; ++l, ++layer) {
+        const bool experts = step_.model.has_experts(layer);
+        single.push_back({static_cast<int>(held.size()), 1, experts});
+        if (!joined.empty() && joined.back().experts == experts && joined.back().count < joined_)
+          ++joined.back().count;
+        else
+          joined.push_back(single.back());
+        held.push_back(held_by(experts));
+        if (l == 0 && chunk == 0) held.back().plain += static_cast<double>(counts_.embedding) / layout.tensor;
+        if (l + 1 == chunks_[chunk] && static_cast<int>(chunk) == last_chunk()) held.back().plain += head_parameters();
+        parameters += held.back().plain + held.back().experts;
+      }
+      stage.single.push_back(std::move(single)), stage.joined.push_back(std::move(joined));
+      stage.parameters.push_back(parameters);
+    }
+    stage.passes = std::make_unique<LayerPasses>(step_, builder_, *stage.queue, groups);
+    stage.data = std::make_unique<DataParallel>(step_, builder_, *stage.queue, s, std::move(held));
+    return stage;
+  }
+
+  /// With tied embeddings the last stage has a copy, if it is another one.
+  double head_parameters() const {
+    const double copy = step_.model.tied && p_ > 1 ? static_cast<double>(counts_.embedding) : 0;
+    return (static_cast<double>(counts_.head) + copy) / step_.layout.tensor;
+  }
+
+  bool can_queue(int stage, const PipelineWork& work) {
+    const int chunk = chunk_number(stage, work.chunk);
+    if (work.kind == Kind::forward) return chunk == 0 || passes(chunk - 1, work.micro_batch).forward;
+    return work.kind == Kind::weights || chunk == last_chunk() || passes(chunk + 1, work.micro_batch).backward;
+  }
+
+  void queue(int s, const PipelineWork& work) {
+    Stage& stage = stages_[static_cast<std::size_t>(s)];
+    stage.queue->begin(work.micro_batch);
+    switch (work.kind) {
+      case Kind::forward: return forward(s, stage, work);
+      case Kind::backward: return backward(s, stage, work);
+      case Kind::weights:
+        for (const LayerRun& run : runs_of(stage, work)) stage.passes->weights(run.experts, run.count);
+        end_backward(stage, work);
+    }
+  }
+
+  bool is_last(const PipelineWork& work) const { return work.micro_batch + 1 == step_.micro_batches(); }
+  /// Layers one by one where each has exchanges of its own.
+  const std::vector<LayerRun>& runs_of(const Stage& stage, const PipelineWork& work) const {
+    const auto k = static_cast<std::size_t>(work.chunk);
+    const bool single = stage.data->by_layer(is_last(work)) || (step_.overlap_data && work.micro_batch == 0);
+    return single ? stage.single[k] : stage.joined[k];
+  }
+
+  void forward(int s, Stage& stage, const PipelineWork& work) {
+    const int chunk = chunk_number(s, work.chunk);
+    if (chunk > 0) receive(stage, passes(chunk - 1, work.micro_batch).sent_forward);
+    if (chunk == 0) stage.passes->embedding(false);
+    const std::vector<LayerRun>& runs = runs_of(stage, work);
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+      stage.data->before(runs[i].first, i + 1 < runs.size() ? runs[i + 1].first : -1, work.micro_batch == 0);
+      stage.passes->forward(runs[i].experts, runs[i].count);
+    }
+    if (chunk == last_chunk()) stage.passes->vocabulary(false);
+    Passes& done = passes(chunk, work.micro_batch);
+    done.forward = true;
+    if (chunk < last_chunk()) done.sent_forward = send(s, (s + 1) % p_, forward_pairs_[index(s)], send_forward);
+  }
+
+  void backward(int s, Stage& stage, const PipelineWork& work) {
+    const int chunk = chunk_number(s, work.chunk);
+    const bool with_weights = step_.schedule != PipelineSchedule::zero_bubble;
+    if (chunk < last_chunk()) receive(stage, passes(chunk + 1, work.micro_batch).sent_backward);
+    if (chunk == last_chunk()) stage.passes->vocabulary(true);
+    const std::vector<LayerRun>& runs = runs_of(stage, work);
+    for (std::size_t i = runs.size(); i-- > 0;) {
+      // The last layer of the forward pass is still there.
+      if (i + 1 < runs.size()) stage.data->before(runs[i].first, i > 0 ? runs[i - 1].first : -1, false);
+      stage.passes->backward(runs[i].experts, runs[i].count, with_weights);
+      if (with_weights) stage.data->reduce(runs[i].first, runs[i].count, is_last(work));
+    }
+    if (chunk == 0) stage.passes->embedding(true);
+    Passes& done = passes(chunk, work.micro_batch);
+    done.backward = true;
+    const int before = (s + p_ - 1) % p_;
+    if (chunk > 0) done.sent_backward = send(s, before, backward_pairs_[index(before)], send_backward);
+    if (with_weights) accumulate(stage, work);
+  }
+
+  void end_backward(Stage& stage, const PipelineWork& work) {
+    for (const LayerRun& run : runs_of(stage, work)) stage.data->reduce(run.first, run.count, is_last(work));
+    accumulate(stage, work);
+  }
+
+  /// Gradients are added to those of the micro-batches before.
+  void accumulate(Stage& stage, const PipelineWork& work) {
+    if (step_.micro_batches() == 1 || step_.stack.accumulation.value == 0) return;
+    const double bytes = stage.parameters[static_cast<std::size_t>(work.chunk)] * step_.stack.accumulation.value;
+    stage.queue->work(stream(step_.kernels, Bytes{std::llround(bytes)}).value, Part::accumulation, "accumulation");
+  }
+
+  std::uint32_t send(int from, int to, std::uint32_t pairs, Stream stream) {
+    ExchangeKind kind;
+    kind.part = Part::pipeline, kind.op = CollectiveOp::sendrecv, kind.one_way = true, kind.groups = pairs;
+    kind.name = fmt::format("pipeline {} to {}", from, to);
+    const double bytes = 2 * step_.tokens() * static_cast<double>(step_.model.hidden) / step_.layout.tensor;
+    kind.bytes = std::max<std::int64_t>(1, static_cast<std::int64_t>(bytes));
+    const auto receiving = static_cast<Stream>(stream + 1);
+    StageQueue& queue = *stages_[index(from)].queue;
+    const std::array<Place, 2> places{Place{static_cast<std::uint32_t>(from), stream},
+                                      Place{static_cast<std::uint32_t>(to), receiving}};
+    const std::uint32_t id = queue.exchange(builder_.exchange(std::move(kind)), places);
+    if (!step_.overlap_pipeline) queue.wait_for(id);
+    return id;
+  }
+
+  void receive(Stage& stage, std::uint32_t sent) {
+    // Without overlap it is asked for when the pass before is done.
+    if (!step_.overlap_pipeline && stage.queue->last() != no_activity) builder_.depends(sent, stage.queue->last());
+    stage.queue->wait_for(sent);
+    if (step_.layout.tensor > 1 && !step_.sequence_parallel) stage.passes->gather_received();
+  }
+
+  /// First and last stage add up the gradients of the embedding they share.
+  void join_embeddings() {
+    if (!step_.model.tied || p_ == 1) return;
+    ExchangeKind kind;
+    kind.part = Part::pipeline, kind.op = CollectiveOp::all_reduce, kind.name = "embedding all_reduce";
+    kind.groups = builder_.groups(stage_pairs(step_.layout, 0, p_ - 1));
+    kind.bytes = counts_.embedding / step_.layout.tensor * step_.stack.gradient_bytes;
+    StageQueue& first = *stages_.front().queue;
+    StageQueue& last = *stages_.back().queue;
+    const std::array<Place, 2> places{Place{0, data}, Place{static_cast<std::uint32_t>(p_ - 1), data}};
+    const std::uint32_t id = first.exchange(builder_.exchange(std::move(kind)), places);
+    builder_.depends(id, last.last());
+    first.wait_for(id), last.wait_for(id);
+  }
+
+  static std::size_t index(int stage) { return static_cast<std::size_t>(stage); }
+
+  const TrainingStep& step_;
+  int p_, joined_ = 1;
+  std::vector<int> chunks_;
+  ParameterCount counts_;
+  ProgramBuilder builder_;
+  std::vector<Stage> stages_;
+  std::vector<std::uint32_t> forward_pairs_, backward_pairs_;  ///< by the stage that is first in the model
+  std::vector<Passes> passes_;
+};
+
+}  // namespace
+
+Program training_program(const TrainingStep& step) { return TrainingBuilder(step).build(); }
+
+double model_flops_per_gpu(const TrainingStep& step, bool causal) {
+  return model_flops(step.model, step.model.sequence).training(causal) * step.global_batch /
+         static_cast<double>(step.layout.ranks());
+}
+
+}  // namespace fabricast
