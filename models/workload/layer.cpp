@@ -31,7 +31,7 @@ class LayerTimer {
     for (const Linear& l : attention_layers()) add(half, l, tokens_);
     half.core = core(false);
     half.forward += half.core, half.data_gradient += core(true);
-    const double widths = static_cast<double>(model_.query_width() + key_width());
+    const double widths = static_cast<double>(model_.query_width()) + key_width();
     add_elementwise(half, outside() + tokens_ * stack_.attention * widths / tensor_);
     half.data_gradient += cast(half, {attention_layers()});
     launch(half);

@@ -4,6 +4,7 @@
 // named after its framework and release, and belongs to all GPUs it runs on.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 

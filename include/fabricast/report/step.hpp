@@ -1,0 +1,55 @@
+// The forecast of a training step, from which all its writers print, and the run that makes it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "fabricast/report/forecast.hpp"
+#include "fabricast/step/timeline.hpp"
+#include "fabricast/workload/training.hpp"
+
+namespace fabricast {
+
+/// One kind of exchange of a step.
+struct ExchangeUse {
+  ExchangeKind kind;
+  ExchangeTime alone;
+  double calls = 0;     ///< of a rank in the step
+  double seconds = 0;   ///< that they ran, together
+  double slowdown = 1;  ///< seconds / those of the same calls alone
+};
+
+struct StepForecast {
+  // Over the draws of the network and of slow hosts, s.
+  double seconds = 0;  ///< median
+  double seconds_p5 = 0, seconds_p95 = 0, seconds_worst = 0;
+  int draws = 1;
+  // Of the median draw.
+  ActorTimes mean;  ///< over all GPUs; its parts add up to the step
+  std::vector<ActorTimes> stages;
+  Program program;
+  Timeline timeline;
+  std::vector<ExchangeUse> exchanges;
+
+  std::int64_t gpus = 0;
+  double tokens = 0;              ///< of the step
+  double flops = 0;               ///< that the model needs of a GPU, attention over the full square
+  double flops_causal = 0;        ///< the same with half of it
+  double peak = 0;                ///< FLOP/s of the GPU's data sheet at the step's precision
+  std::uint64_t fingerprint = 0;  ///< hash of all draws' step times
+  double tokens_per_second() const { return tokens / seconds; }
+  double mfu() const { return flops / seconds / peak; }
+  double mfu_causal() const { return flops_causal / seconds / peak; }
+};
+
+/// The step that a scenario describes. \pre its workload is a training step
+TrainingStep step_of(const World& world);
+
+/// \throws UserError if the step does not fit together, Interrupted on Ctrl-C
+StepForecast run_step(const World& world, const RunOptions& options = {});
+
+std::string step_text(const World& world, const StepForecast& forecast);
+std::string step_json(const World& world, const StepForecast& forecast);
+std::string step_csv(const World& world, const StepForecast& forecast);
+
+}  // namespace fabricast

@@ -1,0 +1,269 @@
+#include "fabricast/workload/step_spec.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "fabricast/core/names.hpp"
+
+namespace fabricast {
+
+namespace {
+
+void visit_fields(FieldVisitor& visit, BatchSpec& spec) {
+  visit("global", spec.global, "sequences of a step", between(0, 1e7));
+  visit("micro", spec.micro, "sequences that a GPU works on at once", between(1, 1e5));
+}
+
+void visit_fields(FieldVisitor& visit, ParallelSpec& spec) {
+  visit("tensor", spec.tensor, "ranks that split each product", between(1, 1024));
+  visit("sequence", spec.sequence, "whether they split what is between the products, too, by tokens");
+  visit("context", spec.context, "ranks that split each sequence", between(1, 4096));
+  visit("pipeline", spec.pipeline, "stages", between(1, 4096));
+  visit("interleave", spec.interleave, "chunks of layers that a stage holds", between(1, 1024));
+  visit("expert", spec.expert, "ranks that split the experts, out of data and context (and tensor) parallelism",
+        between(1, 65536));
+  visit("expert_tensor", spec.expert_tensor, "ranks that split each expert: 1, or as many as `tensor`",
+        between(1, 1024));
+  visit("data", spec.data, "replicas; 0: what the GPUs leave", between(0, 4e6));
+  visit("zero", spec.zero,
+        "what replicas share instead of each holding it: 0 nothing, 1 the optimizer's state, 2 and gradients, 3 and "
+        "parameters (FSDP); -1: as the software does",
+        between(-1, 3));
+  visit("shard", spec.shard, "ranks that share it; 0: all; fewer is hybrid sharding", between(0, 4e6));
+  visit("schedule", spec.schedule, "order of a pipeline's work; auto: interleaved if there are chunks, else 1f1b");
+  visit("order", spec.order, "dimensions from neighbouring ranks to distant ones");
+}
+
+void visit_fields(FieldVisitor& visit, OverlapSpec& spec) {
+  visit("data", spec.data, "collectives of data parallelism run beside computation");
+  visit("tensor", spec.tensor, "those of tensor parallelism run beside the products they belong to");
+  visit("pipeline", spec.pipeline, "stages hand over beside computation");
+  visit("bucket", spec.bucket, "gradients that are reduced together; 0B: as the software does",
+        between(0, static_cast<double>(std::int64_t{1} << 50)));
+}
+
+void visit_fields(FieldVisitor& visit, GradientSpec& spec) {
+  visit("precision", spec.precision, "in which they are reduced");
+  visit("compression", spec.compression, "bytes on the network, relative", between(1e-4, 1));
+}
+
+void visit_fields(FieldVisitor& visit, ExpertSpec& spec) {
+  visit("imbalance", spec.imbalance, "tokens of the busiest rank, relative to the mean", between(1, 1000));
+  visit("capacity", spec.capacity, "most tokens that experts take, relative to the mean; 0: no limit",
+        between(0, 1000));
+}
+
+void visit_fields(FieldVisitor& visit, VariationSpec& spec) {
+  visit("steps", spec.steps, "steps that are drawn", between(1, 10000));
+  visit("slow_hosts", spec.slow_hosts, "part of the hosts that compute slower", between(0, 1));
+  visit("slowdown", spec.slowdown, "by how much", between(0, 100));
+  visit("seed", spec.seed, "which hosts", at_least(0));
+}
+
+constexpr std::array<std::string_view, 4> dimension_words{"tensor", "context", "data", "pipeline"};
+
+std::optional<std::array<Dimension, 4>> parse_order(std::string_view text) {
+  std::array<Dimension, 4> order{};
+  std::array<bool, 4> there{};
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    const auto dash = text.find('-');
+    if ((dash == std::string_view::npos) != (i + 1 == order.size())) return std::nullopt;
+    const auto d = enum_from<Dimension>(text.substr(0, dash));
+    if (!d || there[static_cast<std::size_t>(*d)]) return std::nullopt;
+    order[i] = *d, there[static_cast<std::size_t>(*d)] = true;
+    if (dash != std::string_view::npos) text.remove_prefix(dash + 1);
+  }
+  return order;
+}
+
+Choose choose(Choose given, bool otherwise) {
+  return given != Choose::automatic ? given : otherwise ? Choose::yes : Choose::no;
+}
+
+/// Collects what does not fit.
+class Complaints {
+ public:
+  void add(std::string path, std::string message, std::string hint = {}) {
+    list_.push_back(
+        {Diagnostic::Severity::error, {}, "workload." + std::move(path), std::move(message), std::move(hint)});
+  }
+  bool none() const { return list_.empty(); }
+  void raise() {
+    if (!list_.empty()) throw UserError(std::move(list_));
+  }
+
+ private:
+  std::vector<Diagnostic> list_;
+};
+
+/// The replicas that fill the job.
+void complete_data(ParallelSpec& p, std::int64_t gpus, Complaints& faults) {
+  const std::int64_t others = std::int64_t{p.tensor} * p.context * p.pipeline;
+  const std::string product = fmt::format("tensor {} x context {} x pipeline {}", p.tensor, p.context, p.pipeline);
+  if (p.data == 0) {
+    if (gpus % others != 0)
+      faults.add("parallel", fmt::format("{} is {}, which does not divide {} GPUs", product, others, gpus),
+                 "change one of them, or cluster.nodes");
+    p.data = static_cast<int>(std::max<std::int64_t>(1, gpus / others));
+  } else if (others * p.data != gpus) {
+    faults.add("parallel.data",
+               fmt::format("{} x data {} is {} ranks, and the job has {} GPUs", product, p.data, others * p.data, gpus),
+               gpus % others == 0 ? fmt::format("data: {} fills it", gpus / others)
+                                  : fmt::format("{} does not divide {}", others, gpus));
+  }
+}
+
+void check_parallel(const TrainingSpec& spec, const Transformer& model, Complaints& faults) {
+  const ParallelSpec& p = spec.parallel;
+  const auto divides = [&](std::int64_t by, std::int64_t what, const char* key, const char* name, const char* whole) {
+    if (what % by != 0)
+      faults.add(key, fmt::format("{} {} does not divide {} {}", name, by, what, whole),
+                 fmt::format("change parallel.{} or the model", key + 9));
+  };
+  divides(p.tensor, model.heads, "parallel.tensor", "tensor", "heads");
+  if (model.ffn > 0) divides(p.tensor, model.ffn, "parallel.tensor", "tensor", "columns of the feed-forward part");
+  divides(p.context, model.sequence, "parallel.context", "context", "tokens of a sequence");
+  if (std::int64_t{p.pipeline} * p.interleave > model.layers)
+    faults.add("parallel.pipeline", fmt::format("pipeline {} x interleave {} is more than {} layers", p.pipeline,
+                                                p.interleave, model.layers));
+  if (p.interleave > 1 && p.pipeline == 1)
+    faults.add("parallel.interleave", "chunks are for pipelines, and there is one stage", "pipeline: 2 or more");
+  if (p.interleave > 1 && p.schedule != ScheduleChoice::interleaved)
+    faults.add("parallel.schedule", fmt::format("{} holds one chunk a stage", name_of(p.schedule)),
+               "schedule: interleaved, or interleave: 1");
+  if (p.sequence && p.tensor == 1)
+    faults.add("parallel.sequence", "is a part of tensor parallelism, and tensor is 1", "sequence: false");
+  if (!parse_order(p.order))
+    faults.add("parallel.order", fmt::format("'{}' does not name each dimension once", p.order),
+               "e.g. tensor-context-data-pipeline");
+  const std::int64_t replicas = std::int64_t{p.data} * p.context;
+  if (p.shard > 0 && replicas % p.shard != 0)
+    faults.add("parallel.shard",
+               fmt::format("shard {} does not divide data {} x context {}", p.shard, p.data, p.context));
+  if (model.experts == 0) {
+    if (p.expert > 1) faults.add("parallel.expert", "the model has no experts", "expert: 1");
+    return;
+  }
+  if (p.expert_tensor != 1 && p.expert_tensor != p.tensor)
+    faults.add("parallel.expert_tensor",
+               fmt::format("is {}; an expert is whole, or split as all else", p.expert_tensor),
+               fmt::format("1 or {}", p.tensor));
+  divides(p.expert, model.experts, "parallel.expert", "expert", "experts");
+  const std::int64_t holders = replicas * (p.expert_tensor == 1 ? p.tensor : 1);
+  if (holders % p.expert != 0)
+    faults.add(
+        "parallel.expert",
+        fmt::format("expert {} does not divide the {} ranks of a stage that could hold experts", p.expert, holders),
+        "change parallel.expert or the other degrees");
+}
+
+void check_batch(const TrainingSpec& spec, Complaints& faults) {
+  const BatchSpec& b = spec.batch;
+  const ParallelSpec& p = spec.parallel;
+  if (b.global == 0) return faults.add("batch.global", "the batch is missing", "e.g. batch: {global: 1024, micro: 1}");
+  const std::int64_t at_once = std::int64_t{b.micro} * p.data;
+  if (b.global % at_once != 0)
+    return faults.add("batch.global",
+                      fmt::format("{} sequences do not divide by micro {} x data {}", b.global, b.micro, p.data),
+                      b.global < at_once ? fmt::format("at least {}", at_once)
+                                         : fmt::format("e.g. {}", b.global / at_once * at_once));
+  if (const std::int64_t m = b.global / at_once; p.interleave > 1 && m % p.pipeline != 0)
+    faults.add(
+        "batch.global",
+        fmt::format("{} micro-batches do not divide by {} stages, as the interleaved schedule needs", m, p.pipeline),
+        fmt::format("e.g. {}", (m / p.pipeline + 1) * p.pipeline * at_once));
+}
+
+}  // namespace
+
+void visit_fields(FieldVisitor& visit, TrainingSpec& spec) {
+  visit("framework", spec.framework, "what trains: it decides what is overlapped and fused");
+  visit("stack", spec.stack, "its generation (`fabricast list stacks`); empty: its newest");
+  visit("model", spec.model, "the transformer");
+  visit("precision", spec.precision, "of products; fp8: of linear layers, as the framework's recipe has it");
+  visit("batch", spec.batch, "sequences");
+  visit("parallel", spec.parallel, "how the step is split");
+  visit("recompute", spec.recompute,
+        "what is computed again instead of kept: nothing, the core of attention, every second product and what is "
+        "element-wise, or whole layers");
+  visit("overlap", spec.overlap, "what runs beside computation");
+  visit("gradients", spec.gradients, "how they are reduced");
+  visit("experts", spec.experts, "how evenly tokens meet them");
+  visit("compiled", spec.compiled, "whether a compiler fuses element-wise kernels");
+  visit("fixed", spec.fixed, "of a step, spent outside of it all: data, host, logging; below 0: the software's",
+        between(-1, 1e6));
+  visit("variation", spec.variation, "how steps differ");
+}
+
+const Stack& find_stack(const Hardware& hardware, Framework framework, const std::string& name) {
+  if (!name.empty()) {
+    const auto it = hardware.stacks.find(name);
+    if (it != hardware.stacks.end()) return it->second;
+    std::vector<std::string_view> known;
+    for (const auto& [known_name, stack] : hardware.stacks) known.push_back(known_name);
+    throw UserError::at("workload.stack", fmt::format("unknown software generation '{}'", name),
+                        suggestion(name, known));
+  }
+  const Stack* newest = nullptr;
+  for (const auto& [stack_name, stack] : hardware.stacks)
+    if (stack.framework == framework && (!newest || stack.year >= newest->year)) newest = &stack;
+  if (!newest)
+    throw UserError::at("workload.framework", fmt::format("{} does not train", name_of(framework)),
+                        "megatron, nemo, fsdp, ddp or deepspeed");
+  return *newest;
+}
+
+void complete(TrainingSpec& spec, const Hardware& hardware, std::int64_t gpus) {
+  const Stack& stack = find_stack(hardware, spec.framework, spec.stack);
+  Complaints faults;
+  if (stack.framework != spec.framework)
+    faults.add("stack",
+               fmt::format("{} is of {}, not of {}", stack.name, name_of(stack.framework), name_of(spec.framework)),
+               fmt::format("framework: {}", name_of(stack.framework)));
+  spec.stack = stack.name;
+  ParallelSpec& p = spec.parallel;
+  complete_data(p, gpus, faults);
+  if (p.zero < 0) p.zero = stack.zero;
+  if (p.shard == 0) p.shard = p.zero > 0 ? p.data * p.context : 1;
+  if (p.schedule == ScheduleChoice::automatic)
+    p.schedule = p.interleave > 1 ? ScheduleChoice::interleaved : ScheduleChoice::one_f_one_b;
+  spec.overlap.data = choose(spec.overlap.data, stack.overlaps_data);
+  spec.overlap.tensor = choose(spec.overlap.tensor, stack.overlaps_tensor);
+  spec.overlap.pipeline = choose(spec.overlap.pipeline, stack.overlaps_pipeline);
+  if (spec.overlap.bucket.value == 0) spec.overlap.bucket = Bytes{stack.bucket};
+  if (spec.gradients.precision == GradientPrecision::automatic)
+    spec.gradients.precision = stack.gradient_bytes == 2 ? GradientPrecision::bf16 : GradientPrecision::fp32;
+  spec.compiled = choose(spec.compiled, stack.compiled);
+  if (spec.fixed.value < 0) spec.fixed = Seconds{stack.step_fixed.value};
+  const Transformer model = resolve(spec.model);
+  check_parallel(spec, model, faults);
+  if (faults.none()) check_batch(spec, faults);
+  faults.raise();
+}
+
+TrainingStep training_step(const TrainingSpec& spec, const NodeSpec& node, const Hardware& hardware) {
+  const ParallelSpec& p = spec.parallel;
+  TrainingStep step;
+  step.model = resolve(spec.model);
+  step.layout = {p.tensor, p.context, p.data, p.pipeline, p.expert, p.expert_tensor, p.shard, *parse_order(p.order)};
+  step.sequence_parallel = p.sequence;
+  step.global_batch = spec.batch.global, step.micro_batch = spec.batch.micro;
+  step.precision = spec.precision, step.recompute = spec.recompute, step.zero = p.zero;
+  step.schedule = static_cast<PipelineSchedule>(static_cast<int>(p.schedule) - 1);
+  step.interleave = p.interleave;
+  step.overlap_data = spec.overlap.data == Choose::yes, step.overlap_tensor = spec.overlap.tensor == Choose::yes;
+  step.overlap_pipeline = spec.overlap.pipeline == Choose::yes, step.bucket = spec.overlap.bucket;
+  step.compression = spec.gradients.compression, step.compiled = spec.compiled == Choose::yes;
+  step.expert_imbalance = spec.experts.imbalance, step.capacity = spec.experts.capacity;
+  step.stack = find_stack(hardware, spec.framework, spec.stack);
+  step.stack.gradient_bytes = spec.gradients.precision == GradientPrecision::bf16 ? 2 : 4;
+  step.stack.step_fixed.value = spec.fixed.value;
+  step.kernels = resolve_kernels(node, hardware);
+  check_precision(step.kernels, spec.precision, "workload.precision");
+  return step;
+}
+
+}  // namespace fabricast

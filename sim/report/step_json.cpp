@@ -1,0 +1,90 @@
+// JSON and CSV of a step by contract (docs/formats.md).
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "../scenario/effective.hpp"
+#include "fabricast/core/names.hpp"
+#include "fabricast/core/text.hpp"
+#include "fabricast/report/report.hpp"
+#include "fabricast/report/step.hpp"
+
+namespace fabricast {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+double digits(double value) { return rounded(value, 10); }
+
+Json breakdown_json(const ActorTimes& times) {
+  Json j = Json::object();
+  for (std::size_t p = 0; p < parts; ++p)
+    if (times.busy[p] > 0) j[std::string(EnumNames<Part>::names[p])] = digits(times.busy[p]);
+  Json exposed = Json::object();
+  for (std::size_t p = 0; p < parts; ++p)
+    if (times.exposed[p] > 0) exposed[std::string(EnumNames<Part>::names[p])] = digits(times.exposed[p]);
+  j["exposed"] = std::move(exposed);
+  j["interference"] = digits(times.interference);
+  j["bubble"] = digits(times.bubble);
+  return j;
+}
+
+}  // namespace
+
+std::string step_json(const World& world, const StepForecast& f) {
+  Json j;
+  j["fabricast"] = version_text();
+  j["scenario"] = effective_json(world.scenario);
+  j["fingerprint"] = fmt::format("{:016x}", f.fingerprint);
+  j["gpus"] = f.gpus;
+  j["step_s"] = digits(f.seconds);
+  j["step_s_p5"] = digits(f.seconds_p5), j["step_s_p95"] = digits(f.seconds_p95);
+  j["step_s_worst"] = digits(f.seconds_worst);
+  j["draws"] = f.draws;
+  j["tokens_per_s"] = digits(f.tokens_per_second());
+  j["tokens_per_s_per_gpu"] = digits(f.tokens_per_second() / static_cast<double>(f.gpus));
+  j["tflops_per_gpu"] = digits(f.flops / f.seconds * 1e-12);
+  j["mfu"] = digits(f.mfu()), j["mfu_causal"] = digits(f.mfu_causal());
+  j["breakdown"] = breakdown_json(f.mean);
+  Json stages = Json::array();
+  for (std::size_t s = 0; s < f.stages.size(); ++s) {
+    Json stage = breakdown_json(f.stages[s]);
+    stage["stage"] = f.program.actors[s].name;
+    stages.push_back(std::move(stage));
+  }
+  j["timeline"] = {{"activities", f.program.activities.size()}, {"stages", std::move(stages)}};
+  Json exchanges = Json::array();
+  for (const ExchangeUse& use : f.exchanges)
+    exchanges.push_back({{"name", use.kind.name},
+                         {"part", name_of(use.kind.part)},
+                         {"collective", name_of(use.kind.op)},
+                         {"bytes", use.kind.bytes},
+                         {"ranks", f.program.groups[use.kind.groups].front().size()},
+                         {"groups", f.program.groups[use.kind.groups].size()},
+                         {"calls", digits(use.calls)},
+                         {"time_us", digits(use.alone.seconds * 1e6)},
+                         {"slowdown", digits(use.slowdown)},
+                         {"algorithm", use.alone.algorithm},
+                         {"protocol", use.alone.protocol},
+                         {"channels", use.alone.channels},
+                         {"bottleneck", use.alone.bottleneck}});
+  j["exchanges"] = std::move(exchanges);
+  return j.dump(1) + "\n";
+}
+
+std::string step_csv(const World&, const StepForecast& f) {
+  std::string out = "quantity,seconds,share\n";
+  const auto add = [&](std::string_view what, double seconds) {
+    out += fmt::format("{},{:.10g},{:.10g}\n", what, seconds, seconds / f.seconds);
+  };
+  add("step", f.seconds);
+  for (std::size_t p = 0; p < parts; ++p)
+    if (f.mean.busy[p] > 0) add(EnumNames<Part>::names[p], f.mean.busy[p]);
+  for (std::size_t p = 0; p < parts; ++p)
+    if (f.mean.exposed[p] > 0) add(fmt::format("exposed {}", EnumNames<Part>::names[p]), f.mean.exposed[p]);
+  add("interference", f.mean.interference), add("bubble", f.mean.bubble);
+  return out;
+}
+
+}  // namespace fabricast

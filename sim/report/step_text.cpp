@@ -1,0 +1,109 @@
+// Text for people: the step, what it went to, and its exchanges.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "fabricast/core/names.hpp"
+#include "fabricast/core/quantity.hpp"
+#include "fabricast/report/report.hpp"
+#include "fabricast/report/step.hpp"
+
+namespace fabricast {
+
+namespace {
+
+std::string degrees(const TrainingStep& step) {
+  const ParallelLayout& l = step.layout;
+  std::string out;
+  const auto add = [&](std::string_view name, int degree, std::string_view more = {}) {
+    if (degree > 1) out += fmt::format("{}{} {}{}", out.empty() ? "" : " x ", name, degree, more);
+  };
+  add("tensor", l.tensor, step.sequence_parallel ? " (sequence)" : "");
+  add("context", l.context);
+  add("pipeline", l.pipeline,
+      fmt::format(" ({}{})", name_of(step.schedule),
+                  step.interleave > 1 ? fmt::format(", {} chunks", step.interleave) : std::string()));
+  add("data", l.data, step.zero > 0 ? fmt::format(" (zero {})", step.zero) : std::string());
+  if (l.expert > 1) out += fmt::format(", expert {}", l.expert);
+  return out.empty() ? "one GPU" : out;
+}
+
+/// A share of the step.
+struct Line {
+  std::string what;
+  double seconds = 0;
+};
+
+std::vector<Line> breakdown_lines(const ActorTimes& times) {
+  std::vector<Line> lines;
+  for (std::size_t p = 0; p < parts; ++p)
+    if (times.busy[p] > 0) lines.push_back({std::string(EnumNames<Part>::names[p]), times.busy[p]});
+  for (std::size_t p = 0; p < parts; ++p)
+    if (times.exposed[p] > 0)
+      lines.push_back({fmt::format("exposed: {} parallelism", EnumNames<Part>::names[p]), times.exposed[p]});
+  if (times.interference > 0) lines.push_back({"slower beside collectives", times.interference});
+  if (times.bubble > 0) lines.push_back({"bubble: waiting for other stages", times.bubble});
+  return lines;
+}
+
+/// Exchanges of stages that differ in nothing else are one line.
+struct ExchangeLine {
+  double calls = 0, seconds = 0, alone = 0;
+  double slowest = 0;
+  const ExchangeUse* use = nullptr;  ///< the slowest one
+};
+
+}  // namespace
+
+std::string step_text(const World& world, const StepForecast& f) {
+  const Scenario& s = world.scenario;
+  const TrainingStep step = step_of(world);
+  const NodeSpec& node = s.node.spec;
+  std::string out = fmt::format("# fabricast {}   {}\n", version_text(), s.name);
+  out += fmt::format("# training step: {}, {:.4g} parameters, {} GPUs = {} nodes x {} {}", step.model.name,
+                     static_cast<double>(count_parameters(step.model).total), f.gpus, s.cluster.nodes, node.gpus,
+                     node.gpu);
+  if (s.cluster.nodes > 1)
+    out += fmt::format(", {} x {} {} per node, {} fabric, {} routing", node.nics.count, to_text(node.nics.rate),
+                       name_of(node.nics.link), topologies()[s.fabric.kind].name, world.setup.policy->name);
+  out += fmt::format("\n# {}; {} micro-batches of {} x {} tokens; {}, recompute {}; {}\n", degrees(step),
+                     step.micro_batches(), step.micro_batch, step.model.sequence, name_of(step.precision),
+                     name_of(step.recompute), step.stack.name);
+  out += fmt::format("#\nstep            {:>10.4g} s", f.seconds);
+  if (f.draws > 1)
+    out += fmt::format("   median of {} draws; p5 {:.4g}, p95 {:.4g}, worst {:.4g}", f.draws, f.seconds_p5,
+                       f.seconds_p95, f.seconds_worst);
+  out += fmt::format("\ntokens          {:>10.4g} /s   {:.4g} /s per GPU\n", f.tokens_per_second(),
+                     f.tokens_per_second() / static_cast<double>(f.gpus));
+  out += fmt::format(
+      "model FLOP/s    {:>10.4g} TFLOP/s per GPU   MFU {:.1f} % of {:.4g} ({}); {:.1f} % with causal attention\n",
+      f.flops / f.seconds * 1e-12, 100 * f.mfu(), f.peak * 1e-12, name_of(step.precision), 100 * f.mfu_causal());
+  out += "#\n# where the time of a GPU goes, mean over all\n";
+  for (const Line& line : breakdown_lines(f.mean))
+    out += fmt::format("  {:<36} {:>10.4g} s {:>6.1f} %\n", line.what, line.seconds, 100 * line.seconds / f.seconds);
+  if (f.exchanges.empty()) return out;
+
+  std::map<std::tuple<Part, CollectiveOp, std::int64_t>, ExchangeLine> lines;
+  for (const ExchangeUse& use : f.exchanges) {
+    ExchangeLine& line = lines[{use.kind.part, use.kind.op, use.kind.bytes}];
+    line.calls = std::max(line.calls, use.calls), line.seconds = std::max(line.seconds, use.seconds);
+    if (line.use == nullptr || use.alone.seconds > line.use->alone.seconds) line.use = &use;
+    line.slowest = std::max(line.slowest, use.slowdown);
+  }
+  out += "#\n# exchanges: of a rank in a stage with the slowest; `shared` is what they take longer beside others\n";
+  out += "#    part             op        bytes   calls   alone us  busbw GB/s  shared  algo/proto        bound by\n";
+  for (const auto& [key, line] : lines) {
+    const ExchangeUse& use = *line.use;
+    const RankGroups& groups = f.program.groups[use.kind.groups];
+    const double bus = static_cast<double>(use.kind.bytes) / use.alone.seconds *
+                       bus_factor(use.kind.op, static_cast<std::int64_t>(groups.front().size()));
+    out +=
+        fmt::format("{:>9} {:>14} {:>12} {:>7.6g} {:>10.1f} {:>11.2f} {:>7.2f}  {:<16}  {}\n", name_of(use.kind.part),
+                    name_of(use.kind.op), use.kind.bytes, line.calls, use.alone.seconds * 1e6, bus * 1e-9, line.slowest,
+                    use.alone.algorithm + "/" + use.alone.protocol, use.alone.bottleneck);
+  }
+  return out;
+}
+
+}  // namespace fabricast
