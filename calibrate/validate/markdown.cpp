@@ -123,8 +123,9 @@ std::string validation_markdown(const Validation& v, const Hardware& hardware) {
       "parameter | value | interval | unit | source |\n|---|---|---|---|---|\n";
   Hardware copy = hardware;
   for (const auto& [path, p] : copy.all_parameters())
-    out += fmt::format("| `{}` | {:.4g} | {:.4g} to {:.4g} | {} | {} |\n", path, p.parameter->value, p.parameter->low,
-                       p.parameter->high, p.unit, p.parameter->source);
+    if (!path.starts_with("compute."))  // no collective computes
+      out += fmt::format("| `{}` | {:.4g} | {:.4g} to {:.4g} | {} | {} |\n", path, p.parameter->value, p.parameter->low,
+                         p.parameter->high, p.unit, p.parameter->source);
   return out;
 }
 

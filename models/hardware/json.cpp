@@ -55,6 +55,23 @@ BytesPerSecond read_rate(const json& j) {
   return rate.value;
 }
 
+/// Peaks are in TFLOP/s; a precision that is not there is one that the GPU has not.
+GpuSheet read_sheet(const json& j) {
+  GpuSheet sheet;
+  for (const auto& [name, tflops] : j.at("tflops").items()) {
+    const auto precision = enum_from<Precision>(name);
+    if (!precision) bad_data("precision " + name);
+    sheet.peak[static_cast<std::size_t>(*precision)] = tflops.get<double>() * 1e12;
+  }
+  sheet.multiprocessors = j.at("multiprocessors");
+  const auto memory = parse_bytes(j.at("memory").get<std::string>());
+  const auto power = parse_watts(j.at("power").get<std::string>());
+  if (!memory || !power) bad_data(memory.error + power.error);
+  sheet.memory = memory.value, sheet.memory_rate = read_rate(j.at("memory_rate")), sheet.power = power.value;
+  sheet.source = j.at("source");
+  return sheet;
+}
+
 LinkKind read_link_kind(const json& j) {
   const auto kind = enum_from<LinkKind>(j.get<std::string>());
   if (!kind) bad_data("link kind " + j.get<std::string>());
@@ -70,13 +87,22 @@ void read_sets(const json& file, Map& map, const std::string& section) {
   }
 }
 
+template <class Map>
+void read_likes(const json& file, Map& map) {
+  for (auto& [name, item] : map) {
+    item.like = file.at(name).value("like", std::string());
+    if (!item.like.empty() && !map.contains(item.like)) bad_data(name + ": like " + item.like);
+  }
+}
+
 Hardware read_prior() {
   Hardware h;
   const auto file = [](std::string_view name) { return json::parse(embedded_data(name)); };
   read_sets(file("architectures.json"), h.architectures, "architectures");
   read_sets(file("networks.json"), h.networks, "networks");
-  const json networks = file("networks.json");
-  for (auto& [name, network] : h.networks) network.like = networks.at(name).value("like", std::string());
+  read_likes(file("networks.json"), h.networks);
+  read_sets(file("compute.json"), h.compute, "compute");
+  read_likes(file("compute.json"), h.compute);
   read_sets(file("pcie_paths.json"), h.pcie_paths, "pcie_paths");
   read_parameters(file("software.json"), parameters(h.software), "software");
   read_parameters(file("forecast.json").at("spread"), parameters(h.spread), "forecast.spread");
@@ -100,7 +126,9 @@ Hardware read_prior() {
     g.pcie_switches = j.at("pcie_switches"), g.nic_rate = read_rate(j.at("nic_rate"));
     g.pcie_switches_mesh = j.value("pcie_switches_mesh", g.pcie_switches);
     g.nvlink_domain = j.at("nvlink_domain"), g.nccl_version = j.at("nccl_version");
+    g.sheet = read_sheet(j.at("sheet")), g.compute = j.value("compute", g.architecture);
     if (!h.architectures.contains(g.architecture)) bad_data(name + ": architecture");
+    if (!h.compute.contains(g.compute)) bad_data(name + ": compute");
   }
   const json nodes = file("nodes.json");
   for (const auto& [name, j] : nodes.items()) {
@@ -204,7 +232,7 @@ void overlay_profile(Hardware& hardware, const std::string& text, const std::str
     throw UserError(
         {Diagnostic{Diagnostic::Severity::error, {file, 1, 1, 1}, {}, "a profile is an object of sections", {}}});
   auto known = hardware.all_parameters(true);
-  constexpr std::array<std::string_view, 6> sections = {"architectures", "forecast",   "links",
+  constexpr std::array<std::string_view, 7> sections = {"architectures", "compute",    "forecast", "links",
                                                         "networks",      "pcie_paths", "software"};
   const auto read = [&](const std::string& path, const json& value) {
     const auto it = std::find_if(known.begin(), known.end(), [&](const auto& k) { return k.first == path; });
@@ -227,6 +255,8 @@ void overlay_profile(Hardware& hardware, const std::string& text, const std::str
       const std::string_view name = it->second.name;
       if (it->second.parameter->value == 0 && (it->second.unit == "GB/s" || name.ends_with("efficiency")))
         refuse(path, "must be above 0");
+      if (it->second.share && !(it->second.parameter->value > 0 && it->second.parameter->value <= 1))
+        refuse(path, "must be above 0 and at most 1");
     } catch (const std::exception& e) {
       std::string what = e.what();
       if (what.starts_with(path + ": "))

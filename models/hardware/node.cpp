@@ -30,7 +30,13 @@ void visit_kind(FieldVisitor& visit, NodeSpec& spec) {
   visit("profile", spec.profile, "a shipped kind of node (`fabricast list nodes`) or a fitted profile file (JSON)");
   visit("gpu", spec.gpu, "kind of GPU (`fabricast list gpus`)");
   visit("topology", spec.topology,
-        "a NCCL topology file (XML) of one host; it stands for all keys below but link, gdr");
+        "a NCCL topology file (XML) of one host; it stands for all keys from gpus on but link, gdr");
+}
+
+void visit_gpu(FieldVisitor& visit, NodeSpec& spec) {
+  visit("memory", spec.memory, "memory of a GPU", between(0x1p30, 0x1p44));
+  visit("memory_rate", spec.memory_rate, "what it reads and writes, together", between(1e9, 1e15));
+  visit("power", spec.power, "power limit of a GPU", between(1, 1e5));
 }
 
 void visit_devices(FieldVisitor& visit, NodeSpec& spec) {
@@ -49,6 +55,7 @@ void visit_host(FieldVisitor& visit, NodeSpec& spec) {
 
 void visit_fields(FieldVisitor& visit, NodeSpec& spec) {
   visit_kind(visit, spec);
+  visit_gpu(visit, spec);
   visit_devices(visit, spec);
   visit_host(visit, spec);
 }
@@ -86,6 +93,7 @@ NodeSpec default_node(const Hardware& hardware, std::string_view gpu, std::strin
   spec.nics = {kind.gpus, kind.nic_rate, LinkKind::infiniband, NicNuma::local};
   spec.sockets = spec.cpu == CpuVendor::arm ? std::max(1, kind.gpus / 2) : 2;
   spec.pcie_switches = kind.pcie_switches;
+  spec.memory = kind.sheet.memory, spec.memory_rate = kind.sheet.memory_rate, spec.power = kind.sheet.power;
   return spec;
 }
 

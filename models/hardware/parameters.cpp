@@ -86,6 +86,25 @@ std::vector<ParameterRef> parameters(Software& s) {
           {"host_timed", "us", "added when the host times and synchronizes every call", &s.host_timed}};
 }
 
+std::vector<ParameterRef> parameters(ComputeModel& c) {
+  const bool share = true;
+  return {
+      {"gemm_16", "", "large products of fp16, bf16, tf32 or fp32: part of the peak", &c.gemm_16, share},
+      {"gemm_8", "", "large products of fp8: part of the peak", &c.gemm_8, share},
+      {"gemm_4", "", "large products of fp4: part of the peak", &c.gemm_4, share},
+      {"gemm_depth", "terms", "terms of a sum at which a product reaches half of that", &c.gemm_depth},
+      {"gemm_memory", "", "products and decode attention that memory bounds: part of its rate", &c.gemm_memory, share},
+      {"stream", "", "element-wise kernels: part of the memory's rate", &c.stream, share},
+      {"optimizer_stream", "", "the optimizer: part of the memory's rate", &c.optimizer_stream, share},
+      {"kernel_gap", "us", "between a kernel and the next", &c.kernel_gap},
+      {"flash", "", "fused attention, forward, heads of 128: part of the 16-bit peak", &c.flash, share},
+      {"flash_backward", "", "its backward: rate relative to forward", &c.flash_backward, share},
+      {"flash_block", "keys", "keys of a query, in the mean, at which it reaches half of that", &c.flash_block},
+      {"flash_head", "", "cost of a score beside its products, as so many dimensions of a head", &c.flash_head},
+      {"unfused", "", "attention by separate products: part of the 16-bit peak", &c.unfused, share},
+      {"power_exponent", "", "rates of products go with (limit / power of the data sheet) to it", &c.power_exponent}};
+}
+
 std::vector<ParameterRef> parameters(ForecastSpread& s) {
   return {
       {"below_64KiB", "", "spread of forecasts beyond their parameters, as a standard deviation of ln", &s.bands[0]},
@@ -120,30 +139,46 @@ std::vector<std::pair<std::string, ParameterRef>> Hardware::all_parameters(bool 
   add_all(all, "pcie_paths", pcie_paths);
   for (const ParameterRef& p : parameters(software)) all.emplace_back("software." + std::string(p.name), p);
   for (const ParameterRef& p : parameters(spread)) all.emplace_back("forecast.spread." + std::string(p.name), p);
+  add_all(all, "compute", compute);
   if (!inherited_too) std::erase_if(all, [](const auto& p) { return p.second.parameter->inherited; });
   return all;
 }
 
-void Hardware::own(std::string_view path) {
-  for (auto& [name, item] : networks) {
-    Network whole = network(name);
-    const std::vector<ParameterRef> own = parameters(item), all = parameters(whole);
+namespace {
+
+/// A set of parameters with what it inherits.
+template <class Map>
+typename Map::mapped_type whole(const Map& map, std::string_view name) {
+  typename Map::mapped_type item = map.find(name)->second;
+  if (item.like.empty()) return item;
+  typename Map::mapped_type base = whole(map, item.like);
+  const std::vector<ParameterRef> own = parameters(item), its = parameters(base);
+  for (std::size_t i = 0; i < own.size(); ++i)
+    if (own[i].parameter->inherited) *own[i].parameter = *its[i].parameter;
+  return item;
+}
+
+template <class Map>
+void own_in(std::string_view section, Map& map, std::string_view path) {
+  for (auto& [name, item] : map) {
+    auto entire = whole(map, name);
+    const std::vector<ParameterRef> own = parameters(item), all = parameters(entire);
     for (std::size_t i = 0; i < own.size(); ++i) {
-      const std::string its = "networks." + name + "." + std::string(own[i].name);
+      const std::string its = std::string(section) + "." + name + "." + std::string(own[i].name);
       if (its == path || its.starts_with(std::string(path) + ".")) *own[i].parameter = *all[i].parameter;
     }
   }
 }
 
-Network Hardware::network(std::string_view name) const {
-  Network network = networks.find(name)->second;
-  if (network.like.empty()) return network;
-  Network base = this->network(network.like);
-  const std::vector<ParameterRef> own = parameters(network), its = parameters(base);
-  for (std::size_t i = 0; i < own.size(); ++i)
-    if (own[i].parameter->inherited) *own[i].parameter = *its[i].parameter;
-  return network;
+}  // namespace
+
+void Hardware::own(std::string_view path) {
+  own_in("networks", networks, path);
+  own_in("compute", compute, path);
 }
+
+Network Hardware::network(std::string_view name) const { return whole(networks, name); }
+ComputeModel Hardware::compute_model(std::string_view name) const { return whole(compute, name); }
 
 Parameter* Hardware::find(std::string_view path) {
   for (auto& [name, ref] : all_parameters(true))

@@ -82,6 +82,21 @@ std::string fields_of(void (*visit)(FieldVisitor&, std::any&), std::any spec) {
   return table.take();
 }
 
+/// Dense peaks of all precisions that a GPU has.
+std::string peaks_of(const GpuSheet& sheet) {
+  std::string out;
+  for (std::size_t p = 0; p < sheet.peak.size(); ++p)
+    if (sheet.peak[p] > 0)
+      out += fmt::format("{}{} {:g}", out.empty() ? "" : ", ", EnumNames<Precision>::names[p], sheet.peak[p] * 1e-12);
+  return out;
+}
+
+std::string gpu_line(const GpuKind& g) {
+  return line(g.name, fmt::format("{}: {:.0f} TFLOP/s of fp16, {} at {:g} GB/s, {}", g.summary,
+                                  g.sheet.peak_of(Precision::fp16) * 1e-12, to_text(g.sheet.memory),
+                                  g.sheet.memory_rate.value * 1e-9, to_text(g.sheet.power)));
+}
+
 std::string describe_gpu(Hardware& h, const GpuKind& g) {
   std::string out = fmt::format("{}: {}\n  compute capability {}, usually {} CPUs, {} GPUs per node by {}\n", g.name,
                                 g.summary, g.compute_capability, g.cpu, g.gpus, g.intranode);
@@ -95,6 +110,13 @@ std::string describe_gpu(Hardware& h, const GpuKind& g) {
                      g.c2c.empty() ? "" : " and NVLink-C2C", to_text(g.nic_rate), g.source, g.architecture,
                      h.architectures[g.architecture].summary);
   for (const ParameterRef& p : parameters(h.architectures[g.architecture])) out += parameter_line(p);
+  const GpuSheet& s = g.sheet;
+  out += fmt::format("it computes with {} multiprocessors, {} at {:g} GB/s, {}\n  dense TFLOP/s {}\n  source {}\n",
+                     s.multiprocessors, to_text(s.memory), s.memory_rate.value * 1e-9, to_text(s.power), peaks_of(s),
+                     s.source);
+  ComputeModel model = h.compute_model(g.compute);
+  out += fmt::format("its kernels, {}: {}\n", g.compute, model.summary);
+  for (const ParameterRef& p : parameters(model)) out += parameter_line(p);
   return out;
 }
 
@@ -131,7 +153,7 @@ constexpr std::array catalogues = {
     Catalogue{"gpus", "kinds of GPUs for node.gpu",
               [] {
                 std::string out;
-                for (const auto& [name, g] : shipped_hardware().gpus) out += line(name, g.summary);
+                for (const auto& [name, g] : shipped_hardware().gpus) out += gpu_line(g);
                 return out;
               },
               [](const std::string& name) -> std::string {

@@ -24,6 +24,7 @@ constexpr std::array time_units = {Unit{"s", 1}, Unit{"ms", 1e-3}, Unit{"us", 1e
 constexpr std::array rate_units = {Unit{"Mbps", 0.125e6}, Unit{"Gbps", 0.125e9}, Unit{"Tbps", 0.125e12},
                                    Unit{"MBps", 1e6},     Unit{"GBps", 1e9},     Unit{"TBps", 1e12}};
 constexpr std::array length_units = {Unit{"m", 1}, Unit{"km", 1e3}};
+constexpr std::array power_units = {Unit{"W", 1}, Unit{"kW", 1e3}};
 
 struct Split {
   double number = 0;
@@ -125,6 +126,12 @@ Parsed<Metres> parse_metres(std::string_view text) {
   return refuse_negative(as<Metres>(parse(text, length_units, "write {0}m", "lengths are in m or km")));
 }
 
+Parsed<Watts> parse_watts(std::string_view text) {
+  Parsed<double> p = parse(text, power_units, "write {0}W", "powers are in W or kW; case matters");
+  if (p && p.value <= 0) p.error = "must be positive";
+  return as<Watts>(std::move(p));
+}
+
 Parsed<double> parse_number(std::string_view text) {
   const Split s = split(text);
   if (!s.error.empty()) return {0, fmt::format("'{}' is not a number", text), {}};
@@ -172,6 +179,8 @@ std::string to_text(BytesPerSecond rate) {
 }
 
 std::string to_text(Metres metres) { return fmt::format("{}m", metres.value); }
+
+std::string to_text(Watts power) { return fmt::format("{}W", power.value); }
 
 std::string to_text(double number) { return fmt::format("{}", number); }
 

@@ -50,6 +50,7 @@ void visit_fields(FieldVisitor& visit, NodeSection& section) {
     section.spec = default_node(*section.hardware, gpu, preset);
     section.spec.profile = profile, section.spec.topology = topology;
     if (section.layout) lay_topology_over(section.spec, *section.layout);
+    visit_gpu(visit, section.spec);
     visit_devices(visit, section.spec);
     if (!section.layout) section.spec.pcie_switches = usual_switches(section.spec, *section.hardware);
     visit_host(visit, section.spec);

@@ -26,7 +26,8 @@ class JsonWriter final : public FieldVisitor {
                          } else if constexpr (std::is_same_v<T, Ratio*>) {
                            return ref->value;
                          } else if constexpr (std::is_same_v<T, Bytes*> || std::is_same_v<T, Seconds*> ||
-                                              std::is_same_v<T, BytesPerSecond*> || std::is_same_v<T, Metres*>) {
+                                              std::is_same_v<T, BytesPerSecond*> || std::is_same_v<T, Metres*> ||
+                                              std::is_same_v<T, Watts*>) {
                            return to_text(*ref);
                          } else {
                            return *ref;

@@ -29,7 +29,8 @@ template <class T>
 std::string limit(double si) {
   if constexpr (std::is_same_v<T, Bytes>)
     return to_text(Bytes{static_cast<std::int64_t>(si)});
-  else if constexpr (std::is_same_v<T, Seconds> || std::is_same_v<T, BytesPerSecond> || std::is_same_v<T, Metres>)
+  else if constexpr (std::is_same_v<T, Seconds> || std::is_same_v<T, BytesPerSecond> || std::is_same_v<T, Metres> ||
+                     std::is_same_v<T, Watts>)
     return to_text(T{si});
   else
     return fmt::format("{}", si);
@@ -231,6 +232,8 @@ void YamlReader::store(const Found& found, const FieldInfo& info, T& target) {
     take(parse_rate(text), quantity, [&](BytesPerSecond v) { target = v; });
   else if constexpr (std::is_same_v<T, Metres>)
     take(parse_metres(text), quantity, [&](Metres v) { target = v; });
+  else if constexpr (std::is_same_v<T, Watts>)
+    take(parse_watts(text), quantity, [&](Watts v) { target = v; });
 }
 
 void YamlReader::scalar(const FieldInfo& info, ScalarRef value) {

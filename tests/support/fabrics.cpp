@@ -66,6 +66,7 @@ class KeyWriter final : public FieldVisitor {
   static void assign(Seconds* target, const std::string& word) { *target = parse_seconds(word).value; }
   static void assign(BytesPerSecond* target, const std::string& word) { *target = parse_rate(word).value; }
   static void assign(Metres* target, const std::string& word) { *target = parse_metres(word).value; }
+  static void assign(Watts* target, const std::string& word) { *target = parse_watts(word).value; }
   static void assign(const WordRef& target, const std::string& word) {
     const auto it = std::find(target.words.begin(), target.words.end(), word);
     REQUIRE(it != target.words.end());

@@ -50,7 +50,7 @@ struct WordRef {
 };
 
 using ScalarRef = std::variant<bool*, int*, std::int64_t*, double*, Ratio*, std::string*, Bytes*, Seconds*,
-                               BytesPerSecond*, Metres*, WordRef>;
+                               BytesPerSecond*, Metres*, Watts*, WordRef>;
 
 struct FieldInfo {
   std::string_view name;

@@ -23,6 +23,7 @@ Parsed<Bytes> parse_bytes(std::string_view text);           ///< B KB MB GB TB K
 Parsed<Seconds> parse_seconds(std::string_view text);       ///< s ms us ns; not negative
 Parsed<BytesPerSecond> parse_rate(std::string_view text);   ///< Mbps Gbps Tbps MBps GBps TBps; positive
 Parsed<Metres> parse_metres(std::string_view text);         ///< m km; not negative
+Parsed<Watts> parse_watts(std::string_view text);           ///< W kW; positive
 Parsed<double> parse_ratio(std::string_view text);          ///< `10%` or `0.1`
 Parsed<double> parse_number(std::string_view text);         ///< finite, no unit
 Parsed<std::int64_t> parse_integer(std::string_view text);  ///< no unit, must fit
@@ -31,6 +32,7 @@ std::string to_text(Bytes bytes);          ///< shortest exact form: `8B`, `1MiB
 std::string to_text(Seconds seconds);      ///< `330ns`, `12.5us`, `0s`
 std::string to_text(BytesPerSecond rate);  ///< `400Gbps`; always bits, as the field counts links
 std::string to_text(Metres metres);        ///< `20m`
+std::string to_text(Watts power);          ///< `700W`
 std::string to_text(double number);        ///< shortest decimal that reads back the same
 
 }  // namespace fabricast

@@ -31,6 +31,11 @@ struct Metres {
   friend constexpr auto operator<=>(Metres, Metres) = default;
 };
 
+struct Watts {
+  double value = 0;
+  friend constexpr auto operator<=>(Watts, Watts) = default;
+};
+
 constexpr Bytes operator+(Bytes a, Bytes b) { return {a.value + b.value}; }
 constexpr Bytes operator-(Bytes a, Bytes b) { return {a.value - b.value}; }
 constexpr Bytes operator*(Bytes a, std::int64_t n) { return {a.value * n}; }
@@ -54,6 +59,8 @@ constexpr BytesPerSecond operator*(BytesPerSecond a, double x) { return {a.value
 constexpr BytesPerSecond operator*(double x, BytesPerSecond a) { return {a.value * x}; }
 constexpr BytesPerSecond operator/(BytesPerSecond a, double x) { return {a.value / x}; }
 constexpr double operator/(BytesPerSecond a, BytesPerSecond b) { return a.value / b.value; }
+
+constexpr double operator/(Watts a, Watts b) { return a.value / b.value; }
 
 constexpr Seconds operator/(Bytes a, BytesPerSecond r) { return {static_cast<double>(a.value) / r.value}; }
 constexpr BytesPerSecond operator/(Bytes a, Seconds t) { return {static_cast<double>(a.value) / t.value}; }
@@ -82,6 +89,7 @@ constexpr BytesPerSecond operator""_GBps(long double r) { return {static_cast<do
 constexpr BytesPerSecond operator""_GBps(unsigned long long r) { return {static_cast<double>(r) * 1e9}; }
 constexpr BytesPerSecond operator""_Gbps(unsigned long long r) { return {static_cast<double>(r) * 0.125e9}; }
 constexpr Metres operator""_m(unsigned long long d) { return {static_cast<double>(d)}; }
+constexpr Watts operator""_W(unsigned long long p) { return {static_cast<double>(p)}; }
 }  // namespace literals
 
 }  // namespace fabricast

@@ -32,24 +32,27 @@ struct GpuSheet {
   int multiprocessors = 0;
   Bytes memory;
   BytesPerSecond memory_rate;
-  double power = 0;  ///< W, at which the peaks are stated
+  Watts power;  ///< at which the peaks are stated
+  std::string source;
+  double peak_of(Precision p) const { return peak[static_cast<std::size_t>(p)]; }
 };
 
 /// What kernels reach on a generation of GPUs.
 struct ComputeModel {
   std::string summary;
   std::string like;            ///< generation whose parameters count where there are none
-  Parameter gemm_16;           ///< large products of fp16 or bf16: part of the peak
+  Parameter gemm_16;           ///< large products of fp16 or bf16, tf32 or fp32: part of the peak
   Parameter gemm_8;            ///< the same of fp8
   Parameter gemm_4;            ///< the same of fp4
   Parameter gemm_depth;        ///< K at which a product reaches half of that
-  Parameter gemm_memory;       ///< part of the memory's rate that a product reaches that is bound by it
+  Parameter gemm_memory;       ///< part of the memory's rate that products and decode attention reach, bound by it
   Parameter stream;            ///< the same of element-wise kernels
   Parameter optimizer_stream;  ///< the same of the optimizer
   Parameter kernel_gap;        ///< us between a kernel and the next
-  Parameter flash;             ///< fused attention: part of the 16-bit peak, forward
+  Parameter flash;             ///< fused attention, forward, heads of 128: part of the 16-bit peak
   Parameter flash_backward;    ///< its backward, relative to forward
-  Parameter flash_block;       ///< tokens of keys and values at which it reaches half of that
+  Parameter flash_block;       ///< keys that a query meets, in the mean, at which it reaches half of that
+  Parameter flash_head;        ///< what a score costs beside its products, as so many dimensions of a head
   Parameter unfused;           ///< attention by separate products: part of the 16-bit peak
   Parameter power_exponent;    ///< rates of products go with (power limit / power) to this exponent
 };

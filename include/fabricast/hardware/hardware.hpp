@@ -15,6 +15,7 @@
 
 #include "fabricast/core/fields.hpp"
 #include "fabricast/fabric/node_graph.hpp"
+#include "fabricast/hardware/compute.hpp"
 #include "fabricast/hardware/parameter.hpp"
 
 namespace fabricast {
@@ -128,6 +129,8 @@ struct GpuKind {
   BytesPerSecond nic_rate;
   int nvlink_domain = 1;     ///< hosts that usually share one NVLink domain
   std::string nccl_version;  ///< current when these GPUs came into wide use: taken where none is given
+  GpuSheet sheet;
+  std::string compute;  ///< name of its ComputeModel: the architecture's unless the data say so
 };
 
 /// A node that can be named in `node.profile`.
@@ -145,17 +148,22 @@ struct Hardware {
   std::map<std::string, LinkType, std::less<>> links;
   std::map<std::string, GpuKind, std::less<>> gpus;
   std::map<std::string, NodePreset, std::less<>> nodes;
+  /// What kernels reach, by architecture, and by kind of GPU where one differs.
+  std::map<std::string, ComputeModel, std::less<>> compute;
   Software software;
   ForecastSpread spread;
 
   /// The parameter called e.g. `architectures.hopper.hop_ll`, or null.
   Parameter* find(std::string_view path);
-  /// All parameters with their paths, sorted.
+  /// All parameters with their paths, section by section.
   std::vector<std::pair<std::string, ParameterRef>> all_parameters(bool inherited_too = false);
-  /// Gives networks values of their own, equal for now, for what they inherit and is so called, or in a group so called.
+  /// Gives networks and compute models values of their own, equal for now, for what they inherit and is so called, or in
+  /// a group so called.
   void own(std::string_view path);
   /// A network with what it inherits. \pre it is there
   Network network(std::string_view name) const;
+  /// A compute model with what it inherits. \pre it is there
+  ComputeModel compute_model(std::string_view name) const;
   /// The link type of that kind whose rate is nearest.
   const LinkType& link_type(LinkKind kind, BytesPerSecond rate) const;
 };

@@ -44,6 +44,9 @@ struct NodeSpec {
   std::string gpu = "h100-sxm";
   std::string topology;              ///< path of a NCCL topology file; empty: none
   std::optional<NodeLayout> layout;  ///< what stands in it
+  Bytes memory;                      ///< of a GPU, as the next two: the same chip is sold with more or less
+  BytesPerSecond memory_rate;
+  Watts power;  ///< limit, above or below that of the data sheet
   int gpus = 8;
   Intranode intranode = Intranode::nvswitch;
   NicSpec nics;
@@ -54,8 +57,9 @@ struct NodeSpec {
 };
 void visit_fields(FieldVisitor& visit, NicSpec& spec);
 void visit_fields(FieldVisitor& visit, NodeSpec& spec);
-/// The parts of it: what decides the defaults, GPUs and NICs, and what their number suggests.
+/// The parts of it: what decides the defaults, a GPU, GPUs and NICs, and what their number suggests.
 void visit_kind(FieldVisitor& visit, NodeSpec& spec);
+void visit_gpu(FieldVisitor& visit, NodeSpec& spec);
 void visit_devices(FieldVisitor& visit, NodeSpec& spec);
 void visit_host(FieldVisitor& visit, NodeSpec& spec);
 

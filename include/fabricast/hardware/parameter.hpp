@@ -25,9 +25,10 @@ struct Parameter {
 /// One line of a parameter list: for reading, writing, describing and fitting.
 struct ParameterRef {
   std::string_view name;
-  std::string_view unit;  ///< "us", "GB/s", "KiB" or "" for a ratio
+  std::string_view unit;  ///< "us", "GB/s", "KiB", "terms", "keys" or "" for a ratio
   std::string_view doc;
   Parameter* parameter;
+  bool share = false;  ///< part of a whole: above 0, at most 1
 };
 
 }  // namespace fabricast

@@ -29,6 +29,7 @@ struct Outer {
   Bytes size{8};
   BytesPerSecond rate{1e9};
   Metres cable{2};
+  Watts power{700};
   Kind kind = Kind::plain;
   Inner inner;
   std::vector<Inner> list{{}, {}};
@@ -46,6 +47,7 @@ void visit_fields(FieldVisitor& visit, Outer& outer) {
   visit("size", outer.size, "a size");
   visit("rate", outer.rate, "a rate");
   visit("cable", outer.cable, "a length");
+  visit("power", outer.power, "a power");
   visit("kind", outer.kind, "a kind");
   visit("inner", outer.inner, "a part");
   visit("list", outer.list, "parts");
@@ -89,11 +91,11 @@ TEST_CASE("a visitor meets every field once, in order, with its type", "[core]")
   Recorder record;
   visit_fields(record, outer);
   // Numbers are the alternatives of ScalarRef.
-  CHECK(record.seen == std::vector<std::string>{"on:0",      "count:1", "seed:2",  "factor:3",  "share:4", "name:5",
-                                                "size:6",    "rate:8",  "cable:9", "kind:10",   "inner{",  "latency:7",
-                                                "}",         "list[2",  "{",       "latency:7", "}",       "{",
-                                                "latency:7", "}",       "}",       "numbers[1", ":1",      ":1",
-                                                "}",         "words(1"});
+  CHECK(record.seen == std::vector<std::string>{"on:0",      "count:1",   "seed:2",  "factor:3", "share:4",   "name:5",
+                                                "size:6",    "rate:8",    "cable:9", "power:10", "kind:11",   "inner{",
+                                                "latency:7", "}",         "list[2",  "{",        "latency:7", "}",
+                                                "{",         "latency:7", "}",       "}",        "numbers[1", ":1",
+                                                ":1",        "}",         "words(1"});
   CHECK(record.ranges[1].low == 1);
   CHECK(record.ranges[1].high == std::numeric_limits<double>::infinity());
   CHECK(outer.count == 103);

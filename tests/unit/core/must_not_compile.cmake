@@ -17,7 +17,7 @@ auto value() { return ${expression}; }
   endif()
 endfunction()
 
-foreach(expression "1_KiB + 1_B" "1_KiB / 8_Gbps" "Rank(1) == Rank(2)" "2 * 1_KiB" "1_us < 2_us")
+foreach(expression "1_KiB + 1_B" "1_KiB / 8_Gbps" "Rank(1) == Rank(2)" "2 * 1_KiB" "1_us < 2_us" "500_W / 700_W")
   compiles("${expression}" taken)
   if(NOT taken)
     message(FATAL_ERROR "refused, and should not be: ${expression}\n${errors}")
@@ -25,7 +25,8 @@ foreach(expression "1_KiB + 1_B" "1_KiB / 8_Gbps" "Rank(1) == Rank(2)" "2 * 1_Ki
 endforeach()
 
 foreach(expression "1_KiB + 1_us" "1_KiB + 1" "1_us + 0.5" "1_us * 1_us" "8_Gbps < 1_us" "8_Gbps + 1_KiB" "1_m + 1_us"
-    "Rank(1) == LinkId(1)" "Rank(1) + 1" "1_us == 1e-6")
+    "Rank(1) == LinkId(1)" "Rank(1) + 1" "1_us == 1e-6" "500_W + 1_us" "500_W < 1"
+    "500_W / 1_us")
   compiles("${expression}" taken)
   if(taken)
     message(FATAL_ERROR "compiles, and must not: ${expression}")

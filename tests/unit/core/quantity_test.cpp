@@ -97,6 +97,10 @@ TEST_CASE("other quantities that are refused", "[core]") {
   CHECK(refusal(parse_metres("5")) == "'5' has no unit | write 5m");
   CHECK(refusal(parse_metres("-5m")) == "must not be negative");
   CHECK(refusal(parse_metres("1e308km")) == "'1e308km' is too large");
+  CHECK(parse_watts("1.2kW").value.value == 1200);
+  CHECK(refusal(parse_watts("700")) == "'700' has no unit | write 700W");
+  CHECK(refusal(parse_watts("700w")) == "unknown unit 'w' | powers are in W or kW; case matters");
+  CHECK(refusal(parse_watts("0W")) == "must be positive");
   CHECK(refusal(parse_ratio("10 Gbps")) == "'10 Gbps' is not a ratio | write 10% or 0.1");
   CHECK_FALSE(parse_ratio("nan"));
   CHECK_FALSE(parse_ratio("%"));
@@ -122,6 +126,7 @@ TEST_CASE("text of quantities", "[core]") {
   CHECK(to_text(BytesPerSecond{200e9}) == "1.6Tbps");
   CHECK(to_text(BytesPerSecond{6.25e9}) == "50Gbps");
   CHECK(to_text(Metres{20}) == "20m");
+  CHECK(to_text(Watts{700}) == "700W");
   CHECK(to_text(0.1) == "0.1");
   CHECK(to_text(1e300) == "1e+300");
 }
@@ -137,6 +142,7 @@ TEST_CASE("text reads back to the same quantity", "[core]") {
     CHECK(parse_seconds(to_text(Seconds{x})).value.value == Approx(x).epsilon(1e-15));
     CHECK(parse_rate(to_text(BytesPerSecond{x * 1e9})).value.value == Approx(x * 1e9).epsilon(1e-15));
     CHECK(parse_metres(to_text(Metres{x})).value.value == x);
+    CHECK(parse_watts(to_text(Watts{x})).value.value == x);
   }
 }
 

@@ -37,6 +37,8 @@ TEST_CASE("units do not mix", "[core]") {
   STATIC_REQUIRE(strangers<Bytes, Metres>);
   STATIC_REQUIRE(strangers<Seconds, BytesPerSecond>);
   STATIC_REQUIRE(strangers<Seconds, Metres>);
+  STATIC_REQUIRE(strangers<Watts, Seconds>);
+  STATIC_REQUIRE(strangers<Watts, BytesPerSecond>);
   STATIC_REQUIRE_FALSE(addable<Bytes, std::int64_t>);
   STATIC_REQUIRE_FALSE(addable<Seconds, double>);
   STATIC_REQUIRE_FALSE(comparable<BytesPerSecond, double>);

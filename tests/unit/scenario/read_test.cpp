@@ -77,6 +77,33 @@ TEST_CASE("parts win over the profile", "[scenario]") {
   CHECK(with("profile: dgx-a100, gpu: h100-sxm").profile == "dgx-a100");
 }
 
+TEST_CASE("memory and power of a GPU are the data sheet's or the scenario's", "[scenario]") {
+  const auto with = [](const std::string& node) {
+    return "fabricast: 1\nnode: {" + node + "}\ncluster: {nodes: 4}\nworkload: {}\n";
+  };
+  const auto memory = [&](const std::string& node) { return parsed(with(node)).node.spec.memory; };
+  CHECK(memory("profile: dgx-a100") == Bytes{std::int64_t{80} << 30});
+  CHECK(memory("profile: dgx-a100, gpu: h200-sxm") == Bytes{std::int64_t{141} << 30});
+  const NodeSpec a100 = parsed(with("gpu: a100-sxm, memory: 40GiB, memory_rate: 1555GBps, power: 0.3kW")).node.spec;
+  CHECK(a100.memory == Bytes{std::int64_t{40} << 30});
+  CHECK(a100.memory_rate == BytesPerSecond{1555e9});
+  CHECK(a100.power == Watts{300});
+  CHECK(parsed(with("gpu: a100-sxm"), {"node.power=350W"}).node.spec.power == Watts{350});
+
+  CHECK(faults(with("memory: 80")) == List{"s.yaml:2:16: node.memory: '80' has no unit | write 80B, 80KiB or 80MB"});
+  CHECK(faults(with("memory: 80MB")) ==
+        List{"s.yaml:2:16: node.memory: '80MB' is out of range | between 1GiB and 16TiB"});
+  CHECK(faults(with("memory_rate: 2039")) ==
+        List{"s.yaml:2:21: node.memory_rate: '2039' has no unit | write 2039Gbps (bits) or 2039GBps (bytes)"});
+  CHECK(faults(with("memory_rate: 1MBps")) ==
+        List{"s.yaml:2:21: node.memory_rate: '1MBps' is out of range | between 8Gbps and 8000Tbps"});
+  CHECK(faults(with("power: 500")) == List{"s.yaml:2:15: node.power: '500' has no unit | write 500W"});
+  CHECK(faults(with("power: 0W")) == List{"s.yaml:2:15: node.power: must be positive"});
+  CHECK(faults(with("power: 1000kW")) ==
+        List{"s.yaml:2:15: node.power: '1000kW' is out of range | between 1W and 100000W"});
+  CHECK(faults(with("memry: 80GiB")) == List{"s.yaml:2:8: node.memry: unknown key | did you mean 'memory'?"});
+}
+
 TEST_CASE("sizes of a sweep", "[scenario]") {
   const auto sizes = [](const std::string& workload) {
     return parsed("fabricast: 1\nnode: {}\ncluster: {nodes: 2}\nworkload: {" + workload + "}\n").sizes();

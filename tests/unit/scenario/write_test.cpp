@@ -35,6 +35,9 @@ TEST_CASE("everything that can be given reads back", "[scenario]") {
 name: "a: b # c"
 node:
   profile: dgx-a100
+  memory: 40GB
+  memory_rate: 1555.2GBps
+  power: 287.5W
   gpus: 4
   nics: {count: 4, rate: 123.4Gbps, link: roce, numa: remote}
   gdr: false

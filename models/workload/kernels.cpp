@@ -1,0 +1,225 @@
+// Products: rooflines with tiles, waves and depth. Constants of the tiles are those of [steptime-study-2]; what is not
+// there is marked.
+#include "fabricast/workload/kernels.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "fabricast/core/error.hpp"
+
+namespace fabricast {
+
+namespace {
+
+double real(std::int64_t n) { return static_cast<double>(n); }
+
+void check_sizes(std::initializer_list<std::int64_t> sizes) {
+  for (const std::int64_t n : sizes) FABRICAST_CHECK(n >= 0, "a kernel of negative size");
+}
+
+/// Attention computes and keeps its operands at 16 bits.
+constexpr double bytes_16 = 2;
+double peak_16(const Kernels& k) { return k.peak[static_cast<std::size_t>(Precision::fp16)]; }
+
+/// A part of a peak at the power limit; more power than the data sheet's does not lift a kernel above it.
+double at_power(const Kernels& k, double peak, double share) { return peak * std::min(1.0, share * k.speed); }
+
+/// What one block of threads computes of a product, and the rate of it relative to the largest.
+struct Tile {
+  std::int64_t rows, columns;
+  double efficiency;
+};
+constexpr std::array tiles = {Tile{256, 128, 1}, Tile{128, 128, 0.9}, Tile{256, 64, 0.85}, Tile{128, 64, 0.72},
+                              Tile{64, 64, 0.5},
+                              // Few rows, as of decoding: rates are a guess.
+                              Tile{128, 32, 0.6}, Tile{128, 16, 0.5}};
+
+struct Shape {
+  std::int64_t m, n, k, count;
+};
+
+/// Blocks that are too few for the GPU share the terms of a sum, and pass partial sums through memory in fp32.
+double product_seconds(const Kernels& kernels, const Shape& s, const Tile& tile, double rate, double bytes) {
+  const double memory = kernels.memory_rate.value * kernels.model.gemm_memory.value;
+  const std::int64_t blocks = s.count * ceil_div(s.m, tile.rows) * ceil_div(s.n, tile.columns);
+  const double of_one = rate / kernels.multiprocessors * tile.efficiency;
+  double best = std::numeric_limits<double>::infinity();
+  for (std::int64_t split = 1; split <= 16; split *= 2) {
+    if (split > 1 && blocks * split > kernels.multiprocessors) break;
+    const double terms = real(ceil_div(s.k, split)) + kernels.model.gemm_depth.value;
+    const double waves = real(ceil_div(blocks * split, kernels.multiprocessors));
+    const double partial = split > 1 ? 8 * real(split) * real(s.m) * real(s.n) * real(s.count) : 0;
+    const double seconds = waves * 2 * real(tile.rows * tile.columns) * terms / of_one;
+    best = std::min(best, std::max(seconds, (bytes + partial) / memory));
+  }
+  return best;
+}
+
+/// Keys that a query sees at most.
+std::int64_t reach(const AttentionBlock& b) { return b.window > 0 ? std::min(b.window, b.keys) : b.keys; }
+
+double head_dim(const AttentionHeads& h) { return real(h.key_dim + h.value_dim) / 2; }
+
+/// FLOP/s of fused attention. A score costs `flash_head` dimensions beside its products; `flash` is of heads of 128.
+double flash_rate(const Kernels& k, const AttentionHeads& heads, double share) {
+  const double other = k.model.flash_head.value;
+  return at_power(k, peak_16(k), share * (1 + other / 128) / (1 + other / head_dim(heads)));
+}
+
+bool is_empty(const AttentionBlock& b) {
+  check_sizes({b.heads.heads, b.heads.kv_heads, b.heads.key_dim, b.heads.value_dim, b.sequences, b.queries, b.keys});
+  return b.heads.heads == 0 || b.heads.key_dim + b.heads.value_dim == 0 || b.sequences == 0 || b.queries == 0 ||
+         b.keys == 0;
+}
+
+/// Queries, keys, values and what comes out, each once.
+double operand_bytes(const AttentionBlock& b) {
+  return bytes_16 * real(b.sequences) * real(b.heads.key_dim + b.heads.value_dim) *
+         (real(b.heads.heads) * real(b.queries) + real(b.heads.kv_heads) * real(b.keys));
+}
+
+double memory_seconds(const Kernels& k, const Parameter& share, double bytes) {
+  return bytes / (k.memory_rate.value * share.value);
+}
+
+/// \param flops_factor, bytes_factor relative to forward
+Seconds flash(const Kernels& k, const AttentionBlock& b, double share, double flops_factor, double bytes_factor) {
+  if (is_empty(b)) return {};
+  const double pairs = attended(b), flops = 2 * pairs * real(b.sequences * b.heads.heads) * 2 * head_dim(b.heads);
+  const double filled = pairs / (pairs + real(b.queries) * k.model.flash_block.value);
+  return {std::max(pairs > 0 ? flops_factor * flops / flash_rate(k, b.heads, share * filled) : 0,
+                   memory_seconds(k, k.model.gemm_memory, bytes_factor * operand_bytes(b)))};
+}
+
+/// Bytes of the passes over a score between the products [steptime-study-2], with dropout.
+constexpr double softmax_forward = 9, softmax_backward = 11;
+
+Seconds unfused(const Kernels& k, const AttentionBlock& b, double products, double softmax) {
+  if (is_empty(b)) return {};
+  const AttentionHeads& h = b.heads;
+  const double scores = real(b.sequences) * real(h.heads) * real(b.queries) * real(b.keys);
+  const double rate = at_power(k, peak_16(k), k.model.unfused.value);
+  const auto product = [&](std::int64_t dim) {
+    const double operands =
+        bytes_16 * real(b.sequences) * real(dim) * (real(h.heads) * real(b.queries) + real(h.kv_heads) * real(b.keys));
+    return std::max(2 * scores * real(dim) / rate, memory_seconds(k, k.model.stream, bytes_16 * scores + operands));
+  };
+  return {products * (product(h.key_dim) + product(h.value_dim)) + memory_seconds(k, k.model.stream, softmax * scores)};
+}
+
+}  // namespace
+
+double Kernels::product_rate(Precision p) const {
+  FABRICAST_CHECK(has(p), fmt::format("{} has no {}", gpu, name_of(p)));
+  const Parameter& share = p == Precision::fp8 ? model.gemm_8 : p == Precision::fp4 ? model.gemm_4 : model.gemm_16;
+  return at_power(*this, peak[static_cast<std::size_t>(p)], share.value);
+}
+
+Kernels resolve_kernels(const NodeSpec& spec, const Hardware& hardware) {
+  const GpuKind& gpu = hardware.gpus.find(spec.gpu)->second;
+  Kernels k;
+  k.gpu = gpu.name, k.peak = gpu.sheet.peak, k.multiprocessors = gpu.sheet.multiprocessors;
+  k.memory = spec.memory, k.memory_rate = spec.memory_rate;
+  k.model = hardware.compute_model(gpu.compute);
+  k.speed = std::pow(spec.power / gpu.sheet.power, k.model.power_exponent.value);
+  return k;
+}
+
+void check_precision(const Kernels& kernels, Precision precision, std::string_view path) {
+  if (kernels.has(precision)) return;
+  std::string known;
+  for (std::size_t p = 0; p < kernels.peak.size(); ++p)
+    if (kernels.peak[p] > 0) known += fmt::format("{}{}", known.empty() ? "" : ", ", EnumNames<Precision>::names[p]);
+  throw UserError::at(std::string(path), fmt::format("{} has no {}", kernels.gpu, name_of(precision)),
+                      fmt::format("it has {}", known));
+}
+
+Seconds gemm(const Kernels& kernels, std::int64_t m, std::int64_t n, std::int64_t k, Precision precision,
+             std::int64_t count) {
+  check_sizes({m, n, k, count});
+  if (m == 0 || n == 0 || k == 0 || count == 0) return {};
+  const double rate = kernels.product_rate(precision);
+  // Sums leave at 16 bits where the operands have fewer.
+  const double in = bytes_of(precision), out = std::max(in, bytes_16);
+  const double bytes = real(count) * (in * (real(m) * real(k) + real(k) * real(n)) + out * real(m) * real(n));
+  double best = std::numeric_limits<double>::infinity();
+  for (const Tile& tile : tiles) {
+    const Tile turned{tile.columns, tile.rows, tile.efficiency};
+    best = std::min({best, product_seconds(kernels, {m, n, k, count}, tile, rate, bytes),
+                     product_seconds(kernels, {m, n, k, count}, turned, rate, bytes)});
+  }
+  return {best};
+}
+
+AttentionHeads training_heads(const Transformer& model, int tensor) {
+  const bool latent = model.kv_rank > 0;
+  AttentionHeads h;
+  h.heads = ceil_div(model.heads, tensor), h.kv_heads = ceil_div(latent ? model.heads : model.kv_heads, tensor);
+  h.key_dim = model.head_dim + (latent ? model.rope_dim : 0), h.value_dim = latent ? model.value_dim : model.head_dim;
+  h.cached = latent ? model.kv_rank + model.rope_dim : h.kv_heads * (h.key_dim + h.value_dim);
+  return h;
+}
+
+AttentionHeads decode_heads(const Transformer& model, int tensor) {
+  AttentionHeads h = training_heads(model, tensor);
+  if (model.kv_rank > 0) h.kv_heads = 1, h.key_dim = h.cached, h.value_dim = model.kv_rank;
+  return h;
+}
+
+double attended(const AttentionBlock& b) {
+  const std::int64_t cap = reach(b);
+  if (!b.causal) return real(b.queries) * real(cap);
+  // Query i of q, the last being at the last key, sees `keys - q + i + 1` keys, at least none and at most `cap`.
+  const double first = real(std::max<std::int64_t>(b.keys - b.queries + 1, 1)), last = real(b.keys), most = real(cap);
+  if (first > most) return (last - first + 1) * most;
+  return (first + most) * (most - first + 1) / 2 + (last - most) * most;
+}
+
+Seconds flash_forward(const Kernels& kernels, const AttentionBlock& block) {
+  return flash(kernels, block, kernels.model.flash.value, 1, 1);
+}
+
+Seconds flash_backward(const Kernels& kernels, const AttentionBlock& block) {
+  // Gradients of all operands are written, and the outcome and its gradient are read: twice the forward's bytes.
+  return flash(kernels, block, kernels.model.flash.value * kernels.model.flash_backward.value, 2.5, 2);
+}
+
+Seconds unfused_forward(const Kernels& kernels, const AttentionBlock& block) {
+  return unfused(kernels, block, 1, softmax_forward);
+}
+
+Seconds unfused_backward(const Kernels& kernels, const AttentionBlock& block) {
+  return unfused(kernels, block, 2, softmax_backward);
+}
+
+Seconds decode_attention(const Kernels& k, const AttentionHeads& heads, std::int64_t sequences, std::int64_t context,
+                         Precision cache, std::int64_t queries) {
+  const AttentionBlock block{heads, sequences, queries, context, false, 0};
+  if (is_empty(block)) return {};
+  FABRICAST_CHECK(heads.kv_heads > 0, "attention without keys");
+  const double dims = real(heads.key_dim + heads.value_dim);
+  const double bytes = real(sequences) * (real(context) * real(heads.cached) * bytes_of(cache) +
+                                          bytes_16 * real(queries) * real(heads.heads) * dims);
+  // Queries that meet the same keys are the rows of a product, of at least 16.
+  constexpr std::int64_t rows = 16;
+  const std::int64_t group = round_up(ceil_div(heads.heads, heads.kv_heads) * queries, rows);
+  const double flops = 2 * real(sequences) * real(context) * real(heads.kv_heads) * real(group) * dims;
+  return {std::max(memory_seconds(k, k.model.gemm_memory, bytes), flops / flash_rate(k, heads, k.model.flash.value))};
+}
+
+Seconds stream(const Kernels& kernels, Bytes traffic) {
+  check_sizes({traffic.value});
+  return {memory_seconds(kernels, kernels.model.stream, real(traffic.value))};
+}
+
+Seconds optimizer(const Kernels& kernels, Bytes traffic) {
+  check_sizes({traffic.value});
+  return {memory_seconds(kernels, kernels.model.optimizer_stream, real(traffic.value))};
+}
+
+Seconds copy(const Kernels& kernels, Bytes bytes) { return stream(kernels, bytes * 2); }
+
+}  // namespace fabricast

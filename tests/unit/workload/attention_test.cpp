@@ -1,0 +1,199 @@
+// Attention: pairs that meet, closed forms, grouped and latent heads.
+#include <catch2/catch.hpp>
+#include <cmath>
+
+#include "fabricast/core/error.hpp"
+#include "fabricast/core/rng.hpp"
+#include "support/ideal_kernels.hpp"
+
+namespace fabricast {
+namespace {
+
+using test::ideal_kernels;
+using test::kernels_of;
+
+AttentionBlock square(std::int64_t tokens, bool causal = true) {
+  return {{16, 16, 128, 128, 16 * 256}, 1, tokens, tokens, causal, 0};
+}
+
+Transformer llama_70b() {
+  Transformer t;
+  t.layers = 80, t.hidden = 8192, t.heads = 64, t.kv_heads = 8, t.head_dim = 128;
+  return t;
+}
+Transformer deepseek_v3() {
+  Transformer t;
+  t.layers = 61, t.hidden = 7168, t.heads = 128, t.kv_heads = 128, t.head_dim = 128;
+  t.q_rank = 1536, t.kv_rank = 512, t.rope_dim = 64, t.value_dim = 128;
+  return t;
+}
+
+TEST_CASE("pairs of query and key, one by one", "[kernels]") {
+  for (std::int64_t queries = 1; queries <= 9; ++queries)
+    for (std::int64_t keys = 1; keys <= 9; ++keys)
+      for (std::int64_t window = 0; window <= 10; ++window)
+        for (const bool causal : {true, false}) {
+          AttentionBlock b = square(1, causal);
+          b.queries = queries, b.keys = keys, b.window = window;
+          std::int64_t pairs = 0;
+          for (std::int64_t i = 0; i < queries; ++i) {
+            std::int64_t seen = causal ? std::max<std::int64_t>(0, keys - queries + i + 1) : keys;
+            if (window > 0) seen = std::min(seen, window);
+            pairs += seen;
+          }
+          INFO(queries << " x " << keys << ", window " << window << (causal ? ", causal" : ""));
+          REQUIRE(attended(b) == static_cast<double>(pairs));
+        }
+}
+
+TEST_CASE("fused attention at the peak", "[kernels]") {
+  const Kernels k = ideal_kernels();
+  // 16 heads, 1024 x 1025 / 2 pairs of 4 x 128 operations; backward 5 products for 2.
+  const double seconds = 16 * 1024. * 1025 / 2 * 4 * 128 / 1e14;
+  CHECK(flash_forward(k, square(1024)).value == Approx(seconds));
+  CHECK(flash_backward(k, square(1024)).value == Approx(2.5 * seconds));
+  // Blocks of a sequence over two ranks, balanced: each has its share of the whole.
+  AttentionBlock half = square(512), across = square(512, false);
+  const double split = 2 * flash_forward(k, half).value + flash_forward(k, across).value;
+  CHECK(split == Approx(seconds));
+}
+
+TEST_CASE("fused attention reaches half its rate at the block that says so", "[kernels]") {
+  Kernels k = ideal_kernels();
+  const AttentionBlock full = square(512, false);
+  const double peak = flash_forward(k, full).value;
+  k.model.flash_block.value = 512;
+  CHECK(flash_forward(k, full).value == Approx(2 * peak));
+  // A window makes blocks shorter; a longer sequence then costs in proportion.
+  AttentionBlock windowed = square(65536);
+  windowed.window = 512;
+  AttentionBlock twice = square(131072);
+  twice.window = 512;
+  CHECK(flash_forward(k, twice) / flash_forward(k, windowed) == Approx(2).epsilon(0.01));
+}
+
+TEST_CASE("small heads are slower for each operation", "[kernels]") {
+  Kernels k = ideal_kernels();
+  k.model.flash.value = 0.5, k.model.flash_head.value = 64;
+  AttentionBlock b = square(4096);
+  const double of_128 = flash_forward(k, b).value;
+  b.heads.key_dim = b.heads.value_dim = 64;
+  // (64 + 64) dimensions against (128 + 64): 2/3, not half.
+  CHECK(flash_forward(k, b).value == Approx(of_128 * 2 / 3));
+}
+
+TEST_CASE("unfused attention by hand [steptime-study-2]", "[kernels]") {
+  Kernels k = ideal_kernels();
+  const AttentionBlock b = square(2048);
+  const double scores = 16. * 2048 * 2048;
+  CHECK(unfused_forward(k, b).value == Approx(scores * 4 * 128 / 1e14));
+  // At 1 TB/s memory bounds all: a score of 2 B written and one read, operands twice, 9 B between; then twice and 11 B.
+  k.memory_rate = BytesPerSecond{1e12};
+  k.peak.fill(1e17);
+  const double products = 2 * (2 * scores + 2 * 2 * 16. * 2048 * 128);
+  CHECK(unfused_forward(k, b).value == Approx((products + 9 * scores) / 1e12));
+  CHECK(unfused_backward(k, b).value == Approx((2 * products + 11 * scores) / 1e12));
+  // Scores that stay on chip are worth several times.
+  const Kernels a100 = kernels_of("a100-sxm");
+  CHECK(unfused_forward(a100, b) / flash_forward(a100, b) > 3);
+}
+
+TEST_CASE("decoding reads the cache once", "[kernels]") {
+  const Kernels k = kernels_of("h100-sxm");
+  const double rate = k.memory_rate.value * k.model.gemm_memory.value;
+  const AttentionHeads heads = decode_heads(llama_70b(), 4);
+  CHECK(heads.heads == 16);
+  CHECK(heads.kv_heads == 2);
+  CHECK(heads.cached == 2 * 2 * 128);
+  const Seconds t = decode_attention(k, heads, 64, 4096, Precision::bf16);
+  CHECK(t.value == Approx(64. * 4096 * 512 * 2 / rate).epsilon(0.01));
+  CHECK(decode_attention(k, heads, 64, 4096, Precision::fp8).value == Approx(t.value / 2).epsilon(0.02));
+  CHECK(decode_attention(k, heads, 128, 4096, Precision::bf16) / t == Approx(2));
+  // With keys of its own for every head it is eight times as much.
+  Transformer ungrouped = llama_70b();
+  ungrouped.kv_heads = 64;
+  CHECK(decode_attention(k, decode_heads(ungrouped, 4), 64, 4096, Precision::bf16) / t == Approx(8).epsilon(0.02));
+  // More ranks than key heads hold copies.
+  CHECK(decode_heads(llama_70b(), 16).kv_heads == 1);
+}
+
+TEST_CASE("latent heads: a small cache that all heads meet", "[kernels]") {
+  const AttentionHeads training = training_heads(deepseek_v3(), 1), decode = decode_heads(deepseek_v3(), 1);
+  CHECK(training.key_dim == 192);
+  CHECK(training.value_dim == 128);
+  CHECK(training.kv_heads == 128);
+  CHECK(decode.kv_heads == 1);
+  CHECK(decode.key_dim == 576);
+  CHECK(decode.value_dim == 512);
+  CHECK(decode.cached == 576);
+  CHECK(training.cached == 576);
+  // 128 heads do 2 x 128 x 1088 operations on 1152 B of a token: more than an H20 keeps up with, unlike an H200.
+  const auto bound_by_memory = [&](const char* gpu) {
+    const Kernels k = kernels_of(gpu);
+    const double bytes = 32. * (8192 * 1152. + 2 * 128 * 1088.);
+    const double t = decode_attention(k, decode, 32, 8192, Precision::bf16).value;
+    return t <= 1.001 * bytes / (k.memory_rate.value * k.model.gemm_memory.value);
+  };
+  CHECK_FALSE(bound_by_memory("h20"));
+  Kernels slow = kernels_of("h200-sxm");
+  slow.memory_rate = BytesPerSecond{1e12};
+  const double bytes = 32. * (8192 * 1152. + 2 * 128 * 1088.);
+  CHECK(decode_attention(slow, decode, 32, 8192, Precision::bf16).value ==
+        Approx(bytes / (1e12 * slow.model.gemm_memory.value)));
+}
+
+TEST_CASE("no attention is above the data sheet, none falls where a size grows", "[kernels]") {
+  Rng rng(5);
+  const char* gpus[] = {"v100-sxm", "a100-sxm", "h100-sxm", "h20", "b200", "l4"};
+  using Kernel = Seconds (*)(const Kernels&, const AttentionBlock&);
+  const std::pair<Kernel, double> kernels[] = {
+      {flash_forward, 1}, {flash_backward, 2.5}, {unfused_forward, 1}, {unfused_backward, 2}};
+  for (int i = 0; i < 3000; ++i) {
+    const Kernels k = kernels_of(gpus[rng.below(6)]);
+    const auto draw = [&](double most) { return static_cast<std::int64_t>(std::exp(rng.uniform(0, std::log(most)))); };
+    AttentionBlock b;
+    b.heads.kv_heads = draw(16), b.heads.heads = b.heads.kv_heads * draw(16);
+    b.heads.key_dim = draw(256), b.heads.value_dim = draw(256), b.sequences = draw(64);
+    b.queries = draw(32768), b.keys = draw(32768), b.causal = rng.below(2);
+    if (rng.below(3) == 0) b.window = draw(40000);
+    const auto& [kernel, factor] = kernels[rng.below(4)];
+    const double seconds = kernel(k, b).value;
+    INFO(k.gpu << " " << b.heads.heads << "/" << b.heads.kv_heads << " heads of " << b.heads.key_dim << ", "
+               << b.queries << " x " << b.keys << ", window " << b.window << (b.causal ? ", causal" : ""));
+    REQUIRE((std::isfinite(seconds) && seconds > 0));
+    const double flops = factor * 2 * attended(b) * static_cast<double>(b.sequences * b.heads.heads) *
+                         static_cast<double>(b.heads.key_dim + b.heads.value_dim);
+    REQUIRE(flops / seconds <= k.peak[2] * (1 + 1e-12));
+    const auto grow = [&](std::int64_t AttentionBlock::*size) {
+      AttentionBlock larger = b;
+      larger.*size += static_cast<std::int64_t>(1 + rng.below(1000));
+      REQUIRE(kernel(k, larger).value >= seconds * (1 - 1e-12));
+    };
+    grow(&AttentionBlock::sequences), grow(&AttentionBlock::queries);
+    grow(&AttentionBlock::keys);
+    if (b.window > 0) grow(&AttentionBlock::window);
+    AttentionBlock wider = b;
+    wider.heads.key_dim += 1;
+    REQUIRE(kernel(k, wider).value >= seconds * (1 - 1e-12));
+    const std::int64_t queries = 1 + static_cast<std::int64_t>(rng.below(4));
+    const Seconds decode = decode_attention(k, decode_heads(llama_70b(), 8), b.sequences, b.keys, Precision::fp16);
+    REQUIRE(decode_attention(k, decode_heads(llama_70b(), 8), b.sequences, b.keys + 1, Precision::fp16, queries) >=
+            decode);
+  }
+}
+
+TEST_CASE("attention to nothing takes no time", "[kernels]") {
+  const Kernels k = kernels_of("h100-sxm");
+  AttentionBlock none = square(0);
+  CHECK(flash_forward(k, none) == Seconds{0});
+  CHECK(flash_backward(k, none) == Seconds{0});
+  CHECK(unfused_forward(k, none) == Seconds{0});
+  AttentionBlock headless = square(128);
+  headless.heads.heads = 0;
+  CHECK(flash_forward(k, headless) == Seconds{0});
+  CHECK(decode_attention(k, decode_heads(llama_70b(), 8), 8, 0, Precision::bf16) == Seconds{0});
+  CHECK_THROWS_AS(flash_forward(k, square(-1)), InternalError);
+}
+
+}  // namespace
+}  // namespace fabricast
