@@ -10,8 +10,9 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
-#include <cctype>
 #include <cstring>
+
+#include "fabricast/core/text.hpp"
 #endif
 
 namespace fabricast {
@@ -86,9 +87,7 @@ int identify(int gpu, GpuIdentity* out) {
   if (const int error = cudaDeviceGetPCIBusId(pci, sizeof pci, gpu)) return error;
   out->name = properties.name, out->capability = 10 * properties.major + properties.minor;
   out->memory = {static_cast<std::int64_t>(properties.totalGlobalMem)};
-  out->pci.clear(), out->uuid = "GPU-";
-  // The kernel writes addresses in lower case.
-  for (const char* p = pci; *p; ++p) out->pci += static_cast<char>(std::tolower(static_cast<unsigned char>(*p)));
+  out->pci = lower_case(pci), out->uuid = "GPU-";  // the kernel writes addresses in lower case
   for (std::size_t i = 0; i < sizeof properties.uuid.bytes; ++i)
     out->uuid += fmt::format("{}{:02x}", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "",
                              static_cast<unsigned char>(properties.uuid.bytes[i]));
