@@ -1,9 +1,8 @@
 // The validation by contract (docs/formats.md).
-#include <fmt/format.h>
-
 #include <nlohmann/json.hpp>
 
 #include "fabricast/calibrate/validate.hpp"
+#include "fabricast/core/quantity.hpp"
 #include "fabricast/report/report.hpp"
 
 namespace fabricast {
@@ -12,8 +11,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Rounded to six digits: what an error can mean, and the same text on every machine.
-double rounded(double value) { return std::stod(fmt::format("{:.6g}", value)); }
+/// Six digits: what an error can mean.
+double rounded(double value) { return fabricast::rounded(value, 6); }
 
 Json by_band(const std::array<double, bands.size()>& values) {
   Json list = Json::array();
