@@ -7,17 +7,12 @@
 #include <unistd.h>
 
 #include <filesystem>
-#include <sstream>
 
 #include "fabricast/core/file.hpp"
+#include "support/import_text.hpp"
 
 namespace fabricast {
 namespace {
-
-Imported import_text_of(const std::string& text) {
-  std::istringstream in(text);
-  return import_log(in);
-}
 
 std::string log_of(const std::string& test, const std::string& gpu, int nodes, int per_node) {
   std::string text = "# Collective test starting: " + test + "\n# nThread 1 nGpus 1 warmup iters: 5 iters: 20\n";
