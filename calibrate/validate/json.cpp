@@ -14,7 +14,7 @@ using Json = nlohmann::ordered_json;
 /// Six digits: what an error can mean.
 double rounded(double value) { return fabricast::rounded(value, 6); }
 
-Json by_band(const std::array<double, bands.size()>& values) {
+Json by_band(const BandValues& values) {
   Json list = Json::array();
   for (const double x : values) list.push_back(rounded(x));
   return list;
@@ -32,8 +32,7 @@ Json table_json(const ErrorTable& table) {
             {"median", by_band(table.median)},
             {"mean", by_band(table.mean)},
             {"worst_decile", by_band(table.worst_decile)}};
-  if (table.width != std::array<double, bands.size()>{})
-    j["covered"] = by_band(table.covered), j["interval"] = by_band(table.width);
+  if (table.has_intervals()) j["covered"] = by_band(table.covered), j["interval"] = by_band(table.width);
   j["systems"] = std::move(systems);
   return j;
 }
