@@ -2,8 +2,6 @@
 // without one.
 #include "gpu_calls.hpp"
 
-#include <chrono>
-
 #ifdef FABRICAST_CUDA
 #include <cuda.h>
 #include <cuda_runtime_api.h>
@@ -12,6 +10,7 @@
 
 #include <cstring>
 
+#include "clock.hpp"
 #include "fabricast/core/text.hpp"
 #endif
 
@@ -115,9 +114,7 @@ GpuCalls made() {
     const auto code = static_cast<cudaError_t>(error);
     return fmt::format("{} ({})", cudaGetErrorString(code), cudaGetErrorName(code));
   };
-  c.now = []() -> Seconds {
-    return {std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count()};
-  };
+  c.now = probe::steady_now;
   c.copy_host = [](void* to, const void* from, std::size_t bytes) { std::memcpy(to, from, bytes); };
   c.device_count = [](int* count) -> int { return cudaGetDeviceCount(count); };
   c.identify = identify;
