@@ -118,12 +118,6 @@ std::string shipped_cases_path() {
   return FABRICAST_SOURCE_DIR "/calibrate/data/cases.json";
 }
 
-std::size_t band_of(std::int64_t bytes) {
-  std::size_t b = 0;
-  while (bytes >= bands[b].high) ++b;
-  return b;
-}
-
 std::string scenario_of(const MeasuredCase& c) {
   const bool network = c.nodes > 1 && !c.link.empty();
   std::string y = fmt::format("fabricast: 1\nname: {}\nnode:\n  gpu: {}\n  gpus: {}\n  intranode: {}\n", c.id, c.gpu,

@@ -10,8 +10,6 @@ namespace {
 
 /// A symptom whose largest effect on any size is smaller than this would not be seen.
 constexpr double least_effect = 0.02;
-/// Nine of ten healthy rows lie within so many standard deviations.
-constexpr double nine_of_ten = 1.645;
 
 /// s by measurement and row.
 using Times = std::vector<std::vector<double>>;
@@ -142,7 +140,8 @@ class Examination {
       const double factor = bus_factor(measured_[m].op, ranks);
       for (std::size_t i = 0; i < sizes_[m].size(); ++i) {
         const double seconds = measured_[m].rows[i].time_us * 1e-6, forecast = expected_[m][i];
-        const double width = std::exp(nine_of_ten * spread_at(model_, sizes_[m][i]));
+        // Nine of ten healthy rows lie within.
+        const double width = std::exp(quantile_95 * spread_at(model_, sizes_[m][i]));
         CheckedRow row{measured_[m].op,
                        sizes_[m][i],
                        seconds,

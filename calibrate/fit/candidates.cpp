@@ -4,8 +4,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <set>
+
+#include "fabricast/core/text.hpp"
 
 namespace fabricast {
 
@@ -15,11 +16,6 @@ namespace {
 constexpr std::array chosen = {"NCCL_ALGO",          "NCCL_PROTO",    "NCCL_MIN_NCHANNELS",
                                "NCCL_MAX_NCHANNELS", "NCCL_MIN_CTAS", "NCCL_MAX_CTAS"};
 constexpr int most_ranks = 256, most_ranks_alltoall = 64;  // more tell nothing else, and take long
-
-std::string lower(std::string text) {
-  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return text;
-}
 
 /// A case as a run of nccl-tests whose settings are NCCL's own.
 MeasuredCase plain_run(MeasuredCase c) {
@@ -108,8 +104,8 @@ std::vector<MeasuredCase> candidate_runs(const std::vector<MeasuredCase>& cases)
 bool is_free(const MeasuredCase& run) { return !run.env.contains("NCCL_ALGO"); }
 
 bool is_as_forced(const MeasuredCase& run, Algorithm algorithm, Protocol protocol) {
-  return is_free(run) ||
-         (lower(run.env.at("NCCL_ALGO")) == name_of(algorithm) && lower(run.env.at("NCCL_PROTO")) == name_of(protocol));
+  return is_free(run) || (lower_case(run.env.at("NCCL_ALGO")) == name_of(algorithm) &&
+                          lower_case(run.env.at("NCCL_PROTO")) == name_of(protocol));
 }
 
 std::string command_of(const MeasuredCase& run) {

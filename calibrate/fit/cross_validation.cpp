@@ -28,9 +28,9 @@ MeasuredCase part_of_case(const MeasuredCase& whole, Keep keep) {
   return part;
 }
 
-void forecast_cases(const std::vector<MeasuredCase>& cases, const Hardware& hardware, int draws,
+void forecast_cases(const std::vector<CaseRunner>& runners, const Hardware& hardware, int draws,
                     std::vector<ErrorRow>& errors) {
-  for (const MeasuredCase& c : cases) add_errors(c.system, CaseRunner(c).run(hardware, draws), errors);
+  for (const CaseRunner& runner : runners) add_errors(runner.measured().system, runner.run(hardware, draws), errors);
 }
 
 /// Calibrates systems with some of their own cases, and forecasts the others.
@@ -70,8 +70,9 @@ class OwnCalibration {
  private:
   void learn(const std::vector<MeasuredCase>& seen, const std::vector<MeasuredCase>& unseen, const Hardware& before,
              std::vector<ErrorRow>& errors_before, std::vector<ErrorRow>& errors_after) const {
-    forecast_cases(unseen, before, 0, errors_before);
-    forecast_cases(unseen, fit_parameters(seen, before, options_).hardware, interval_draws, errors_after);
+    const std::vector<CaseRunner> runners(unseen.begin(), unseen.end());
+    forecast_cases(runners, before, 0, errors_before);
+    forecast_cases(runners, fit_parameters(seen, before, options_).hardware, interval_draws, errors_after);
   }
 
   const std::vector<MeasuredCase>& cases_;

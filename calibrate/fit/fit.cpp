@@ -14,7 +14,9 @@ bool FitOptions::takes(const std::string& path) const {
 Fit fit_parameters(const std::vector<MeasuredCase>& cases, const Hardware& start, const FitOptions& options) {
   const FitProblem problem(cases, start);
   const TwoFits f = fit_twice(problem, options);
-  return fit_at(problem, f.task, f.last, f.derivatives, options.seed);
+  Fit fit = fit_at(problem, f.task, f.last, f.derivatives, options.seed);
+  fit.loss_before = f.start.loss, fit.loss_after = f.last.loss;
+  return fit;
 }
 
 }  // namespace fabricast

@@ -11,8 +11,6 @@
 
 namespace fabricast {
 
-constexpr double quantile_95 = 1.645;  ///< of the normal distribution: intervals hold 90 %
-
 /// Derivatives, each column taken where its parameter was then.
 struct Linearization {
   Eigen::MatrixXd jacobian;  ///< [row][parameter]

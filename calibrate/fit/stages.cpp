@@ -73,23 +73,22 @@ TwoFits fit_twice(const FitProblem& problem, const FitOptions& options) {
   TwoFits f;
   f.task = task_of(problem, options);
   if (f.task.free.empty()) throw UserError("the cases tell of no parameter to fit");
-  const Eigen::VectorXd start = problem.prior_point();
+  f.start = evaluate(problem, f.task, problem.prior_point());
   f.derivatives = no_derivatives(problem);
-  f.first = f.last = solve(problem, f.task, evaluate(problem, f.task, start), f.derivatives);
+  f.first = f.last = solve(problem, f.task, f.start, f.derivatives);
   f.first_derivatives = f.derivatives;
   if (options.identified <= 0) return f;
   const std::vector<std::size_t> some =
       identified(f.task, errors_by_data(problem, f.task, f.first, f.derivatives), options.identified);
   if (some.empty()) return f;
   f.task.free = some;
-  f.last = solve(problem, f.task, evaluate(problem, f.task, start), f.derivatives);
+  f.last = solve(problem, f.task, f.start, f.derivatives);  // the priors pull nothing there, whatever is free
   return f;
 }
 
 Fit fit_at(const FitProblem& problem, const FitTask& task, const FitPoint& point, const Linearization& derivatives,
            std::uint64_t seed) {
   Fit fit;
-  fit.loss_before = evaluate(problem, task, problem.prior_point()).loss, fit.loss_after = point.loss;
   fit.hardware = problem.hardware(point.theta);
   const std::vector<double> errors = errors_by_data(problem, task, point, derivatives);
   const Bootstrap boot = bootstrap(problem, task, point, derivatives, replicates, seed);

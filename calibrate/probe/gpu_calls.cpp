@@ -2,16 +2,16 @@
 // without one.
 #include "gpu_calls.hpp"
 
-#include <chrono>
-
 #ifdef FABRICAST_CUDA
 #include <cuda.h>
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>
 #include <fmt/format.h>
 
-#include <cctype>
 #include <cstring>
+
+#include "clock.hpp"
+#include "fabricast/core/text.hpp"
 #endif
 
 namespace fabricast {
@@ -86,9 +86,7 @@ int identify(int gpu, GpuIdentity* out) {
   if (const int error = cudaDeviceGetPCIBusId(pci, sizeof pci, gpu)) return error;
   out->name = properties.name, out->capability = 10 * properties.major + properties.minor;
   out->memory = {static_cast<std::int64_t>(properties.totalGlobalMem)};
-  out->pci.clear(), out->uuid = "GPU-";
-  // The kernel writes addresses in lower case.
-  for (const char* p = pci; *p; ++p) out->pci += static_cast<char>(std::tolower(static_cast<unsigned char>(*p)));
+  out->pci = lower_case(pci), out->uuid = "GPU-";  // the kernel writes addresses in lower case
   for (std::size_t i = 0; i < sizeof properties.uuid.bytes; ++i)
     out->uuid += fmt::format("{}{:02x}", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "",
                              static_cast<unsigned char>(properties.uuid.bytes[i]));
@@ -116,9 +114,7 @@ GpuCalls made() {
     const auto code = static_cast<cudaError_t>(error);
     return fmt::format("{} ({})", cudaGetErrorString(code), cudaGetErrorName(code));
   };
-  c.now = []() -> Seconds {
-    return {std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count()};
-  };
+  c.now = probe::steady_now;
   c.copy_host = [](void* to, const void* from, std::size_t bytes) { std::memcpy(to, from, bytes); };
   c.device_count = [](int* count) -> int { return cudaGetDeviceCount(count); };
   c.identify = identify;

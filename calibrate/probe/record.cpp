@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "fabricast/calibrate/probe_session.hpp"
+#include "fabricast/core/quantity.hpp"
 
 namespace fabricast {
 
@@ -11,10 +12,8 @@ using Json = nlohmann::ordered_json;
 
 namespace {
 
-double rounded(double value) {
-  // Six digits: clocks and samples give no more, and lines stay short.
-  return std::stod(fmt::format("{:.6g}", value));
-}
+/// Six digits: clocks and samples give no more, and lines stay short.
+double rounded(double value) { return fabricast::rounded(value, 6); }
 
 std::string line_of(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"; }
 

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -14,6 +13,7 @@ namespace fabricast {
 
 using Json = nlohmann::json;
 using probe::SocketError;
+using probe::steady_now;
 using probe::Wire;
 
 namespace {
@@ -22,8 +22,6 @@ struct OwnBackend {
   std::string name;
   std::unique_ptr<ProbeBackend> backend;
 };
-
-Seconds steady_now() { return {probe::seconds_since({})}; }
 
 Json to_json(const Measurement& m, int number, Seconds share) {
   return {{"measure", number},

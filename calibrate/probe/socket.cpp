@@ -87,8 +87,6 @@ Deadline after(double seconds) {
   return Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
 }
 
-double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
-
 Socket::~Socket() {
   if (fd_ >= 0) close(fd_);
 }

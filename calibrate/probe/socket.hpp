@@ -3,20 +3,19 @@
 // Every wait looks at `stop_requested` at least twenty times a second.
 #pragma once
 
-#include <chrono>
 #include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "clock.hpp"
+
 namespace fabricast::probe {
 
-using Clock = std::chrono::steady_clock;
 using Deadline = Clock::time_point;
 
 Deadline after(double seconds);
-double seconds_since(Clock::time_point begin);
 
 /// A connection broke, was refused, or did not move until its deadline; `what()` is the reason.
 class SocketError : public std::runtime_error {

@@ -1,9 +1,8 @@
 // The validation by contract (docs/formats.md).
-#include <fmt/format.h>
-
 #include <nlohmann/json.hpp>
 
 #include "fabricast/calibrate/validate.hpp"
+#include "fabricast/core/quantity.hpp"
 #include "fabricast/report/report.hpp"
 
 namespace fabricast {
@@ -12,10 +11,10 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Rounded to six digits: what an error can mean, and the same text on every machine.
-double rounded(double value) { return std::stod(fmt::format("{:.6g}", value)); }
+/// Six digits: what an error can mean.
+double rounded(double value) { return fabricast::rounded(value, 6); }
 
-Json by_band(const std::array<double, bands.size()>& values) {
+Json by_band(const BandValues& values) {
   Json list = Json::array();
   for (const double x : values) list.push_back(rounded(x));
   return list;
@@ -33,8 +32,7 @@ Json table_json(const ErrorTable& table) {
             {"median", by_band(table.median)},
             {"mean", by_band(table.mean)},
             {"worst_decile", by_band(table.worst_decile)}};
-  if (table.width != std::array<double, bands.size()>{})
-    j["covered"] = by_band(table.covered), j["interval"] = by_band(table.width);
+  if (table.has_intervals()) j["covered"] = by_band(table.covered), j["interval"] = by_band(table.width);
   j["systems"] = std::move(systems);
   return j;
 }

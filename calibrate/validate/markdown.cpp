@@ -6,81 +6,74 @@ namespace fabricast {
 
 namespace {
 
-std::string leave_one_out_markdown(const LeaveOneOut& l) {
-  std::string out =
-      "\n## Errors of systems left out of the fit, in %\n\n"
-      "In sample > left out. For each system all parameters are fitted anew from their priors to the cases of the "
-      "other "
-      "systems, and\n"
-      "its own are forecast with them: what to expect of a system never seen. The first number is of a fit to all.\n\n"
-      "| system |";
+std::string head_markdown() {
+  std::string out = "| system |";
   for (const Band& b : bands) out += fmt::format(" {} |", b.name);
-  out += "\n|---|---|---|---|---|\n";
-  for (const auto& [system, cells] : l.left_out.systems) {
-    out += fmt::format("| {} |", system);
-    for (std::size_t b = 0; b < bands.size(); ++b)
-      out += cells[b].rows ? fmt::format(" {:.1f} > {:.1f}{} |", 100 * l.in_sample.systems.at(system)[b].error,
-                                         100 * cells[b].error, cells[b].bias > 0 ? '+' : '-')
-                           : std::string(" |");
-    out += "\n";
-  }
-  const auto summary = [&](std::string_view name, const auto& before, const auto& after) {
-    out += fmt::format("| **{}** |", name);
-    for (std::size_t b = 0; b < bands.size(); ++b)
-      out += fmt::format(" **{:.1f} > {:.1f}** |", 100 * before[b], 100 * after[b]);
-    out += "\n";
+  return out + "\n|---|---|---|---|---|\n";
+}
+
+/// One line of a table: a name, and what `value` says of each band.
+template <class Value>
+std::string line_markdown(std::string_view name, Value value) {
+  std::string out = fmt::format("| {} |", name);
+  for (std::size_t b = 0; b < bands.size(); ++b) out += value(b);
+  return out + "\n";
+}
+
+std::string summary_markdown(std::string_view name, const BandValues& values) {
+  return line_markdown(fmt::format("**{}**", name),
+                       [&](std::size_t b) { return fmt::format(" **{:.1f}** |", 100 * values[b]); });
+}
+
+/// Errors before > after, by system and over all; with intervals in `after` alone, of these only what is then.
+std::string change_markdown(const ErrorTable& before, const ErrorTable& after, bool mean) {
+  std::string out = head_markdown();
+  for (const auto& [system, cells] : after.systems)
+    out += line_markdown(system, [&, &its = before.systems.at(system), &own = cells](std::size_t b) {
+      return own[b].rows ? fmt::format(" {:.1f} > {:.1f}{} |", 100 * its[b].error, 100 * own[b].error,
+                                       own[b].bias > 0 ? '+' : '-')
+                         : std::string(" |");
+    });
+  const auto both = [&](std::string_view name, const BandValues& a, const BandValues& b) {
+    out += line_markdown(fmt::format("**{}**", name),
+                         [&](std::size_t k) { return fmt::format(" **{:.1f} > {:.1f}** |", 100 * a[k], 100 * b[k]); });
   };
-  summary("median over systems", l.in_sample.median, l.left_out.median);
-  summary("mean", l.in_sample.mean, l.left_out.mean);
-  summary("worst decile", l.in_sample.worst_decile, l.left_out.worst_decile);
-  summary("within the 90 % interval", l.in_sample.covered, l.left_out.covered);
-  summary("half width of the interval", l.in_sample.width, l.left_out.width);
+  both("median over systems", before.median, after.median);
+  if (mean) both("mean", before.mean, after.mean);
+  both("worst decile", before.worst_decile, after.worst_decile);
+  const auto interval = [&](std::string_view name, const BandValues& a, const BandValues& b) {
+    if (before.has_intervals()) return both(name, a, b);
+    out += summary_markdown(name, b);
+  };
+  interval("within the 90 % interval", before.covered, after.covered);
+  interval("half width of the interval", before.width, after.width);
   return out;
 }
 
-std::string calibrated_table(std::string_view title, const ErrorTable& before, const ErrorTable& after) {
-  std::string out = fmt::format("\n### {}\n\n| system |", title);
-  for (const Band& b : bands) out += fmt::format(" {} |", b.name);
-  out += "\n|---|---|---|---|---|\n";
-  for (const auto& [system, cells] : after.systems) {
-    out += fmt::format("| {} |", system);
-    for (std::size_t b = 0; b < bands.size(); ++b)
-      out += cells[b].rows ? fmt::format(" {:.1f} > {:.1f}{} |", 100 * before.systems.at(system)[b].error,
-                                         100 * cells[b].error, cells[b].bias > 0 ? '+' : '-')
-                           : std::string(" |");
-    out += "\n";
-  }
-  const auto both = [&](std::string_view name, const auto& a, const auto& b) {
-    out += fmt::format("| **{}** |", name);
-    for (std::size_t k = 0; k < bands.size(); ++k) out += fmt::format(" **{:.1f} > {:.1f}** |", 100 * a[k], 100 * b[k]);
-    out += "\n";
-  };
-  const auto one = [&](std::string_view name, const auto& a) {
-    out += fmt::format("| **{}** |", name);
-    for (const double x : a) out += fmt::format(" **{:.1f}** |", 100 * x);
-    out += "\n";
-  };
-  both("median over systems", before.median, after.median);
-  both("worst decile", before.worst_decile, after.worst_decile);
-  one("within the 90 % interval", after.covered);
-  one("half width of the interval", after.width);
-  return out;
+std::string leave_one_out_markdown(const LeaveOneOut& l) {
+  return "\n## Errors of systems left out of the fit, in %\n\n"
+         "In sample > left out. For each system all parameters are fitted anew from their priors to the cases of the "
+         "other systems, and\n"
+         "its own are forecast with them: what to expect of a system never seen. The first number is of a fit to "
+         "all.\n\n" +
+         change_markdown(l.in_sample, l.left_out, true);
 }
 
 std::string calibrated_markdown(const Calibrated& c) {
+  constexpr bool mean = false;
   std::string out =
       "\n## Errors of calibrated systems, in %\n\n"
       "Before > after calibration with some of a system's own measurements, which starts from the fit that has not "
-      "seen "
-      "the system.\nThe others of its measurements are forecast.\n";
-  out += calibrated_table("Larger jobs, by those of one and two nodes", c.larger_before, c.larger_after);
+      "seen the system.\nThe others of its measurements are forecast.\n";
+  out +=
+      "\n### Larger jobs, by those of one and two nodes\n\n" + change_markdown(c.larger_before, c.larger_after, mean);
   out += fmt::format(
       "\nMedian over systems: below 1 MiB {:.1f} > {:.1f} %, from 1 MiB on {:.1f} > {:.1f} %. Where a system has "
-      "several "
-      "settings (alcf-polaris: five,\nabci2-a: a fabric that others load) one set of parameters is fitted to all.\n",
+      "several settings (alcf-polaris: five,\nabci2-a: a fabric that others load) one set of parameters is fitted to "
+      "all.\n",
       100 * c.larger_halves_before[0], 100 * c.larger_halves_after[0], 100 * c.larger_halves_before[1],
       100 * c.larger_halves_after[1]);
-  return out + calibrated_table("Every third size, by the other sizes", c.sizes_before, c.sizes_after);
+  return out + "\n### Every third size, by the other sizes\n\n" + change_markdown(c.sizes_before, c.sizes_after, mean);
 }
 
 }  // namespace
@@ -94,24 +87,15 @@ std::string validation_markdown(const Validation& v, const Hardware& hardware) {
       "counts once in each\n"
       "band. The sign tells whether forecasts are mostly above (+) or below (-) the measurement. The measured cases "
       "and\n"
-      "their sources are in `calibrate/data/cases.json`.\n\n## Errors by system, in %\n\n| system |";
-  for (const Band& b : bands) out += fmt::format(" {} |", b.name);
-  out += "\n|---|---|---|---|---|\n";
-  for (const auto& [system, cells] : v.errors.systems) {
-    out += fmt::format("| {} |", system);
-    for (const auto& cell : cells)
-      out += cell.rows ? fmt::format(" {:.1f}{} ({}) |", 100 * cell.error, cell.bias > 0 ? '+' : '-', cell.rows)
-                       : std::string(" |");
-    out += "\n";
-  }
-  const auto summary = [&](std::string_view name, const std::array<double, bands.size()>& values) {
-    out += fmt::format("| **{}** |", name);
-    for (const double x : values) out += fmt::format(" **{:.1f}** |", 100 * x);
-    out += "\n";
-  };
-  summary("median over systems", v.errors.median);
-  summary("mean", v.errors.mean);
-  summary("worst decile", v.errors.worst_decile);
+      "their sources are in `calibrate/data/cases.json`.\n\n## Errors by system, in %\n\n" +
+      head_markdown();
+  for (const auto& [system, cells] : v.errors.systems)
+    out += line_markdown(system, [&own = cells](std::size_t b) {
+      return own[b].rows ? fmt::format(" {:.1f}{} ({}) |", 100 * own[b].error, own[b].bias > 0 ? '+' : '-', own[b].rows)
+                         : std::string(" |");
+    });
+  out += summary_markdown("median over systems", v.errors.median) + summary_markdown("mean", v.errors.mean) +
+         summary_markdown("worst decile", v.errors.worst_decile);
   out +=
       fmt::format("\n{} rows of {} cases are counted; in {} of them another algorithm stands in for NCCL's choice.\n",
                   v.errors.rows, v.cases.size(), v.stand_ins);

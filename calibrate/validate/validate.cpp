@@ -88,38 +88,47 @@ Validation validate_cases(const std::vector<MeasuredCase>& cases, const Hardware
 
 namespace {
 
-std::string calibrated_text(const Calibrated& c) {
+/// One line of a table: a name, and what `value` says of each band.
+template <class Value>
+std::string line_text(std::string_view name, Value value) {
+  std::string out = fmt::format("{:<18}", name);
+  for (std::size_t b = 0; b < bands.size(); ++b) out += value(b);
+  return out + "\n";
+}
+
+/// Errors before > after, by system and over all; with intervals in `after` alone, of these only what is then.
+std::string change_text(const ErrorTable& before, const ErrorTable& after, bool mean) {
   std::string out;
-  const auto table = [&](std::string_view what, const ErrorTable& before, const ErrorTable& after) {
-    out += fmt::format("{}: median error in % before > calibrated\n", what);
-    const auto line = [&](std::string_view name, const auto& value) {
-      out += fmt::format("{:<18}", name);
-      for (std::size_t b = 0; b < bands.size(); ++b) out += value(b);
-      out += "\n";
-    };
-    for (const auto& [system, cells] : after.systems)
-      line(system, [&, &its = before.systems.at(system), &own = cells](std::size_t b) {
-        return own[b].rows ? fmt::format("{:>7.1f} >{:>6.1f}{}  ", 100 * its[b].error, 100 * own[b].error,
-                                         own[b].bias > 0 ? '+' : '-')
-                           : fmt::format("{:18}", "");
-      });
-    const auto both = [&](std::string_view name, const auto& a, const auto& b) {
-      line(name, [&](std::size_t k) { return fmt::format("{:>7.1f} >{:>6.1f}   ", 100 * a[k], 100 * b[k]); });
-    };
-    both("MEDIAN", before.median, after.median);
-    both("WORST DECILE", before.worst_decile, after.worst_decile);
-    const auto one = [&](std::string_view name, const auto& a) {
-      line(name, [&](std::size_t k) { return fmt::format("{:>14.1f}    ", 100 * a[k]); });
-    };
-    one("COVERED", after.covered);
-    one("WIDTH", after.width);
+  for (const auto& [system, cells] : after.systems)
+    out += line_text(system, [&, &its = before.systems.at(system), &own = cells](std::size_t b) {
+      return own[b].rows ? fmt::format("{:>7.1f} >{:>6.1f}{}  ", 100 * its[b].error, 100 * own[b].error,
+                                       own[b].bias > 0 ? '+' : '-')
+                         : fmt::format("{:18}", "");
+    });
+  const auto both = [&](std::string_view name, const BandValues& a, const BandValues& b) {
+    out += line_text(name, [&](std::size_t k) { return fmt::format("{:>7.1f} >{:>6.1f}   ", 100 * a[k], 100 * b[k]); });
   };
-  table("larger jobs, calibrated with those of one and two nodes", c.larger_before, c.larger_after);
-  out += fmt::format("median over systems below 1 MiB {:.1f} > {:.1f} %, from 1 MiB on {:.1f} > {:.1f} %\n",
-                     100 * c.larger_halves_before[0], 100 * c.larger_halves_after[0], 100 * c.larger_halves_before[1],
-                     100 * c.larger_halves_after[1]);
-  table("other sizes, calibrated with two of three", c.sizes_before, c.sizes_after);
+  both("MEDIAN", before.median, after.median);
+  if (mean) both("MEAN", before.mean, after.mean);
+  both("WORST DECILE", before.worst_decile, after.worst_decile);
+  const auto interval = [&](std::string_view name, const BandValues& a, const BandValues& b) {
+    if (before.has_intervals()) return both(name, a, b);
+    out += line_text(name, [&](std::size_t k) { return fmt::format("{:>14.1f}    ", 100 * b[k]); });
+  };
+  interval("COVERED", before.covered, after.covered);
+  interval("WIDTH", before.width, after.width);
   return out;
+}
+
+std::string calibrated_text(const Calibrated& c) {
+  constexpr bool mean = false;
+  return "larger jobs, calibrated with those of one and two nodes: median error in % before > calibrated\n" +
+         change_text(c.larger_before, c.larger_after, mean) +
+         fmt::format("median over systems below 1 MiB {:.1f} > {:.1f} %, from 1 MiB on {:.1f} > {:.1f} %\n",
+                     100 * c.larger_halves_before[0], 100 * c.larger_halves_after[0], 100 * c.larger_halves_before[1],
+                     100 * c.larger_halves_after[1]) +
+         "other sizes, calibrated with two of three: median error in % before > calibrated\n" +
+         change_text(c.sizes_before, c.sizes_after, mean);
 }
 
 }  // namespace
@@ -137,46 +146,22 @@ std::string validation_text(const Validation& v, bool rows) {
   out += fmt::format("{:<18}", "system");
   for (const Band& b : bands) out += fmt::format("{:>18}", b.name);
   out += "   median error in %, sign of the bias, rows\n";
-  for (const auto& [system, cells] : v.errors.systems) {
-    out += fmt::format("{:<18}", system);
-    for (const auto& cell : cells)
-      out += cell.rows
-                 ? fmt::format("{:>9.1f}{} ({:>4})", 100 * cell.error, cell.bias > 0 ? '+' : '-', cell.rows) + "  "
+  for (const auto& [system, cells] : v.errors.systems)
+    out += line_text(system, [&own = cells](std::size_t b) {
+      return own[b].rows
+                 ? fmt::format("{:>9.1f}{} ({:>4})  ", 100 * own[b].error, own[b].bias > 0 ? '+' : '-', own[b].rows)
                  : fmt::format("{:18}", "");
-    out += "\n";
-  }
-  const auto summary = [&](std::string_view name, const std::array<double, bands.size()>& values) {
-    out += fmt::format("{:<18}", name);
-    for (const double x : values) out += fmt::format("{:>9.1f}         ", 100 * x);
-    out += "\n";
+    });
+  const auto summary = [&](std::string_view name, const BandValues& values) {
+    out += line_text(name, [&](std::size_t b) { return fmt::format("{:>9.1f}         ", 100 * values[b]); });
   };
   summary("MEDIAN", v.errors.median);
   summary("MEAN", v.errors.mean);
   summary("WORST DECILE", v.errors.worst_decile);
   out += directions_text(v.pairs);
-  if (v.leave_one_out) {
-    const auto& [in_sample, left_out] = *v.leave_one_out;
-    out += "left out of the fit: median error in % in sample > left out\n";
-    for (const auto& [system, cells] : left_out.systems) {
-      out += fmt::format("{:<18}", system);
-      for (std::size_t b = 0; b < bands.size(); ++b)
-        out += cells[b].rows ? fmt::format("{:>7.1f} >{:>6.1f}{}  ", 100 * in_sample.systems.at(system)[b].error,
-                                           100 * cells[b].error, cells[b].bias > 0 ? '+' : '-')
-                             : fmt::format("{:18}", "");
-      out += "\n";
-    }
-    const auto both = [&](std::string_view name, const auto& before, const auto& after) {
-      out += fmt::format("{:<18}", name);
-      for (std::size_t b = 0; b < bands.size(); ++b)
-        out += fmt::format("{:>7.1f} >{:>6.1f}   ", 100 * before[b], 100 * after[b]);
-      out += "\n";
-    };
-    both("MEDIAN", in_sample.median, left_out.median);
-    both("MEAN", in_sample.mean, left_out.mean);
-    both("WORST DECILE", in_sample.worst_decile, left_out.worst_decile);
-    both("COVERED", in_sample.covered, left_out.covered);
-    both("WIDTH", in_sample.width, left_out.width);
-  }
+  if (v.leave_one_out)
+    out += "left out of the fit: median error in % in sample > left out\n" +
+           change_text(v.leave_one_out->in_sample, v.leave_one_out->left_out, true);
   if (v.calibrated) out += calibrated_text(*v.calibrated);
   for (const auto& [id, why] : v.failed) out += fmt::format("did not run: {}: {}\n", id, why);
   out += fmt::format("{} cases, {} rows, {} of them by another algorithm than NCCL's; {} did not run\n", v.cases.size(),

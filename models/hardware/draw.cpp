@@ -17,7 +17,6 @@ std::uint64_t hash_of(std::string_view text, std::uint64_t seed) {
 /// A value from the interval of a parameter that no fit has told: the logarithm is normal, cut off where only one in
 /// twenty lies beyond on either side, so that no share comes out above what is thought possible.
 double from_interval(const Parameter& p, Rng& rng) {
-  constexpr double quantile_95 = 1.645;
   if (!(p.low > 0) || !(p.high > p.low)) return p.value;
   const double deviation = std::log(p.high / p.low) / (2 * quantile_95);
   return std::clamp(p.value * std::exp(deviation * rng.normal()), p.low, p.high);

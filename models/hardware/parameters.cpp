@@ -113,10 +113,6 @@ std::vector<ParameterRef> parameters(ForecastSpread& s) {
       {"from_64MiB", "", "the same from 64 MiB on", &s.bands[3]}};
 }
 
-const Parameter& ForecastSpread::at(std::int64_t bytes) const {
-  return bands[bytes < 1 << 16 ? 0 : bytes < 1 << 20 ? 1 : bytes < 1 << 26 ? 2 : 3];
-}
-
 namespace {
 template <class Map>
 void add_all(std::vector<std::pair<std::string, ParameterRef>>& all, std::string_view section, Map& map) {

@@ -149,6 +149,14 @@ std::string list_table(const Table& table) {
   return out;
 }
 
+/// Of things kept by name.
+template <class Map>
+std::string list_map(const Map& map) {
+  std::string out;
+  for (const auto& [name, item] : map) out += line(name, item.summary);
+  return out;
+}
+
 constexpr std::array catalogues = {
     Catalogue{"gpus", "kinds of GPUs for node.gpu",
               [] {
@@ -161,12 +169,7 @@ constexpr std::array catalogues = {
                 const auto it = h.gpus.find(name);
                 return it == h.gpus.end() ? std::string() : describe_gpu(h, it->second);
               }},
-    Catalogue{"nodes", "kinds of nodes for node.profile",
-              [] {
-                std::string out;
-                for (const auto& [name, n] : shipped_hardware().nodes) out += line(name, n.summary);
-                return out;
-              },
+    Catalogue{"nodes", "kinds of nodes for node.profile", [] { return list_map(shipped_hardware().nodes); },
               [](const std::string& name) -> std::string {
                 const auto it = shipped_hardware().nodes.find(name);
                 if (it == shipped_hardware().nodes.end()) return {};
@@ -193,12 +196,7 @@ constexpr std::array catalogues = {
                 out += parameter_line({"efficiency", "", "payload share of the line rate", &t.efficiency});
                 return out + parameter_line({"latency", "us", "of the device entered", &t.latency});
               }},
-    Catalogue{"networks", "kinds of networks for node.nics.link",
-              [] {
-                std::string out;
-                for (const auto& [name, n] : shipped_hardware().networks) out += line(name, n.summary);
-                return out;
-              },
+    Catalogue{"networks", "kinds of networks for node.nics.link", [] { return list_map(shipped_hardware().networks); },
               [](const std::string& name) -> std::string {
                 Hardware h = shipped_hardware();
                 const auto it = h.networks.find(name);

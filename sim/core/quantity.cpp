@@ -184,4 +184,10 @@ std::string to_text(Watts power) { return fmt::format("{}W", power.value); }
 
 std::string to_text(double number) { return fmt::format("{}", number); }
 
+double rounded(double value, int digits) {
+  const std::string text = fmt::format("{:.{}g}", value, digits);
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
+
 }  // namespace fabricast

@@ -32,7 +32,6 @@ int interval_draws(const World& world) {
 }
 
 void add_intervals(const World& world, Forecast& forecast, int draws, const RunOptions& options) {
-  constexpr double quantile_95 = 1.645;
   const auto count = static_cast<std::size_t>(draws);
   // The last task is the hardware as it is.
   std::vector<std::vector<double>> times(count + 1);

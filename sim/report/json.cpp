@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "../scenario/effective.hpp"
+#include "fabricast/core/quantity.hpp"
 #include "fabricast/report/report.hpp"
 #include "fabricast/report/versions.hpp"
 
@@ -13,8 +14,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Rounded to ten digits: what a forecast can mean, and the same text on every machine.
-double rounded(double value) { return std::stod(fmt::format("{:.10g}", value)); }
+/// Ten digits: what a forecast can mean.
+double rounded(double value) { return fabricast::rounded(value, 10); }
 
 std::string choice_text(const Choice& c) { return fmt::format("{}/{}", name_of(c.algorithm), name_of(c.protocol)); }
 
@@ -35,7 +36,8 @@ Json row_json(const Forecast& forecast, const ForecastRow& row) {
   j["time_us_worst"] = rounded(row.time_worst * 1e6);
   j["draws"] = forecast.draws;
   if (row.factor > 1)
-    j["interval_90_us"] = {{"low", rounded(row.time / row.factor * 1e6)}, {"high", rounded(row.time * row.factor * 1e6)}};
+    j["interval_90_us"] = {{"low", rounded(row.time / row.factor * 1e6)},
+                           {"high", rounded(row.time * row.factor * 1e6)}};
   if (row.nccl) {
     j["nccl_choice"] = choice_text(*row.nccl);
     if (row.nccl->time > 0) j["nccl_time_us"] = rounded(row.nccl->time * 1e6);

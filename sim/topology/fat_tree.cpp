@@ -10,17 +10,12 @@
 
 namespace fabricast {
 
-struct FatTreeSpec : FabricBasics {
-  double oversubscription = 1;
-  double spine_oversubscription = 1;
+struct FatTreeSpec : TieredBasics {
   int tiers = 0;
 };
 
 void visit_fields(FieldVisitor& visit, FatTreeSpec& spec) {
-  visit_basics(visit, spec);
-  visit("oversubscription", spec.oversubscription, "down : up at the leaf", between(1, 64));
-  visit("spine_oversubscription", spec.spine_oversubscription, "down : up at the spine, with three tiers",
-        between(1, 64));
+  visit_tiers(visit, spec);
   visit("tiers", spec.tiers, "1, 2 or 3 tiers of switches; 0: as few as fit", between(0, 3));
 }
 

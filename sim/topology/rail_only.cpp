@@ -9,18 +9,13 @@
 
 namespace fabricast {
 
-struct RailOnlySpec : FabricBasics {
-  double oversubscription = 1;
-  double spine_oversubscription = 1;
+struct RailOnlySpec : TieredBasics {
   int nodes_per_su = 0;
   int tiers = 0;
 };
 
 void visit_fields(FieldVisitor& visit, RailOnlySpec& spec) {
-  visit_basics(visit, spec);
-  visit("oversubscription", spec.oversubscription, "down : up at the leaf", between(1, 64));
-  visit("spine_oversubscription", spec.spine_oversubscription, "down : up at the spine, with three tiers",
-        between(1, 64));
+  visit_tiers(visit, spec);
   visit("nodes_per_su", spec.nodes_per_su, "nodes at a leaf; 0: as many as it has ports for", between(0, 1e6));
   visit("tiers", spec.tiers, "1, 2 or 3 tiers of switches; 0: as few as fit", between(0, 3));
 }

@@ -17,19 +17,14 @@ struct EnumNames<RailGrouping> {
   static constexpr std::array<std::string_view, 2> names{"rail", "pod"};
 };
 
-struct RailOptimizedSpec : FabricBasics {
-  double oversubscription = 1;
-  double spine_oversubscription = 1;
+struct RailOptimizedSpec : TieredBasics {
   int nodes_per_su = 0;
   int tiers = 0;
   RailGrouping grouping = RailGrouping::rail;
 };
 
 void visit_fields(FieldVisitor& visit, RailOptimizedSpec& spec) {
-  visit_basics(visit, spec);
-  visit("oversubscription", spec.oversubscription, "down : up at the leaf", between(1, 64));
-  visit("spine_oversubscription", spec.spine_oversubscription, "down : up at the spine, with three tiers",
-        between(1, 64));
+  visit_tiers(visit, spec);
   visit("nodes_per_su", spec.nodes_per_su, "nodes of a scalable unit; 0: as many as a leaf has ports for",
         between(0, 1e6));
   visit("tiers", spec.tiers, "2 or 3 tiers of switches; 0: as few as fit", between(0, 3));

@@ -27,6 +27,13 @@ void visit_basics(FieldVisitor& visit, FabricBasics& basics) {
   visit("cable", basics.cable, "length of every cable, for its propagation time", between(0, 1e5));
 }
 
+void visit_tiers(FieldVisitor& visit, TieredBasics& tiers) {
+  visit_basics(visit, tiers);
+  visit("oversubscription", tiers.oversubscription, "down : up at the leaf", between(1, 64));
+  visit("spine_oversubscription", tiers.spine_oversubscription, "down : up at the spine, with three tiers",
+        between(1, 64));
+}
+
 PortSplit split_ports(std::uint32_t ports, double oversubscription) {
   const auto up = static_cast<std::uint32_t>(std::ceil(ports / (1 + oversubscription) - 1e-9));
   const auto down = std::min(ports - up, static_cast<std::uint32_t>(std::floor(up * oversubscription + 1e-9)));

@@ -7,6 +7,13 @@
 
 namespace fabricast {
 
+/// Keys of the topologies that size their tiers by oversubscription.
+struct TieredBasics : FabricBasics {
+  double oversubscription = 1;
+  double spine_oversubscription = 1;
+};
+void visit_tiers(FieldVisitor& visit, TieredBasics& tiers);
+
 /// How a switch divides its ports between the tier below and the tier above.
 struct PortSplit {
   std::uint32_t down, up;

@@ -1,13 +1,11 @@
 #include "command_line.hpp"
 
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <catch2/catch.hpp>
 
 #include <cstdlib>
 #include <fstream>
-#include <iterator>
 #include <sstream>
 
 namespace fabricast {
@@ -18,18 +16,6 @@ std::string read_text(const fs::path& file) {
   std::ostringstream text;
   text << std::ifstream(file, std::ios::binary).rdbuf();
   return text.str();
-}
-
-Scratch::Scratch() {
-  static int count = 0;
-  path = fs::temp_directory_path() / ("fabricast-test-" + std::to_string(getpid()) + "-" + std::to_string(count++));
-  fs::create_directories(path);
-}
-
-Scratch::~Scratch() { fs::remove_all(path); }
-
-std::size_t Scratch::files() const {
-  return static_cast<std::size_t>(std::distance(fs::directory_iterator(path), fs::directory_iterator()));
 }
 
 Ran run_shell(const std::string& command) {

@@ -4,6 +4,8 @@
 #include <filesystem>
 #include <string>
 
+#include "scratch.hpp"
+
 namespace fabricast {
 
 struct Ran {
@@ -19,17 +21,5 @@ Ran run_fabricast(const std::string& words);
 std::string output(const std::string& words);
 
 std::string read_text(const std::filesystem::path& file);
-
-/// A folder of its own for a test, gone after it.
-class Scratch {
- public:
-  Scratch();
-  ~Scratch();
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-  std::string operator/(const std::string& name) const { return (path / name).string(); }
-  std::size_t files() const;
-  std::filesystem::path path;
-};
 
 }  // namespace fabricast

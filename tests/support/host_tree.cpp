@@ -1,39 +1,26 @@
 #include "host_tree.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <atomic>
 #include <fstream>
 
 namespace fabricast {
 
 namespace fs = std::filesystem;
 
-HostTree::HostTree() {
-  static std::atomic<int> next = 0;
-  root_ = fs::temp_directory_path() / fmt::format("fabricast-host-{}-{}", getpid(), next++);
-  fs::create_directories(root_);
-}
-
-HostTree::~HostTree() {
-  std::error_code gone;
-  fs::remove_all(root_, gone);
-}
-
 void HostTree::write(const std::string& path, const std::string& content) const {
-  fs::create_directories((root_ / path).parent_path());
-  std::ofstream(root_ / path, std::ios::binary) << content;
+  fs::create_directories((scratch_.path / path).parent_path());
+  std::ofstream(scratch_.path / path, std::ios::binary) << content;
 }
 
 void HostTree::link(const std::string& path, const std::string& target) const {
-  const fs::path folder = (root_ / path).parent_path();
+  const fs::path folder = (scratch_.path / path).parent_path();
   fs::create_directories(folder);
-  fs::remove(root_ / path);
-  fs::create_symlink((root_ / target).lexically_relative(folder), root_ / path);
+  fs::remove(scratch_.path / path);
+  fs::create_symlink((scratch_.path / target).lexically_relative(folder), scratch_.path / path);
 }
 
-void HostTree::remove(const std::string& path) const { fs::remove_all(root_ / path); }
+void HostTree::remove(const std::string& path) const { fs::remove_all(scratch_.path / path); }
 
 void HostTree::pci(const std::string& folder, const std::string& vendor, const std::string& device,
                    const std::string& klass, int numa, double speed, int width) const {

@@ -1,20 +1,16 @@
 // A host's sysfs and procfs, made up, in a folder of its own.
 #pragma once
 
-#include <filesystem>
 #include <string>
 #include <vector>
+
+#include "scratch.hpp"
 
 namespace fabricast {
 
 class HostTree {
  public:
-  HostTree();
-  ~HostTree();
-  HostTree(const HostTree&) = delete;
-  HostTree& operator=(const HostTree&) = delete;
-
-  std::string root() const { return root_.string(); }
+  std::string root() const { return scratch_.path.string(); }
   void write(const std::string& path, const std::string& content) const;
   /// A link from `path` to `target`, both below the root.
   void link(const std::string& path, const std::string& target) const;
@@ -27,7 +23,7 @@ class HostTree {
   void hca(const std::string& name, const std::string& pci_folder, bool ethernet) const;
 
  private:
-  std::filesystem::path root_;
+  Scratch scratch_;
 };
 
 /// Where device i of the host below stands: a GPU and a NIC on one switch of Gen5 x16.

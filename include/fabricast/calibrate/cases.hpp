@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "fabricast/hardware/size_bands.hpp"
 #include "fabricast/report/forecast.hpp"
 
 namespace fabricast {
@@ -51,16 +52,6 @@ struct ForecastOfCase {
   };
   std::vector<Row> rows;
 };
-
-/// Size bands in which errors are counted.
-struct Band {
-  std::string_view name;
-  std::int64_t low, high;
-};
-inline constexpr std::array bands = {Band{"<64KiB", 0, 1 << 16}, Band{"64KiB-1MiB", 1 << 16, 1 << 20},
-                                     Band{"1-64MiB", 1 << 20, 1 << 26},
-                                     Band{">=64MiB", 1 << 26, std::int64_t{1} << 62}};
-std::size_t band_of(std::int64_t bytes);
 
 /// A case whose scenario is read once and can be run with other hardware parameters.
 class CaseRunner {

@@ -19,6 +19,8 @@ struct ErrorRow {
   double within = 0;     ///< of its 90 % interval, half as ln; 0: has none
 };
 
+using BandValues = std::array<double, bands.size()>;  ///< [band]
+
 struct ErrorTable {
   struct Cell {
     double error = 0;  ///< exp(median |ln ratio|) - 1
@@ -26,11 +28,12 @@ struct ErrorTable {
     int rows = 0;
   };
   std::map<std::string, std::array<Cell, bands.size()>> systems;  ///< [system][band]
-  std::array<double, bands.size()> median{}, worst_decile{}, mean{};
+  BandValues median{}, worst_decile{}, mean{};
   /// Share of rows whose measurement lies within the forecast's 90 % interval, each system counted once; 0: no intervals.
-  std::array<double, bands.size()> covered{};
-  std::array<double, bands.size()> width{};  ///< median over systems of the interval's factor less one
+  BandValues covered{};
+  BandValues width{};  ///< median over systems of the interval's factor less one
   int rows = 0;
+  bool has_intervals() const { return width != BandValues{}; }
 };
 ErrorTable error_table(const std::vector<ErrorRow>& rows);
 /// Median over systems of their errors, as of a band, below 1 MiB and from there on; 0 where there are none.

@@ -35,4 +35,7 @@ std::string to_text(Metres metres);        ///< `20m`
 std::string to_text(Watts power);          ///< `700W`
 std::string to_text(double number);        ///< shortest decimal that reads back the same
 
+/// To so many significant digits, so that it prints as the same text on every machine.
+double rounded(double value, int digits);
+
 }  // namespace fabricast

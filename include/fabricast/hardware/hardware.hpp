@@ -17,6 +17,7 @@
 #include "fabricast/fabric/node_graph.hpp"
 #include "fabricast/hardware/compute.hpp"
 #include "fabricast/hardware/parameter.hpp"
+#include "fabricast/hardware/size_bands.hpp"
 
 namespace fabricast {
 
@@ -100,8 +101,8 @@ std::vector<ParameterRef> parameters(Software& software);
 
 /// Standard deviation of ln(measured / forecast) that remains when all parameters are known, by size.
 struct ForecastSpread {
-  std::array<Parameter, 4> bands;  ///< below 64 KiB, 1 MiB, 64 MiB, and from there on
-  const Parameter& at(std::int64_t bytes) const;
+  std::array<Parameter, fabricast::bands.size()> bands;
+  const Parameter& at(std::int64_t bytes) const { return bands[band_of(bytes)]; }
 };
 std::vector<ParameterRef> parameters(ForecastSpread& spread);
 

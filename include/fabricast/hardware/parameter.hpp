@@ -22,6 +22,9 @@ struct Parameter {
   BytesPerSecond gbps() const { return {value * 1e9}; }  ///< unit GB/s
 };
 
+/// Quantile of the standard normal distribution below which 95 % lie: intervals hold 90 %.
+inline constexpr double quantile_95 = 1.645;
+
 /// One line of a parameter list: for reading, writing, describing and fitting.
 struct ParameterRef {
   std::string_view name;

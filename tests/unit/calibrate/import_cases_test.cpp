@@ -4,20 +4,12 @@
 #include <fmt/format.h>
 #include <catch2/catch.hpp>
 
-#include <unistd.h>
-
-#include <filesystem>
-#include <sstream>
-
 #include "fabricast/core/file.hpp"
+#include "support/import_text.hpp"
+#include "support/scratch.hpp"
 
 namespace fabricast {
 namespace {
-
-Imported import_text_of(const std::string& text) {
-  std::istringstream in(text);
-  return import_log(in);
-}
 
 std::string log_of(const std::string& test, const std::string& gpu, int nodes, int per_node) {
   std::string text = "# Collective test starting: " + test + "\n# nThread 1 nGpus 1 warmup iters: 5 iters: 20\n";
@@ -131,11 +123,10 @@ TEST_CASE("written cases are read again", "[import]") {
   CHECK(json.find("\"link\": null") != std::string::npos);
   CHECK(json.find("\"ranks_per_process\": 1") != std::string::npos);
   CHECK(json.find("\"sources\": [\n   \"x.log\"") != std::string::npos);
-  const std::string path =
-      fmt::format("{}/fabricast-import-{}.json", std::filesystem::temp_directory_path().string(), getpid());
+  const Scratch scratch;
+  const std::string path = scratch / "cases.json";
   write_file(path, json);
   const std::vector<MeasuredCase> read = read_cases(path);
-  std::filesystem::remove(path);
   REQUIRE(read.size() == 2);
   CHECK(read[0].env == cases.cases[0].env);
   CHECK(read[0].harness == cases.cases[0].harness);

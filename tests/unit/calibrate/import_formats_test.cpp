@@ -1,19 +1,12 @@
 // Logs of perftest, OSU, p2pBandwidthLatencyTest, nvidia-smi and NCCL. The figures are invented.
 #include <catch2/catch.hpp>
 
-#include <sstream>
-
-#include "fabricast/calibrate/import.hpp"
+#include "support/import_text.hpp"
 
 namespace fabricast {
 namespace {
 
 using Catch::Detail::Approx;
-
-Imported import_text_of(const std::string& text) {
-  std::istringstream in(text);
-  return import_log(in);
-}
 
 const std::string rule(87, '-');
 

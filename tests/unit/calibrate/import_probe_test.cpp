@@ -1,17 +1,12 @@
 // What `calibrate probe` writes, `calibrate import` reads.
 #include <catch2/catch.hpp>
-#include <sstream>
 
 #include "fabricast/calibrate/import_cases.hpp"
 #include "fabricast/calibrate/probe_session.hpp"
+#include "support/import_text.hpp"
 
 namespace fabricast {
 namespace {
-
-Imported import_text_of(const std::string& text) {
-  std::istringstream in(text);
-  return import_log(in);
-}
 
 std::string provenance(const std::string& version) {
   std::vector<std::string> ranks;

@@ -3,17 +3,12 @@
 
 #include <sstream>
 
-#include "fabricast/calibrate/import.hpp"
+#include "support/import_text.hpp"
 
 namespace fabricast {
 namespace {
 
 using Catch::Detail::Approx;
-
-Imported import_text_of(const std::string& text) {
-  std::istringstream in(text);
-  return import_log(in);
-}
 
 const std::string start =
     "# nccl-tests version 2.17.1 nccl-headers=22705 nccl-library=22703\n"

@@ -49,5 +49,28 @@ TEST_CASE("a validation in JSON has what the text has", "[calibrate]") {
   CHECK(!j.at("errors").contains("covered"));  // none were asked for
 }
 
+TEST_CASE("tables of changes tell of intervals before them where there are some", "[calibrate]") {
+  const std::vector<ErrorRow> without = {{"a", 0, std::log(1.2), 0}, {"b", 0, std::log(0.5), 0}};
+  const std::vector<ErrorRow> with = {{"a", 0, std::log(1.1), std::log(1.3)}, {"b", 0, std::log(0.9), std::log(1.3)}};
+  Validation v;
+  v.leave_one_out = LeaveOneOut{error_table(with), error_table(with)};
+  v.calibrated = Calibrated{error_table(without), error_table(with), {}, {}, error_table(without), error_table(with)};
+  const auto count = [](const std::string& text, const std::string& part) {
+    int n = 0;
+    for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++n;
+    return n;
+  };
+  const std::string text = validation_text(v, false), page = validation_markdown(v, prior_hardware());
+  CHECK(count(text, "a                    10.0 >  10.0+") == 1);
+  CHECK(count(text, "a                    20.0 >  10.0+") == 2);
+  CHECK(count(text, "WIDTH                30.0 >  30.0 ") == 1);
+  CHECK(count(text, "WIDTH                       30.0 ") == 2);
+  CHECK(count(text, "MEAN  ") == 2);  // of the forecasts, and of systems left out
+  CHECK(count(page, "| a | 20.0 > 10.0+ |") == 2);
+  CHECK(count(page, "| **half width of the interval** | **30.0 > 30.0** |") == 1);
+  CHECK(count(page, "| **half width of the interval** | **30.0** |") == 2);
+  CHECK(count(page, "| **mean** |") == 2);
+}
+
 }  // namespace
 }  // namespace fabricast

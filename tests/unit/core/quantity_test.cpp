@@ -2,6 +2,7 @@
 
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <limits>
 
 #include "fabricast/core/rng.hpp"
 
@@ -160,6 +161,15 @@ TEST_CASE("what was written with few digits reads back exactly", "[core]") {
       REQUIRE(parse_rate(to_text(rate)).value.value == Approx(rate.value).epsilon(1e-15));
     }
   }
+}
+
+TEST_CASE("rounding keeps significant digits", "[core]") {
+  CHECK(rounded(1234567.89, 6) == 1234570);
+  CHECK(rounded(1234567.89, 8) == 1234567.9);
+  CHECK(rounded(-0.00012345678, 3) == -0.000123);
+  CHECK(rounded(0, 6) == 0);
+  CHECK(rounded(1e-310, 6) > 0);  // too small for all its bits
+  CHECK(std::isinf(rounded(std::numeric_limits<double>::infinity(), 6)));
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 // The data that travel in the binary.
 #include <catch2/catch.hpp>
+
+#include <limits>
 #include <set>
 
 #include "fabricast/core/quantity.hpp"
@@ -91,6 +93,17 @@ TEST_CASE("payload shares of packets of 4096 bytes [FABRICS-2]", "[hardware]") {
     if (type.kind == LinkKind::infiniband) CHECK(type.efficiency.value == Approx(4096. / 4122).epsilon(1e-4));
     if (type.kind == LinkKind::roce) CHECK(type.efficiency.value == Approx(4096. / 4178).epsilon(1e-4));
   }
+}
+
+TEST_CASE("the spread of a size is that of its band", "[hardware]") {
+  const ForecastSpread& spread = shipped_hardware().spread;
+  const std::int64_t limits[] = {1 << 16, 1 << 20, 1 << 26};
+  for (std::size_t b = 0; b < std::size(limits); ++b) {
+    CHECK(&spread.at(limits[b] - 1) == &spread.bands[b]);
+    CHECK(&spread.at(limits[b]) == &spread.bands[b + 1]);
+  }
+  CHECK(&spread.at(1) == &spread.bands.front());
+  CHECK(&spread.at(std::numeric_limits<std::int64_t>::max()) == &spread.bands.back());
 }
 
 TEST_CASE("the link type of the nearest rate", "[hardware]") {

@@ -1,12 +1,13 @@
 #include "fake_verbs.hpp"
 
 #include <cerrno>
-#include <chrono>
 #include <cstring>
 #include <deque>
 #include <map>
 #include <mutex>
 #include <vector>
+
+#include "calibrate/probe/clock.hpp"
 
 namespace fabricast::test {
 
@@ -25,7 +26,7 @@ struct Qp : ibv_qp {
   std::deque<ibv_sge> buffers;
 };
 
-double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+double now() { return probe::steady_now().value; }
 
 void copy(std::uint64_t to, std::uint64_t from, std::size_t bytes) {
   std::memmove(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes);

@@ -1,11 +1,10 @@
-#include <unistd.h>
-
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "fabricast/calibrate/probe_session.hpp"
+#include "support/scratch.hpp"
 
 namespace fabricast {
 namespace {
@@ -85,7 +84,8 @@ TEST_CASE("an earlier file is read back: what it has, and where it is whole", "[
 
 TEST_CASE("a host says what it is", "[probe]") {
   namespace fs = std::filesystem;
-  const fs::path root = fs::temp_directory_path() / ("fabricast-root-" + std::to_string(getpid()));
+  const Scratch scratch;
+  const fs::path& root = scratch.path;
   const auto write = [&](const std::string& file, const std::string& text) {
     fs::create_directories((root / file).parent_path());
     std::ofstream(root / file) << text;
@@ -98,7 +98,6 @@ TEST_CASE("a host says what it is", "[probe]") {
   write("sys/module/nvidia/version", "550.54.15\n");
   write("sys/module/mlx5_core/refcnt", "1\n");
   const json j = json::parse(host_provenance({{"NCCL_ALGO", "Ring"}, {"FABRICAST_TOKEN", "s3cret"}}, root));
-  fs::remove_all(root);
   CHECK(j["cpu"] == "Some CPU @ 2 GHz");
   CHECK(j["hcas"] == json::parse(R"([{"name": "mlx5_0", "firmware": "28.39.1002", "type": "MT4129"}])"));
   CHECK(j["interfaces"] == json::parse(R"([{"name": "eth0", "mtu": 9000}])"));

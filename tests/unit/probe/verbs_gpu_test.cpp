@@ -11,6 +11,7 @@
 #include "fake_gpu.hpp"
 #include "fake_verbs.hpp"
 #include "support/probe_ranks.hpp"
+#include "support/scratch.hpp"
 
 namespace fabricast {
 namespace {
@@ -22,28 +23,27 @@ namespace fs = std::filesystem;
 /// A tree of PCI devices: two roots, and a switch below the first with an HCA and a GPU.
 class Tree {
  public:
-  Tree() : root_(fs::temp_directory_path() / ("fabricast_pci_" + std::to_string(getpid()))) {
+  Tree() {
     device("pci0000:00/0000:00:01.0/0000:01:00.0/0000:02:00.0/0000:03:00.0", 0, "fake0");
     device("pci0000:00/0000:00:01.0/0000:01:00.0/0000:02:01.0/0000:04:00.0", 0);
     device("pci0000:00/0000:00:02.0/0000:05:00.0", 0);
     device("pci0000:80/0000:80:01.0/0000:81:00.0", 1);
     device("pci0000:a0/0000:a0:01.0/0000:a1:00.0", 1, "far");
-    fs::create_directories(root_ / "sys/class/infiniband/soft");
+    fs::create_directories(scratch_.path / "sys/class/infiniband/soft");
   }
-  ~Tree() { fs::remove_all(root_); }
-  std::string root() const { return root_.string(); }
+  std::string root() const { return scratch_.path.string(); }
 
  private:
   void device(const std::string& path, int numa, const std::string& hca = {}) const {
-    const fs::path full = root_ / "sys/devices" / path, links = root_ / "sys/bus/pci/devices";
+    const fs::path full = scratch_.path / "sys/devices" / path, links = scratch_.path / "sys/bus/pci/devices";
     fs::create_directories(full), fs::create_directories(links);
     fs::create_directory_symlink(full, links / full.filename());
     std::ofstream(full / "numa_node") << numa << "\n";
     if (hca.empty()) return;
-    fs::create_directories(root_ / "sys/class/infiniband" / hca);
-    fs::create_directory_symlink(full, root_ / "sys/class/infiniband" / hca / "device");
+    fs::create_directories(scratch_.path / "sys/class/infiniband" / hca);
+    fs::create_directory_symlink(full, scratch_.path / "sys/class/infiniband" / hca / "device");
   }
-  fs::path root_;
+  Scratch scratch_;
 };
 
 TEST_CASE("the GPU nearest to an HCA shares most bridges, or its NUMA node", "[probe]") {

@@ -7,6 +7,7 @@
 #include "fabricast/scenario/scenario.hpp"
 #include "fabricast/topology/file.hpp"
 #include "support/begin_as.hpp"
+#include "support/scratch.hpp"
 
 namespace fabricast {
 namespace {
@@ -241,22 +242,19 @@ TEST_CASE("warnings have a place", "[scenario]") {
 /// A directory of files that goes away with the test.
 class Files {
  public:
-  explicit Files(const char* name) : dir_(std::filesystem::temp_directory_path() / name) {
-    std::filesystem::create_directories(dir_ / "sub");
-  }
-  ~Files() { std::filesystem::remove_all(dir_); }
+  Files() { std::filesystem::create_directories(dir_ / "sub"); }
   std::string write(const std::string& name, const std::string& text) const {
     std::ofstream(dir_ / name) << text;
-    return (dir_ / name).string();
+    return dir_ / name;
   }
-  std::string at(const std::string& name) const { return (dir_ / name).string(); }
+  std::string at(const std::string& name) const { return dir_ / name; }
 
  private:
-  std::filesystem::path dir_;
+  Scratch dir_;
 };
 
 TEST_CASE("files that a scenario names lie beside it", "[scenario]") {
-  const Files files("fabricast-scenario-test");
+  const Files files;
   files.write("sub/fit.json", R"({"architectures": {"hopper": {"launch": {"value": 3.25}}}})");
   files.write("sub/fabric.yaml",
               "switches: [tor0, {name: agg0, tier: spine}]\nlinks:\n"

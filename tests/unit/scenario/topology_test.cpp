@@ -2,13 +2,10 @@
 #include <fmt/format.h>
 #include <catch2/catch.hpp>
 
-#include <unistd.h>
-
-#include <filesystem>
-
 #include "fabricast/core/file.hpp"
 #include "fabricast/planner/graph_file.hpp"
 #include "fabricast/scenario/world.hpp"
+#include "support/scratch.hpp"
 
 namespace fabricast {
 namespace {
@@ -22,11 +19,6 @@ std::string text(std::string_view node, std::string_view rest) {
 std::unique_ptr<World> world(const std::string& scenario, const std::vector<std::string>& overrides = {}) {
   return build_world(parse_scenario(scenario, folder + "scenario.yaml", overrides).scenario);
 }
-/// A file of this process, away with the test.
-struct Scratch {
-  std::string path = (std::filesystem::temp_directory_path() / fmt::format("graphs-{}.xml", getpid())).string();
-  ~Scratch() { std::filesystem::remove(path); }
-};
 
 TEST_CASE("a topology file is the node, by node.topology or by NCCL_TOPO_FILE", "[scenario]") {
   const auto key = world(text("{topology: pcie8_gen4.xml, gpu: l40s}", "cluster: {nodes: 2}"));
@@ -73,20 +65,20 @@ TEST_CASE("the effective scenario names its files from the root, and reads back"
 }
 
 TEST_CASE("graphs of a file replace those of the search", "[scenario]") {
-  const Scratch file;
+  const Scratch scratch;
+  const std::string file = scratch / "graphs.xml";
   const std::string node = "{profile: hgx-h100}";
   SearchGraphs graphs = world(text(node, "cluster: {nodes: 2}"))->planner.graphs;
   graphs.ring.shapes.resize(4), graphs.ring.channels = 4;
   graphs.tree = {};
-  write_file(file.path, write_graphs(graphs));
+  write_file(file, write_graphs(graphs));
   const auto given =
-      world(text(node, fmt::format("cluster: {{nodes: 2}}\nnccl: {{env: {{NCCL_GRAPH_FILE: {}}}}}", file.path)));
+      world(text(node, fmt::format("cluster: {{nodes: 2}}\nnccl: {{env: {{NCCL_GRAPH_FILE: {}}}}}", file)));
   CHECK(given->planner.graphs.ring.channels == 4);
   CHECK(given->planner.graphs.tree.channels == 4);
   // On one node the same file does not fit: its channels have NICs.
-  CHECK_THROWS_AS(
-      world(text(node, fmt::format("cluster: {{nodes: 1}}\nnccl: {{env: {{NCCL_GRAPH_FILE: {}}}}}", file.path))),
-      UserError);
+  CHECK_THROWS_AS(world(text(node, fmt::format("cluster: {{nodes: 1}}\nnccl: {{env: {{NCCL_GRAPH_FILE: {}}}}}", file))),
+                  UserError);
 }
 
 }  // namespace

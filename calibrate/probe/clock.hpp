@@ -1,0 +1,18 @@
+// The clock of the probes.
+#pragma once
+
+#include <chrono>
+
+#include "fabricast/core/units.hpp"
+
+namespace fabricast::probe {
+
+using Clock = std::chrono::steady_clock;
+
+inline double seconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+/// From the clock's own zero.
+inline Seconds steady_now() { return {seconds_since({})}; }
+
+}  // namespace fabricast::probe
