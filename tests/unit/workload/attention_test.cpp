@@ -179,7 +179,9 @@ TEST_CASE("no attention is above the data sheet, none falls where a size grows",
     b.heads.key_dim = draw(256), b.heads.value_dim = draw(256), b.sequences = draw(64);
     b.queries = draw(32768), b.keys = draw(32768), b.causal = rng.below(2);
     if (rng.below(3) == 0) b.window = draw(40000);
-    const auto& [kernel, factor] = kernels[rng.below(4)];
+    const auto& drawn = kernels[rng.below(4)];
+    const Kernel kernel = drawn.first;
+    const double factor = drawn.second;
     const double seconds = kernel(k, b).value;
     INFO(k.gpu << " " << b.heads.heads << "/" << b.heads.kv_heads << " heads of " << b.heads.key_dim << ", "
                << b.queries << " x " << b.keys << ", window " << b.window << (b.causal ? ", causal" : ""));
