@@ -58,6 +58,16 @@ TEST_CASE("fused attention at the peak", "[kernels]") {
   CHECK(split == Approx(seconds));
 }
 
+TEST_CASE("fused attention reads its operands once where memory bounds it", "[kernels]") {
+  Kernels k = ideal_kernels();
+  k.memory_rate = BytesPerSecond{1e6};
+  AttentionBlock b = square(256);
+  b.heads.kv_heads = 2, b.keys = 1024;
+  const double bytes = 2 * 256. * (16 * 256 + 2 * 1024);
+  CHECK(flash_forward(k, b).value == Approx(bytes / 1e6));
+  CHECK(flash_backward(k, b).value == Approx(2 * bytes / 1e6));
+}
+
 TEST_CASE("fused attention reaches half its rate at the block that says so", "[kernels]") {
   Kernels k = ideal_kernels();
   const AttentionBlock full = square(512, false);
@@ -77,6 +87,7 @@ TEST_CASE("small heads are slower for each operation", "[kernels]") {
   k.model.flash.value = 0.5, k.model.flash_head.value = 64;
   AttentionBlock b = square(4096);
   const double of_128 = flash_forward(k, b).value;
+  CHECK(of_128 == Approx(16 * 4096. * 4097 / 2 * 4 * 128 / 0.5e14));
   b.heads.key_dim = b.heads.value_dim = 64;
   // (64 + 64) dimensions against (128 + 64): 2/3, not half.
   CHECK(flash_forward(k, b).value == Approx(of_128 * 2 / 3));
@@ -115,6 +126,18 @@ TEST_CASE("decoding reads the cache once", "[kernels]") {
   CHECK(decode_attention(k, decode_heads(ungrouped, 4), 64, 4096, Precision::bf16) / t == Approx(8).epsilon(0.02));
   // More ranks than key heads hold copies.
   CHECK(decode_heads(llama_70b(), 16).kv_heads == 1);
+}
+
+TEST_CASE("queries of a key head are the rows of a product, of at least 16", "[kernels]") {
+  const Kernels k = ideal_kernels();
+  const auto seconds = [&](std::int64_t heads, std::int64_t queries) {
+    return decode_attention(k, {heads, 2, 128, 128, 512}, 4, 1000, Precision::bf16, queries).value;
+  };
+  const double of_16 = 4 * 1000. * 2 * 16 * 2 * 256 / 1e14;
+  CHECK(seconds(2, 1) == Approx(of_16));
+  CHECK(seconds(32, 1) == Approx(of_16));
+  CHECK(seconds(34, 1) == Approx(2 * of_16));
+  CHECK(seconds(32, 3) == Approx(3 * of_16));
 }
 
 TEST_CASE("latent heads: a small cache that all heads meet", "[kernels]") {
@@ -156,7 +179,9 @@ TEST_CASE("no attention is above the data sheet, none falls where a size grows",
     b.heads.key_dim = draw(256), b.heads.value_dim = draw(256), b.sequences = draw(64);
     b.queries = draw(32768), b.keys = draw(32768), b.causal = rng.below(2);
     if (rng.below(3) == 0) b.window = draw(40000);
-    const auto& [kernel, factor] = kernels[rng.below(4)];
+    const auto& drawn = kernels[rng.below(4)];
+    const Kernel kernel = drawn.first;
+    const double factor = drawn.second;
     const double seconds = kernel(k, b).value;
     INFO(k.gpu << " " << b.heads.heads << "/" << b.heads.kv_heads << " heads of " << b.heads.key_dim << ", "
                << b.queries << " x " << b.keys << ", window " << b.window << (b.causal ? ", causal" : ""));
