@@ -1,16 +1,16 @@
-// The one adapter to nlohmann-json on the side of the models: the data files, and profiles laid over them.
+// Hardware in JSON: the data files, and profiles laid over them.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
-#include <set>
 
 #include "embedded_data.hpp"
 #include "fabricast/core/error.hpp"
 #include "fabricast/core/names.hpp"
 #include "fabricast/core/quantity.hpp"
 #include "fabricast/hardware/hardware.hpp"
+#include "json_text.hpp"
 
 namespace fabricast {
 
@@ -141,64 +141,6 @@ Hardware read_prior() {
   return h;
 }
 
-/// Where a key of the file stands, for messages: the first occurrence of the quoted last part of the path.
-SourceSpan find_key(const std::string& file, const std::string& text, std::string_view path) {
-  std::size_t from = 0, at = 0;
-  while (!path.empty()) {
-    // Parameter names may hold a dot (channel_launch_before_2.9): try the longest first.
-    std::string_view key = path;
-    std::size_t found = std::string::npos;
-    while (true) {
-      found = text.find(fmt::format("\"{}\"", key), from);
-      const auto dot = key.rfind('.');
-      if (found != std::string::npos || dot == std::string_view::npos) break;
-      key = key.substr(0, dot);
-    }
-    if (found == std::string::npos) break;
-    at = found, from = found + 1;
-    path.remove_prefix(std::min(path.size(), key.size() + 1));
-  }
-  return span_at(file, text, at);
-}
-
-/// \throws UserError with the place of a syntax error, or of a key that is there twice.
-json parse_profile(const std::string& text, const std::string& file) {
-  const auto fail = [&](std::size_t byte, std::string what) {
-    throw UserError({Diagnostic{Diagnostic::Severity::error, span_at(file, text, byte), {}, std::move(what), {}}});
-  };
-  if (text.find_first_not_of(" \t\r\n") == std::string::npos) fail(0, "the file is empty");
-  std::vector<std::set<std::string>> keys;
-  std::vector<std::string> path;
-  std::string twice;
-  const auto watch = [&](int, json::parse_event_t event, json& value) {
-    if (event == json::parse_event_t::object_start) keys.emplace_back(), path.emplace_back();
-    if (event == json::parse_event_t::object_end) keys.pop_back(), path.pop_back();
-    if (event == json::parse_event_t::key) {
-      path.back() = value.get<std::string>();
-      if (!keys.back().insert(path.back()).second && twice.empty()) twice = fmt::format("{}", fmt::join(path, "."));
-    }
-    return true;
-  };
-  json j;
-  try {
-    j = json::parse(text, watch);
-  } catch (const json::parse_error& e) {
-    std::string what = e.what();
-    if (const auto colon = what.find(": "); colon != std::string::npos) what = what.substr(colon + 2);
-    fail(e.byte ? e.byte - 1 : 0, "not JSON: " + what);
-  } catch (const json::out_of_range& e) {
-    // The library says which number, but not where.
-    const std::string what = e.what();
-    const auto begin = what.find('\'') + 1, end = what.rfind('\'');
-    const std::string number = what.substr(begin, end - begin);
-    fail(text.find(number), fmt::format("'{}' is too large a number", number));
-  }
-  if (!twice.empty())
-    throw UserError(
-        {Diagnostic{Diagnostic::Severity::error, find_key(file, text, twice), twice, "the key is there twice", {}}});
-  return j;
-}
-
 }  // namespace
 
 const Hardware& prior_hardware() {
@@ -224,10 +166,10 @@ const Hardware& shipped_hardware() {
 void overlay_profile(Hardware& hardware, const std::string& text, const std::string& file) {
   std::vector<Diagnostic> faults;
   const auto refuse = [&](std::string_view path, std::string message, std::string hint = {}) {
-    faults.push_back({Diagnostic::Severity::error, find_key(file, text, path), std::string(path), std::move(message),
+    faults.push_back({Diagnostic::Severity::error, key_place(file, text, path), std::string(path), std::move(message),
                       std::move(hint)});
   };
-  const json j = parse_profile(text, file);
+  const json j = parse_json_text(text, file);
   if (!j.is_object())
     throw UserError(
         {Diagnostic{Diagnostic::Severity::error, {file, 1, 1, 1}, {}, "a profile is an object of sections", {}}});

@@ -41,7 +41,7 @@ libraries_stay_behind_adapters() {
   }
   adapter 'yaml-cpp' 'sim/scenario/'
   adapter 'pugixml' 'sim/core/xml.cpp'
-  adapter 'nlohmann' 'models/hardware/|sim/scenario/|sim/report/|sim/cli/|calibrate/'
+  adapter 'nlohmann' 'models/hardware/|models/workload/|sim/scenario/|sim/report/|sim/cli/|calibrate/'
   adapter 'simgrid|xbt' 'sim/engine/chunk/'
   adapter 'Eigen' 'calibrate/fit/|calibrate/check/'
   adapter 'boost' 'sim/cli/'

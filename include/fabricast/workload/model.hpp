@@ -5,7 +5,7 @@
 // latent vector (MLA, as DeepSeek has it). Counts are of matrices and of the vectors beside them (norms, biases).
 //
 // Not modelled: state-space and recurrent layers, encoders of images or sound, mixtures of layer kinds other than dense
-// and expert layers.
+// and expert layers, heads that predict more than one token.
 #pragma once
 
 #include <cstdint>
@@ -26,6 +26,7 @@ struct Transformer {
   bool biases = false;             ///< linear layers have a bias
   bool learned_positions = false;  ///< a matrix of `sequence` x `hidden`
   double window = 0;               ///< tokens that attention looks back; 0: all
+  int full_every = 0;              ///< with a window: every so many layers one looks back at all; 0: none does
   // Experts. `experts` 0: all layers are dense.
   int experts = 0, active_experts = 0, shared_experts = 0;
   std::int64_t expert_ffn = 0;
@@ -35,8 +36,12 @@ struct Transformer {
   std::int64_t rope_dim = 0, value_dim = 0;  ///< of a head: the part of query and key that is rotated; the value
 
   bool has_experts(int layer) const { return experts > 0 && layer >= dense_layers; }
-  /// Width of all queries, of keys and values (both), of what attention gives to its last matrix.
+  int expert_layers() const { return experts > 0 ? layers - dense_layers : 0; }
+  /// Layers that look back at all tokens.
+  int full_layers() const { return window > 0 ? (full_every > 0 ? layers / full_every : 0) : layers; }
+  /// Width of all queries; of keys and values of a token, as they are cached; of what attention gives to its last matrix.
   std::int64_t query_width() const { return heads * (head_dim + (kv_rank > 0 ? rope_dim : 0)); }
+  std::int64_t cache_width() const { return kv_rank > 0 ? kv_rank + rope_dim : 2 * kv_heads * head_dim; }
   std::int64_t value_width() const { return heads * (kv_rank > 0 ? value_dim : head_dim); }
 };
 
@@ -56,7 +61,7 @@ ParameterCount count_parameters(const Transformer& model);
 /// Floating-point operations of the model for one sequence, multiply and add counted as two.
 struct ModelFlops {
   double linear = 0;      ///< forward: all matrices but the vocabulary's
-  double attention = 0;   ///< forward: scores and what they weigh, the full square
+  double attention = 0;   ///< forward: scores and what they weigh, the full square (of a window: the band)
   double vocabulary = 0;  ///< forward
   double forward(bool causal) const { return linear + vocabulary + attention * (causal ? 0.5 : 1); }
   /// A training step: backward is twice forward. What is computed again is not counted.

@@ -1,0 +1,282 @@
+// Memory of a GPU [Korthikanti2022] [Rajbhandari2020].
+#include "fabricast/workload/memory.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "fabricast/workload/stages.hpp"
+
+namespace fabricast {
+
+namespace {
+
+constexpr double gib = 1024.0 * 1024 * 1024;
+double d(std::int64_t n) { return static_cast<double>(n); }
+
+/// Of activations and gathered parameters: fp8 and fp4 are for products only.
+double plain_bytes(Precision p) { return p == Precision::fp32 || p == Precision::tf32 ? 4 : 2; }
+
+/// Bytes of a parameter and what belongs to it.
+struct StateBytes {
+  double parameter, gradient, optimizer;
+};
+
+/// Adam: two moments, and a 32-bit copy where parameters have 16 bits. ZeRO 3 holds that copy alone, and gathers what it
+/// is rounded to.
+StateBytes adam_state(const MemoryQuestion& q) {
+  const double bytes = plain_bytes(q.precision);
+  if (bytes == 4) return {4, 4, 8};
+  if (q.zero >= 3) return {4, d(q.gradient_bytes), 8};
+  return {bytes, d(q.gradient_bytes), 12};
+}
+
+class StageMemory {
+ public:
+  StageMemory(const Transformer& model, const MemoryQuestion& question, int stage, const MemoryModel& parameters)
+      : m_(model), q_(question), p_(parameters), count_(count_parameters(model)), bytes_(plain_bytes(q_.precision)) {
+    use_.stage = stage;
+    hold_layers();
+  }
+
+  MemoryUse run() {
+    if (q_.training) {
+      train_state();
+      train_activations();
+    } else {
+      infer();
+    }
+    use_.fragmentation = p_.fragmentation.value * (use_.activations + use_.logits + use_.gathered + use_.workspace);
+    int communicators = 0;
+    for (const int degree : {q_.layout.tensor, q_.layout.context, q_.layout.data, q_.layout.pipeline, q_.layout.expert})
+      communicators += degree > 1;
+    use_.communicators = communicators * p_.communicator.value * gib;
+    use_.framework = p_.framework.value * gib;
+    return use_;
+  }
+
+ private:
+  int interleave() const { return q_.training && q_.schedule == PipelineSchedule::interleaved ? q_.interleave : 1; }
+  bool first() const { return use_.stage == 0; }
+  bool last() const { return use_.stage == q_.layout.pipeline - 1; }
+  double tensor() const { return q_.layout.tensor; }
+  double sequence() const { return d(q_.sequence > 0 ? q_.sequence : m_.sequence); }
+
+  void hold_layers() {
+    const std::vector<int> chunks = layers_of_chunks(m_.layers, q_.layout.pipeline * interleave());
+    int layer = 0;
+    for (std::size_t c = 0; c < chunks.size(); ++c)
+      for (int i = 0; i < chunks[c]; ++i, ++layer)
+        if (static_cast<int>(c) % q_.layout.pipeline == use_.stage) ++(m_.has_experts(layer) ? sparse_ : dense_);
+  }
+
+  double share_of_experts() const { return 1.0 / (d(q_.layout.expert) * q_.layout.expert_tensor); }
+  /// Elements on this rank: of a layer without experts' own, of its experts, of matrices of the vocabulary.
+  double layer_elements(bool sparse) const {
+    return d(count_.attention + (sparse ? count_.shared : count_.ffn)) / tensor();
+  }
+  double expert_elements() const { return d(count_.experts) * share_of_experts(); }
+  double vocabulary_elements() const {
+    const double tied = m_.tied && !first() ? d(m_.vocab * m_.hidden) : 0;  // the last stage has a copy of its own
+    return ((first() ? d(count_.embedding) : 0) + (last() ? d(count_.head) + tied : 0)) / tensor();
+  }
+
+  void train_state() {
+    const StateBytes state = adam_state(q_);
+    const double plain = dense_ * layer_elements(false) + sparse_ * layer_elements(true) + vocabulary_elements();
+    const double experts = sparse_ * expert_elements();
+    // Fewer ranks hold the same experts than hold the same of all else.
+    const double ranks = q_.layout.shard;
+    const double expert_ranks = std::max(1.0, ranks * tensor() * share_of_experts());
+    const auto held = [&](int from_zero) {
+      return q_.zero >= from_zero ? plain / ranks + experts / expert_ranks : plain + experts;
+    };
+    use_.optimizer = state.optimizer * held(1);
+    use_.gradients = state.gradient * held(2);
+    use_.parameters = state.parameter * held(3);
+    if (q_.zero < 3 || q_.layout.shard == 1) return;
+    if (q_.layout.pipeline > 1) {
+      // Gathered once a step, not for every micro-batch; gradients are added up whole until the last one.
+      use_.gathered = (bytes_ + state.gradient) * (plain + experts);
+    } else {
+      const double layer = sparse_ > 0 ? layer_elements(true) + expert_elements() : layer_elements(false);
+      use_.gathered = ((1 + p_.prefetched.value) * bytes_ + state.gradient) * layer + bytes_ * vocabulary_elements();
+    }
+  }
+
+  /// Bytes that a layer keeps of a token, before they are divided: by tensor parallelism, by sequence parallelism.
+  struct Kept {
+    double split = 0, whole = 0;
+  };
+  Kept kept_by_attention(Recompute recompute) const {
+    const double input = q_.inputs_8bit ? 1 : bytes_;
+    Kept k;
+    k.whole = (bytes_ + input + (q_.dropout ? 1 : 0)) * d(m_.hidden);  // of the norm, of the products, mask
+    const double queries = d(m_.query_width()), values = d(m_.value_width());
+    if (m_.kv_rank > 0) {
+      k.whole += (bytes_ + input) * d(m_.q_rank + m_.kv_rank) + bytes_ * d(m_.rope_dim);
+      k.split = bytes_ * (2 * queries + values);
+    } else {
+      k.split = bytes_ * (queries + d(m_.cache_width()));
+    }
+    k.split += bytes_ * values + (q_.inputs_8bit ? values : 0);  // what the last product gets
+    if (recompute == Recompute::none) k.split += kept_by_core();
+    return k;
+  }
+  /// Scores, averaged over layers; fused attention keeps one 32-bit number of each row.
+  double kept_by_core() const {
+    if (q_.fused_attention) return 4 * d(m_.heads);
+    const double full = static_cast<double>(m_.full_layers()) / m_.layers;
+    const double row = full * sequence() + (1 - full) * std::min(sequence(), m_.window);
+    return (q_.dropout ? 2 * bytes_ + 1 : bytes_) * d(m_.heads) * row;
+  }
+  Kept kept_by_ffn(bool sparse) const {
+    const double input = q_.inputs_8bit ? 1 : bytes_;
+    const double widths = (m_.gated ? 2 : 1) * bytes_ + input;  // before the activation function, after it
+    Kept k;
+    k.whole = (bytes_ + input + (q_.dropout ? 1 : 0)) * d(m_.hidden);
+    if (!sparse) {
+      k.split = widths * d(m_.ffn);
+      return k;
+    }
+    k.whole += 8 * d(m_.experts);  // 32-bit logits and probabilities of the router
+    // Copies of a token that go to experts, what comes back, and what is between.
+    k.split = m_.active_experts * ((input + bytes_) * d(m_.hidden) + widths * d(m_.expert_ffn)) +
+              m_.shared_experts * widths * d(m_.expert_ffn);
+    return k;
+  }
+  double divided(const Kept& k) const { return k.split / tensor() + k.whole / (q_.sequence_parallel ? tensor() : 1); }
+
+  /// Bytes of a token that a layer keeps from forward to backward.
+  double layer_keeps(bool sparse, Recompute recompute) const {
+    const double begin = bytes_ * d(m_.hidden) / (q_.sequence_parallel ? tensor() : 1);
+    if (recompute == Recompute::full) return begin;
+    if (recompute == Recompute::ops) {
+      // Results of every second product, and of attention with what its backward needs.
+      const double ffn = sparse ? m_.active_experts + m_.shared_experts : 1;
+      const double width = d(sparse ? m_.expert_ffn : m_.ffn);
+      const double split =
+          d(m_.query_width() + (m_.kv_rank > 0 ? 0 : m_.cache_width())) + ffn * (m_.gated ? 2 : 1) * width;
+      const double whole = (1 + ffn) * d(m_.hidden) / (q_.sequence_parallel ? tensor() : 1);
+      return begin + bytes_ * ((split / tensor() + whole) / 2 + d(m_.value_width()) / tensor()) +
+             kept_by_core() / tensor();
+    }
+    return divided(kept_by_attention(recompute)) + divided(kept_by_ffn(sparse));
+  }
+
+  void train_activations() {
+    const double tokens = q_.micro_batch * sequence() / q_.layout.context;
+    const double flight = micro_batches_in_flight(q_, use_.stage);
+    use_.activations =
+        flight * tokens * (dense_ * layer_keeps(false, q_.recompute) + sparse_ * layer_keeps(true, q_.recompute));
+
+    const bool again = q_.recompute == Recompute::full || q_.recompute == Recompute::ops;
+    const double width = sparse_ > 0 ? d(m_.active_experts) * d(m_.expert_ffn) : d(m_.ffn);
+    // Gradients of the widest part, a gathered input; the keys and values that a ring exchanges.
+    use_.workspace = tokens * bytes_ * ((m_.gated ? 3 : 2) * width / tensor() + 2 * d(m_.hidden));
+    if (q_.layout.context > 1) use_.workspace += 2 * tokens * bytes_ * d(m_.cache_width()) / tensor();
+    if (again) use_.workspace += tokens * layer_keeps(sparse_ > 0, Recompute::none);
+
+    const double split_tokens = tokens / (q_.sequence_parallel ? tensor() : 1);
+    if (first() && q_.dropout) use_.logits += flight * split_tokens * d(m_.hidden);
+    if (last()) {
+      const double batches = q_.schedule == PipelineSchedule::gpipe ? q_.micro_batches : 1;
+      use_.logits +=
+          batches * (tokens * p_.logit.value * d(m_.vocab) / tensor() + 2 * bytes_ * split_tokens * d(m_.hidden));
+    }
+  }
+
+  void infer() {
+    const double layers = dense_ * layer_elements(false) + sparse_ * (layer_elements(true) + expert_elements());
+    use_.parameters = layers * bytes_of(q_.precision) + vocabulary_elements() * bytes_;
+    // Heads that are not enough for all ranks are held more than once; a latent vector by all.
+    const double width = m_.kv_rank > 0
+                             ? d(m_.cache_width())
+                             : 2 * d(m_.head_dim) * d((m_.kv_heads + q_.layout.tensor - 1) / q_.layout.tensor);
+    const double full = static_cast<double>(m_.full_layers()) / m_.layers;
+    const double length = full * sequence() + (1 - full) * std::min(sequence(), m_.window);
+    use_.cache = (dense_ + sparse_) * q_.batch * length / q_.layout.context * width * bytes_of(q_.cache_precision);
+    const double tokens = q_.tokens > 0 ? d(q_.tokens) : q_.batch;
+    use_.workspace = tokens * layer_keeps(sparse_ > 0, Recompute::selective);
+    if (last()) use_.logits = q_.batch * 4 * d(m_.vocab) / tensor();
+  }
+
+  const Transformer& m_;
+  const MemoryQuestion& q_;
+  const MemoryModel& p_;
+  const ParameterCount count_;
+  const double bytes_;
+  int dense_ = 0, sparse_ = 0;
+  MemoryUse use_;
+};
+
+}  // namespace
+
+std::vector<ParameterRef> parameters(MemoryModel& m) {
+  return {{"framework", "GiB", "CUDA's context, libraries, the framework", &m.framework},
+          {"communicator", "GiB", "buffers of a NCCL communicator", &m.communicator},
+          {"fragmentation", "", "part of what comes and goes that the allocator loses", &m.fragmentation},
+          {"logit", "B", "of a training step, per logit", &m.logit},
+          {"prefetched", "", "layers gathered ahead by ZeRO 3", &m.prefetched}};
+}
+
+double MemoryUse::total() const {
+  return parameters + gradients + optimizer + activations + logits + gathered + cache + workspace + fragmentation +
+         communicators + framework;
+}
+
+double micro_batches_in_flight(const MemoryQuestion& q, int stage) {
+  const int all = q.micro_batches, stages = q.layout.pipeline;
+  switch (q.schedule) {
+    case PipelineSchedule::gpipe: return all;
+    case PipelineSchedule::one_f_one_b: return std::min(all, stages - stage);
+    // Gradients of weights are put off, and with them activations kept, until all stages hold as many.
+    case PipelineSchedule::zero_bubble: return std::min(all, stages);
+    case PipelineSchedule::interleaved: break;
+  }
+  if (stages == 1) return 1;
+  const int chunks = 2 * (stages - stage - 1) + (q.interleave - 1) * stages + 1;
+  return std::min(static_cast<double>(all), static_cast<double>(chunks) / q.interleave);
+}
+
+MemoryUse memory_of(const Transformer& model, const MemoryQuestion& question, int stage,
+                    const MemoryModel& parameters) {
+  FABRICAST_CHECK(0 <= stage && stage < question.layout.pipeline, fmt::format("no stage {}", stage));
+  return StageMemory(model, question, stage, parameters).run();
+}
+
+MemoryUse peak_memory(const Transformer& model, const MemoryQuestion& question, const MemoryModel& parameters) {
+  MemoryUse most;
+  for (int stage = 0; stage < question.layout.pipeline; ++stage) {
+    const MemoryUse use = memory_of(model, question, stage, parameters);
+    if (stage == 0 || use.total() > most.total()) most = use;
+  }
+  return most;
+}
+
+std::string to_text(const MemoryUse& use) {
+  std::array<std::pair<double, std::string_view>, 11> parts{{{use.parameters, "parameters"},
+                                                             {use.gradients, "gradients"},
+                                                             {use.optimizer, "optimizer"},
+                                                             {use.activations, "activations"},
+                                                             {use.logits, "logits"},
+                                                             {use.gathered, "gathered layers"},
+                                                             {use.cache, "keys and values"},
+                                                             {use.workspace, "workspace"},
+                                                             {use.fragmentation, "fragmentation"},
+                                                             {use.communicators, "communicators"},
+                                                             {use.framework, "framework"}}};
+  std::stable_sort(parts.begin(), parts.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::string text = fmt::format("{:.1f} GiB on stage {}", use.total() / gib, use.stage);
+  std::string_view separator = ": ";
+  for (const auto& [bytes, name] : parts) {
+    if (bytes < 0.05 * gib) break;
+    text += fmt::format("{}{} {:.1f}", separator, name, bytes / gib);
+    separator = ", ";
+  }
+  return text;
+}
+
+}  // namespace fabricast

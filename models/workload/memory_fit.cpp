@@ -1,0 +1,216 @@
+// What would make a step fit: settings next to the given ones, tried one by one, then two by two.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "fabricast/workload/memory.hpp"
+
+namespace fabricast {
+
+namespace {
+
+constexpr double gib = 1024.0 * 1024 * 1024;
+
+/// Ever stronger changes of one setting.
+using Steps = std::vector<MemoryQuestion>;
+using Family = Steps (*)(const Transformer&, const MemoryQuestion&);
+
+bool shards_all(const ParallelLayout& l) { return l.shard == l.data * l.context; }
+
+/// Sets data parallelism, and shards over as many ranks as before, or all. The global batch stays.
+/// \returns whether that divides
+bool set_data(MemoryQuestion& q, int data) {
+  ParallelLayout& l = q.layout;
+  const std::int64_t batches = std::int64_t{q.micro_batches} * l.data;
+  if (data < 1 || (q.training && batches % data != 0)) return false;
+  if (data * l.context % l.expert != 0) return false;
+  const bool all = shards_all(l);
+  if (q.training) q.micro_batches = static_cast<int>(batches / data);
+  l.data = data;
+  if (all) l.shard = l.data * l.context;
+  return l.shard <= l.data * l.context;
+}
+
+/// After a degree grew: takes the ranks from data parallelism if it has them, else more GPUs.
+MemoryQuestion paid(const MemoryQuestion& q, int factor) {
+  MemoryQuestion fewer = q;
+  return q.layout.data % factor == 0 && set_data(fewer, q.layout.data / factor) ? fewer : q;
+}
+
+bool divides_heads(const Transformer& m, int tensor) {
+  return m.heads % tensor == 0 && (m.kv_heads % tensor == 0 || tensor % m.kv_heads == 0) && m.ffn % tensor == 0;
+}
+
+Steps more_tensor(const Transformer& m, const MemoryQuestion& q) {
+  Steps steps;
+  for (int factor = 2; q.layout.tensor * factor <= q.nvlink_ranks; factor *= 2) {
+    MemoryQuestion next = q;
+    next.layout.tensor *= factor;
+    if (next.layout.expert_tensor > 1) next.layout.expert_tensor = next.layout.tensor;
+    if (!divides_heads(m, next.layout.tensor)) break;
+    steps.push_back(paid(next, factor));
+  }
+  return steps;
+}
+
+Steps sequence_parallel(const Transformer&, const MemoryQuestion& q) {
+  if (!q.training || q.layout.tensor == 1 || q.sequence_parallel) return {};
+  MemoryQuestion next = q;
+  next.sequence_parallel = true;
+  return {next};
+}
+
+Steps more_pipeline(const Transformer& m, const MemoryQuestion& q) {
+  Steps steps;
+  const bool interleaved = q.schedule == PipelineSchedule::interleaved;
+  for (int factor = 2; q.layout.pipeline * factor * (interleaved ? q.interleave : 1) <= m.layers && factor <= 16;
+       factor *= 2) {
+    MemoryQuestion next = q;
+    next.layout.pipeline *= factor;
+    next = paid(next, factor);
+    if (q.training && interleaved && next.micro_batches % next.layout.pipeline != 0) continue;
+    steps.push_back(next);
+  }
+  return steps;
+}
+
+Steps more_context(const Transformer&, const MemoryQuestion& q) {
+  Steps steps;
+  for (int factor = 2; factor <= 8; factor *= 2) {
+    MemoryQuestion next = q;
+    next.layout.context *= factor;
+    if (q.sequence % (2 * next.layout.context) != 0) break;
+    if (shards_all(q.layout)) next.layout.shard = next.layout.data * next.layout.context;
+    steps.push_back(paid(next, factor));
+  }
+  return steps;
+}
+
+Steps more_zero(const Transformer&, const MemoryQuestion& q) {
+  Steps steps;
+  const int ranks = q.layout.data * q.layout.context;
+  if (!q.training || ranks == 1) return steps;
+  for (int zero = q.zero + 1; zero <= 3; ++zero) {
+    steps.push_back(q);
+    steps.back().zero = zero;
+    if (q.layout.shard == 1) steps.back().layout.shard = ranks;
+  }
+  return steps;
+}
+
+Steps more_recompute(const Transformer&, const MemoryQuestion& q) {
+  Steps steps;
+  if (!q.training) return steps;
+  for (const Recompute r : {Recompute::selective, Recompute::ops, Recompute::full}) {
+    if (r <= q.recompute) continue;
+    steps.push_back(q);
+    steps.back().recompute = r;
+  }
+  return steps;
+}
+
+Steps smaller_batch(const Transformer&, const MemoryQuestion& q) {
+  Steps steps;
+  int MemoryQuestion::*batch = q.training ? &MemoryQuestion::micro_batch : &MemoryQuestion::batch;
+  for (MemoryQuestion next = q; next.*batch % 2 == 0;) {
+    next.*batch /= 2;
+    if (q.training) next.micro_batches *= 2;
+    steps.push_back(next);
+  }
+  return steps;
+}
+
+Steps more_data(const Transformer&, const MemoryQuestion& q) {
+  Steps steps;
+  if (!q.training || q.zero == 0 || !shards_all(q.layout)) return steps;
+  for (int factor = 2; factor <= 64; factor *= 2) {
+    MemoryQuestion next = q;
+    if (!set_data(next, q.layout.data * factor)) break;
+    steps.push_back(next);
+  }
+  return steps;
+}
+
+Steps smaller_numbers(const Transformer&, const MemoryQuestion& q) {
+  Steps steps;
+  if (q.training) return steps;
+  if (bytes_of(q.cache_precision) > 1) {
+    steps.push_back(q);
+    steps.back().cache_precision = Precision::fp8;
+  }
+  if (bytes_of(q.precision) > 1) {
+    steps.push_back(q);
+    steps.back().precision = Precision::fp8;
+  }
+  return steps;
+}
+
+constexpr Family families[] = {more_recompute, sequence_parallel, more_zero,    smaller_batch, smaller_numbers,
+                               more_tensor,    more_pipeline,     more_context, more_data};
+
+/// The keys that differ, as a user sets them.
+std::string difference(const MemoryQuestion& from, const MemoryQuestion& to) {
+  std::vector<std::string> words;
+  const auto say = [&](std::string_view key, auto before, auto after) {
+    if (before != after) words.push_back(fmt::format("{}: {}", key, after));
+  };
+  say("recompute", name_of(from.recompute), name_of(to.recompute));
+  say("parallel.sequence", from.sequence_parallel, to.sequence_parallel);
+  say("parallel.zero", from.zero, to.zero);
+  say(from.training ? "batch.micro" : "batch", from.training ? from.micro_batch : from.batch,
+      to.training ? to.micro_batch : to.batch);
+  say("precision", name_of(from.precision), name_of(to.precision));
+  say("cache_precision", name_of(from.cache_precision), name_of(to.cache_precision));
+  say("parallel.tensor", from.layout.tensor, to.layout.tensor);
+  say("parallel.pipeline", from.layout.pipeline, to.layout.pipeline);
+  say("parallel.context", from.layout.context, to.layout.context);
+  say("parallel.data", from.layout.data, to.layout.data);
+  std::string text = fmt::format("{}", fmt::join(words, ", "));
+  if (from.layout.ranks() != to.layout.ranks()) text += fmt::format(" on {} GPUs", to.layout.ranks());
+  return text;
+}
+
+}  // namespace
+
+std::vector<std::string> ways_to_fit(const Transformer& model, const MemoryQuestion& question, Bytes capacity,
+                                     const MemoryModel& parameters) {
+  MemoryQuestion start = question;
+  if (start.sequence == 0) start.sequence = model.sequence;
+  std::vector<std::string> ways;
+  const auto fits = [&](const MemoryQuestion& q) {
+    const double bytes = peak_memory(model, q, parameters).total();
+    if (bytes > static_cast<double>(capacity.value)) return false;
+    ways.push_back(fmt::format("{} ({:.1f} GiB)", difference(start, q), bytes / gib));
+    return true;
+  };
+  for (const Family family : families) {
+    const Steps steps = family(model, start);
+    std::any_of(steps.begin(), steps.end(), fits);
+  }
+  if (!ways.empty()) return ways;
+  constexpr std::size_t enough = 3;
+  for (std::size_t i = 0; i < std::size(families); ++i)
+    for (std::size_t k = i + 1; k < std::size(families) && ways.size() < enough; ++k)
+      for (const MemoryQuestion& one : families[i](model, start)) {
+        const Steps steps = families[k](model, one);
+        if (std::any_of(steps.begin(), steps.end(), fits)) break;
+      }
+  return ways;
+}
+
+std::optional<Diagnostic> memory_fault(const Transformer& model, const MemoryQuestion& question, Bytes capacity,
+                                       const MemoryModel& parameters) {
+  const MemoryUse use = peak_memory(model, question, parameters);
+  if (use.total() <= static_cast<double>(capacity.value)) return std::nullopt;
+  Diagnostic d;
+  d.path = "workload.model";
+  d.message = fmt::format("does not fit: a GPU has {:.1f} GiB, it takes {}", static_cast<double>(capacity.value) / gib,
+                          to_text(use));
+  const std::vector<std::string> ways = ways_to_fit(model, question, capacity, parameters);
+  d.hint = ways.empty() ? "no setting near these makes it fit; take more GPUs, or a smaller model"
+                        : fmt::format("it fits with {}", fmt::join(ways, "; or "));
+  return d;
+}
+
+}  // namespace fabricast

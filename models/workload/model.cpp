@@ -1,0 +1,84 @@
+// Counts of parameters and of floating-point operations [Narayanan2021] [DeepSeek2024a].
+#include "fabricast/workload/model.hpp"
+
+#include <algorithm>
+
+namespace fabricast {
+
+namespace {
+
+/// Elements of the matrices that a token is multiplied with; `other` are vectors.
+struct Elements {
+  std::int64_t matrices = 0, other = 0;
+  std::int64_t sum() const { return matrices + other; }
+};
+
+std::int64_t norm(const Transformer& m) { return m.biases ? 2 * m.hidden : m.hidden; }
+
+Elements attention(const Transformer& m) {
+  Elements e;
+  const std::int64_t queries = m.query_width(), values = m.value_width();
+  if (m.kv_rank > 0) {
+    const std::int64_t keys_and_values = m.heads * (m.head_dim + m.value_dim);
+    e.matrices = m.q_rank > 0 ? m.hidden * m.q_rank + m.q_rank * queries : m.hidden * queries;
+    e.matrices += m.hidden * (m.kv_rank + m.rope_dim) + m.kv_rank * keys_and_values;
+    e.other = m.q_rank + m.kv_rank;  // norms of the compressed vectors
+  } else {
+    e.matrices = m.hidden * (queries + m.cache_width());
+    if (m.biases) e.other = queries + m.cache_width() + m.hidden;
+  }
+  e.matrices += values * m.hidden;
+  e.other += norm(m);
+  return e;
+}
+
+/// A feed-forward part without its norm.
+Elements feed_forward(const Transformer& m, std::int64_t width) {
+  Elements e;
+  e.matrices = (m.gated ? 3 : 2) * m.hidden * width;
+  if (m.biases) e.other = (m.gated ? 2 : 1) * width + m.hidden;
+  return e;
+}
+
+Elements router(const Transformer& m) { return {m.hidden * m.experts, m.biases ? m.experts : 0}; }
+
+}  // namespace
+
+ParameterCount count_parameters(const Transformer& m) {
+  ParameterCount c;
+  c.attention = attention(m).sum();
+  const std::int64_t expert = m.experts > 0 ? feed_forward(m, m.expert_ffn).sum() : 0;
+  const int sparse = m.expert_layers(), dense = m.layers - sparse;
+  if (dense > 0) c.ffn = feed_forward(m, m.ffn).sum() + norm(m);
+  if (sparse > 0) {
+    c.experts = m.experts * expert;
+    c.shared = m.shared_experts * expert + router(m).sum() + norm(m);
+  }
+  c.embedding = m.vocab * m.hidden + (m.learned_positions ? m.sequence * m.hidden : 0);
+  c.head = (m.tied ? 0 : m.vocab * m.hidden) + norm(m);
+  const std::int64_t without_experts =
+      m.layers * c.attention + dense * c.ffn + sparse * c.shared + c.embedding + c.head;
+  c.total = without_experts + sparse * c.experts;
+  c.active = without_experts + sparse * m.active_experts * expert;
+  return c;
+}
+
+ModelFlops model_flops(const Transformer& m, std::int64_t sequence) {
+  const auto d = [](std::int64_t n) { return static_cast<double>(n); };
+  const double s = d(sequence);
+  const int sparse = m.expert_layers(), dense = m.layers - sparse;
+  double matrices = m.layers * d(attention(m).matrices) + dense * d(feed_forward(m, m.ffn).matrices);
+  if (sparse > 0)
+    matrices += sparse * (d(router(m).matrices) +
+                          (m.active_experts + m.shared_experts) * d(feed_forward(m, m.expert_ffn).matrices));
+  // Pairs of tokens: of a causal window half of the band around the diagonal is left, as of the square.
+  const double back = m.window > 0 ? std::min(s, m.window) : s;
+  const double pairs = m.full_layers() * s * s + (m.layers - m.full_layers()) * (2 * s * back - back * back);
+  ModelFlops f;
+  f.linear = 2 * s * matrices;
+  f.attention = 2 * pairs * d(m.query_width() + m.value_width());
+  f.vocabulary = 2 * s * d(m.vocab * m.hidden);
+  return f;
+}
+
+}  // namespace fabricast

@@ -1,0 +1,100 @@
+// Whether dimensions make a model.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "model_parts.hpp"
+
+namespace fabricast {
+
+namespace {
+
+class Checks {
+ public:
+  explicit Checks(const Transformer& model) : m_(model) {}
+
+  std::vector<Diagnostic> run() {
+    present();
+    attention();
+    experts();
+    if (list_.empty()) size();
+    return std::move(list_);
+  }
+
+ private:
+  void refuse(std::string field, std::string message, std::string hint = {}) {
+    Diagnostic d;
+    d.path = std::move(field), d.message = std::move(message), d.hint = std::move(hint);
+    list_.push_back(std::move(d));
+  }
+  void divides(std::string_view field, std::int64_t part, std::string_view of, std::int64_t whole,
+               const std::string& hint) {
+    if (part > 0 && whole % part != 0)
+      refuse(std::string(field), fmt::format("{} {} do not divide {} {}", part, field, of, whole), hint);
+  }
+
+  void present() {
+    const auto need = [&](std::string_view field, std::int64_t value) {
+      if (value > 0) return;
+      refuse(std::string(field), "is missing",
+             list_.empty() ? "name a preset, e.g. preset: llama3-70b, or give layers, hidden, heads, ffn, vocab and "
+                             "sequence"
+                           : "");
+    };
+    need("layers", m_.layers), need("hidden", m_.hidden), need("heads", m_.heads);
+    if (m_.experts == 0 || m_.dense_layers > 0) need("ffn", m_.ffn);
+    need("vocab", m_.vocab), need("sequence", m_.sequence);
+  }
+
+  void attention() {
+    if (m_.heads > 0 && m_.head_dim == 0 && m_.hidden > 0)
+      refuse("heads", fmt::format("{} heads do not divide hidden {}", m_.heads, m_.hidden),
+             "give head_dim, or another number of heads");
+    divides("kv_heads", m_.kv_heads, "heads", m_.heads, "each head of keys and values serves as many heads");
+    if (m_.kv_rank > 0 && m_.rope_dim == 0) refuse("rope_dim", "is missing: kv_rank makes attention latent");
+    if (m_.kv_rank == 0 && m_.q_rank > 0) refuse("q_rank", "needs kv_rank");
+    if (m_.full_every > 0 && m_.window == 0) refuse("full_every", "needs window");
+  }
+
+  void experts() {
+    if (m_.experts == 0) {
+      if (m_.active_experts > 0) refuse("active_experts", "needs experts");
+      if (m_.shared_experts > 0) refuse("shared_experts", "needs experts");
+      if (m_.dense_layers > 0) refuse("dense_layers", "needs experts: without them all layers are dense");
+      return;
+    }
+    if (m_.active_experts == 0) refuse("active_experts", fmt::format("is missing: of {} experts", m_.experts));
+    if (m_.active_experts > m_.experts)
+      refuse("active_experts", fmt::format("{} are more than the {} experts", m_.active_experts, m_.experts),
+             fmt::format("at most {}", m_.experts));
+    if (m_.expert_ffn == 0) refuse("expert_ffn", "is missing: the width of an expert");
+    if (m_.dense_layers > m_.layers)
+      refuse("dense_layers", fmt::format("{} are more than the {} layers", m_.dense_layers, m_.layers));
+  }
+
+  /// Counts are kept in 64 bits.
+  void size() {
+    const auto d = [](std::int64_t n) { return static_cast<double>(n); };
+    const double attention = d(m_.hidden) * (4.0 * d(m_.heads) * (d(m_.head_dim) + d(m_.rope_dim) + d(m_.value_dim)) +
+                                             d(m_.q_rank) + d(m_.kv_rank));
+    const double ffn = 3.0 * d(m_.hidden) * (d(m_.ffn) + (m_.experts + m_.shared_experts) * d(m_.expert_ffn));
+    const double total = m_.layers * (attention + ffn) + d(m_.hidden) * (2.0 * d(m_.vocab) + d(m_.sequence));
+    if (total > 1e16) refuse("", fmt::format("a model of about {:.0e} parameters", total), "check its dimensions");
+  }
+
+  const Transformer& m_;
+  std::vector<Diagnostic> list_;
+};
+
+}  // namespace
+
+std::vector<Diagnostic> complete(Transformer& m, Gated gated) {
+  if (m.kv_heads == 0 || m.kv_rank > 0) m.kv_heads = m.heads;
+  if (m.head_dim == 0 && m.heads > 0 && m.hidden % m.heads == 0) m.head_dim = m.hidden / m.heads;
+  if (m.kv_rank > 0 && m.value_dim == 0) m.value_dim = m.head_dim;
+  if (m.experts > 0 && m.expert_ffn == 0) m.expert_ffn = m.ffn;
+  m.gated = gated == Gated::automatic ? m.experts > 0 || m.ffn != 4 * m.hidden : gated == Gated::on;
+  return Checks(m).run();
+}
+
+}  // namespace fabricast
