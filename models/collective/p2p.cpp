@@ -38,7 +38,7 @@ void network_edges(const Communicator& comm, const Plan& plan, int, const EdgeSi
   switch (plan.op) {
     case CollectiveOp::sendrecv:
       for (std::int64_t r = 0; r < n && nodes > 1; ++r)
-        if (const std::int64_t to = (r + 1) % n; r / g != to / g) edge(r, to, 1);
+        if (const std::int64_t to = (r + 1) % n; r / g != to / g && sends(plan, n, r, to)) edge(r, to, 1);
       return;
     case CollectiveOp::scatter:
       for (std::int64_t r = g; r < n; ++r) edge(0, r, 1);
@@ -71,7 +71,7 @@ void node_transfers(const Communicator& comm, const Plan& plan, int, std::uint32
   const std::int64_t n = comm.ranks(), first = std::int64_t{node} * g;
   for (int a = 0; a < g; ++a)
     for (int b = 0; b < g; ++b)
-      if (a != b && sends(plan.op, n, first + a, first + b)) out.push_back({NodeTransfer::Kind::gpu_to_gpu, a, b});
+      if (a != b && sends(plan, n, first + a, first + b)) out.push_back({NodeTransfer::Kind::gpu_to_gpu, a, b});
   if (comm.nodes() == 1) return;
   const double others = static_cast<double>(comm.nodes() - 1);
   // By GPU inside and GPU of another node: how many of those there are.
@@ -80,7 +80,10 @@ void node_transfers(const Communicator& comm, const Plan& plan, int, std::uint32
       double out_of = 0, into = 0;
       switch (plan.op) {
         case CollectiveOp::alltoall: out_of = into = others; break;
-        case CollectiveOp::sendrecv: out_of = a == g - 1 && b == 0, into = a == 0 && b == g - 1; break;
+        case CollectiveOp::sendrecv:
+          out_of = a == g - 1 && b == 0 && (!plan.one_way || node == 0);
+          into = a == 0 && b == g - 1 && (!plan.one_way || node > 0);
+          break;
         case CollectiveOp::scatter: out_of = first + a == 0 ? others : 0, into = node > 0 && b == 0; break;
         default: out_of = node > 0 && b == 0, into = first + a == 0 ? others : 0; break;
       }
@@ -165,7 +168,7 @@ class PeerProgram final : public ChannelProgram {
   bool takes_part(std::int32_t worker, const Part& part) const {
     const std::int64_t rank = rank_of(worker).value, peer = peer_of(worker, *part.round);
     if (peer == rank && !is_sender(worker)) return false;  // a copy inside a GPU is one step
-    return is_sender(worker) ? sends(plan_.op, comm_.ranks(), rank, peer) : sends(plan_.op, comm_.ranks(), peer, rank);
+    return is_sender(worker) ? sends(plan_, comm_.ranks(), rank, peer) : sends(plan_, comm_.ranks(), peer, rank);
   }
   std::int64_t chunks(int part) const {
     return std::max<std::int64_t>(part == 0 ? 1 : 0, ceil_div(plan_.part_bytes(part), plan_.chunk));

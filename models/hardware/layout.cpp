@@ -69,4 +69,23 @@ NodeLayout repeat(const NodeLayout& one, int hosts) {
   return all;
 }
 
+NodeLayout restricted_to(const NodeLayout& whole, const std::vector<int>& gpus, const std::vector<int>& nics) {
+  NodeLayout part = whole;
+  part.gpus.clear(), part.nics.clear();
+  for (const int g : gpus) {
+    NodeLayout::Gpu gpu = whole.gpus[static_cast<std::size_t>(g)];
+    std::vector<NodeLayout::NvLinks> nvlinks;
+    for (NodeLayout::NvLinks l : gpu.nvlinks) {
+      const auto peer = std::find(gpus.begin(), gpus.end(), l.peer);
+      if (l.peer != NodeLayout::nvswitch && peer == gpus.end()) continue;
+      if (l.peer != NodeLayout::nvswitch) l.peer = static_cast<int>(peer - gpus.begin());
+      nvlinks.push_back(l);
+    }
+    gpu.nvlinks = std::move(nvlinks);
+    part.gpus.push_back(std::move(gpu));
+  }
+  for (const int n : nics) part.nics.push_back(whole.nics[static_cast<std::size_t>(n)]);
+  return part;
+}
+
 }  // namespace fabricast

@@ -11,6 +11,7 @@
 #include <limits>
 #include <map>
 #include <numeric>
+#include <set>
 
 #include "fabricast/core/error.hpp"
 #include "fabricast/core/names.hpp"
@@ -230,6 +231,46 @@ Node build_node(const NodeSpec& host, const Hardware& hardware, int hosts, const
   node.graph = build_node_graph(repeat(layout_of(host, node.gpu, nics), hosts), node, hardware);
   node.layout = repeat(believed_layout(host, node.gpu, nics), hosts);
   node.peer_to_peer = !node.nvlink && spec.gpus > 1 && peers_over_pcie(node, use);
+  node.pcie_path = hardware.pcie_paths.find(node.peer_to_peer ? "peer" : "host_memory")->second;
+  return node;
+}
+
+std::vector<int> hosts_of(const Node& node, const std::vector<int>& gpus) {
+  std::set<int> hosts;
+  for (const int g : gpus) hosts.insert(g / (node.spec.gpus / node.hosts));
+  return {hosts.begin(), hosts.end()};
+}
+
+Node restricted_to(const Node& whole, const std::vector<int>& gpus, const Hardware& hardware, const NodeUse& use) {
+  Node node = whole;
+  const std::vector<int> hosts = hosts_of(whole, gpus);
+  const auto left = static_cast<int>(hosts.size());
+  const int gpus_of_host = whole.spec.gpus / whole.hosts, ports_of_host = whole.fabric_ports / whole.hosts;
+  const auto place = [&](int host) {
+    return static_cast<int>(std::find(hosts.begin(), hosts.end(), host) - hosts.begin());
+  };
+  std::vector<int> nics;
+  node.port_of_nic.clear();
+  for (int n = 0; n < whole.nics; ++n) {
+    const int port = whole.port_of_nic[static_cast<std::size_t>(n)], host = place(port / ports_of_host);
+    if (host == left) continue;
+    nics.push_back(n);
+    node.port_of_nic.push_back(host * ports_of_host + port % ports_of_host);
+  }
+  node.graph = whole.graph.restricted_to(gpus, nics);
+  node.layout = restricted_to(whole.layout, gpus, nics);
+  // GPUs go by their numbers in what is left.
+  node.graph.installed = left * gpus_of_host;
+  for (std::size_t i = 0; i < gpus.size(); ++i) {
+    const int number = place(gpus[i] / gpus_of_host) * gpus_of_host + gpus[i] % gpus_of_host;
+    node.graph.numbers[i] = node.layout.gpus[i].device = number;
+  }
+  const auto share = [&](int& count) { count = count / whole.hosts * left; };
+  share(node.spec.nics.count), share(node.spec.sockets), share(node.spec.pcie_switches);
+  share(node.fabric_ports);
+  node.hosts = left, node.nics = static_cast<int>(nics.size());
+  node.spec.gpus = static_cast<int>(gpus.size());
+  node.peer_to_peer = !node.nvlink && node.spec.gpus > 1 && peers_over_pcie(node, use);
   node.pcie_path = hardware.pcie_paths.find(node.peer_to_peer ? "peer" : "host_memory")->second;
   return node;
 }

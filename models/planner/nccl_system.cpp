@@ -311,12 +311,13 @@ int NcclSystem::preferred_net(int gpu, int channel) const {
   if (near.empty()) return -1;
   const int count = static_cast<int>(near.size());
   const int sharing = static_cast<int>(std::max<std::size_t>(1, nearest_gpus(near.front()).size()));
-  int pick = gpu;
+  const int device = layout.gpus[static_cast<std::size_t>(gpu)].device, number = device < 0 ? gpu : device;
+  int pick = number;
   if ((count & (count - 1)) == 0) {
     // GPUs numbered 0, 1, 2, 3 take NICs 0, 2, 1, 3: the bits of the number mirrored.
     pick = 0;
     for (int bit = 1, mirror = count >> 1; bit < count; bit <<= 1, mirror >>= 1)
-      if (gpu & bit) pick |= mirror;
+      if (number & bit) pick |= mirror;
   }
   pick += channel % ((count + sharing - 1) / sharing);
   return near[static_cast<std::size_t>(pick % count)];

@@ -24,7 +24,7 @@ int channels_per_peer(const Communicator& comm, const NcclSettings& settings, in
   int channels = 64;
   if (comm.gpus() > 1) {
     // Two per NVLink of the pair.
-    const int ways = node.spec.intranode == Intranode::nvlink_mesh ? comm.gpus() - 1 : 1;
+    const int ways = node.spec.intranode == Intranode::nvlink_mesh ? node.graph.machine_gpus() - 1 : 1;
     channels = node.nvlink ? 2 * node.gpu.nvlinks / ways : 2;
   }
   if (comm.nodes() > 1) {

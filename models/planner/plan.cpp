@@ -37,7 +37,7 @@ bool gdr_read_of(const Node& node, const NcclSettings& settings) {
 
 /// The NIC that a GPU uses for itself: by a wrong binding the one of its number, wherever that sits.
 int nic_of(const Node& node, int gpu) {
-  if (node.spec.nics.numa == NicNuma::remote) return gpu * node.nics / node.spec.gpus;
+  if (node.spec.nics.numa == NicNuma::remote) return node.graph.number(gpu) * node.nics / node.graph.machine_gpus();
   return node.graph.nics_by_distance(gpu).front();
 }
 

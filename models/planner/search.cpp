@@ -306,9 +306,10 @@ PathType nic_distance(const Node& node, bool pxn) {
   const int gpus = node.spec.gpus;
   PathType worst = PathType::LOC, best = PathType::DIS;
   for (int g = 0; g < gpus && node.nics > 0; ++g) {
-    const PathType distance = node.spec.nics.numa == NicNuma::remote
-                                  ? node.graph.gpu_nic_distance(g, g * node.nics / gpus)
-                                  : node.graph.nearest_nic_distance(g);
+    const PathType distance =
+        node.spec.nics.numa == NicNuma::remote
+            ? node.graph.gpu_nic_distance(g, node.graph.number(g) * node.nics / node.graph.machine_gpus())
+            : node.graph.nearest_nic_distance(g);
     worst = std::max(worst, distance), best = std::min(best, distance);
   }
   // A GPU without a near NIC reaches one through a GPU that has, over NVLink.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <limits>
+#include <numeric>
 #include <tuple>
 
 #include "fabricast/core/error.hpp"
@@ -25,6 +26,27 @@ std::uint16_t NodeGraph::find(NodeVertexKind kind, int i) const {
   for (std::size_t v = 0; v < vertices.size(); ++v)
     if (vertices[v].kind == kind && i-- == 0) return static_cast<std::uint16_t>(v);
   FABRICAST_CHECK(false, "no such vertex in the node");
+}
+
+NodeGraph NodeGraph::restricted_to(const std::vector<int>& used_gpus, const std::vector<int>& used_nics) const {
+  NodeGraph part = *this;
+  // Vertices of a kind change places; what is left out stays, and is never on the way.
+  std::vector<std::uint16_t> place(vertices.size());
+  std::iota(place.begin(), place.end(), std::uint16_t{0});
+  const auto reorder = [&](NodeVertexKind kind, int count, const std::vector<int>& used) {
+    std::vector<int> order = used;
+    for (int i = 0; i < count; ++i)
+      if (std::find(used.begin(), used.end(), i) == used.end()) order.push_back(i);
+    for (int i = 0; i < count; ++i) place[find(kind, order[static_cast<std::size_t>(i)])] = find(kind, i);
+  };
+  reorder(NodeVertexKind::gpu, gpus, used_gpus), reorder(NodeVertexKind::nic, nics, used_nics);
+  for (std::size_t v = 0; v < vertices.size(); ++v) part.vertices[place[v]] = vertices[v];
+  for (Link& link : part.links) link.from = place[link.from], link.to = place[link.to];
+  part.numbers.clear();
+  for (const int g : used_gpus) part.numbers.push_back(number(g));
+  part.installed = machine_gpus();
+  part.gpus = static_cast<int>(used_gpus.size()), part.nics = static_cast<int>(used_nics.size());
+  return part;
 }
 
 namespace {
@@ -138,7 +160,8 @@ std::vector<int> NodeGraph::nics_by_distance(int g) const {
   const std::uint16_t from = gpu(g);
   const std::vector<Reach> best = reach_from(*this, from, false);
   // GPUs at the same distance of several NICs take them in proportion to their own index.
-  const int wanted = nics >= gpus ? g * (nics / std::max(1, gpus)) : g * nics / gpus;
+  const int own = number(g), all = machine_gpus();
+  const int wanted = nics >= all ? own * (nics / std::max(1, all)) : own * nics / all;
   std::vector<std::tuple<PathType, int, int, int>> keys;
   for (int n = 0; n < nics; ++n) {
     const std::uint16_t to = nic(n);

@@ -72,6 +72,7 @@ struct Communicator {
   bool gdr_read = true;     ///< GPUDirect RDMA for what is sent, too
   int qps_per_connection = 1;
   bool split_data_on_qps = false;
+  std::uint32_t first_qp = 0;  ///< at every NIC; queue pairs of other communicators come before
   NcclVersion version;
 
   std::int64_t nodes() const { return static_cast<std::int64_t>(placement.size()) / hosts_per_node; }
@@ -134,6 +135,7 @@ struct Plan {
   std::int64_t pair = 0;
   int parts = 1;
   std::int64_t part = 0;
+  bool one_way = false;  ///< of sendrecv between two ranks: only the first one sends
   /// Channels for which NCCL launches a block: those that carry data of the busiest rank.
   int open_channels() const {
     const auto open = std::count_if(shares.begin(), shares.end(), [](std::int64_t share) { return share > 0; });

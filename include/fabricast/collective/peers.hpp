@@ -55,6 +55,10 @@ constexpr bool sends(CollectiveOp op, std::int64_t ranks, std::int64_t from, std
   }
 }
 
+inline bool sends(const Plan& plan, std::int64_t ranks, std::int64_t from, std::int64_t to) {
+  return sends(plan.op, ranks, from, to) && (!plan.one_way || from == 0);
+}
+
 /// The rank that has most to do: of a ring of sends the last GPU of a node, which sends over the network; else the root.
 inline std::int64_t busiest_rank(CollectiveOp op, const Communicator& comm) {
   return op == CollectiveOp::sendrecv ? comm.gpus() - 1 : 0;

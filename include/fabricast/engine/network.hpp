@@ -36,6 +36,7 @@ void resolve_fault(Fault& fault, std::size_t index, const Fabric& fabric, const 
 struct NetworkSegment {
   double begin = 0, end = std::numeric_limits<double>::infinity();
   LinkState links;
+  double ports = 1;  ///< rate of NIC ports, relative to that of their links
   struct InsideFactor {
     std::uint32_t node;
     std::uint16_t link;

@@ -44,12 +44,22 @@ class NodeGraph {
 
   int gpus = 0;
   int nics = 0;
+  /// Of a part of a machine: its GPUs' numbers there, and how many the machine has. Empty: all are there, in order.
+  std::vector<int> numbers;
+  int installed = 0;
   std::vector<Vertex> vertices;
   std::vector<Link> links;
 
   std::uint16_t add_vertex(NodeVertexKind kind, std::string name);
   /// Two links, one per direction.
   void add_cable(std::uint16_t a, std::uint16_t b, const LinkClass& link_class);
+
+  /// The same links with these GPUs and NICs alone, in the order given: they become the first of their kinds. Names
+  /// and numbers of links stay.
+  NodeGraph restricted_to(const std::vector<int>& used_gpus, const std::vector<int>& used_nics) const;
+  /// Number of a GPU in its machine, and how many GPUs that has.
+  int number(int gpu) const { return numbers.empty() ? gpu : numbers[static_cast<std::size_t>(gpu)]; }
+  int machine_gpus() const { return numbers.empty() ? gpus : installed; }
 
   std::uint16_t gpu(int i) const { return find(NodeVertexKind::gpu, i); }
   std::uint16_t nic(int i) const { return find(NodeVertexKind::nic, i); }

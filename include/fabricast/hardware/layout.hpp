@@ -38,6 +38,7 @@ struct NodeLayout {
     double count = 0;     ///< may be a fraction in a mesh that is not known in detail
   };
   struct Gpu {
+    int device = -1;  ///< its number in the machine, of which others are left out; -1: its place in the list
     int hub = 0;
     PcieSlot slot;
     int capability = 90;
@@ -80,6 +81,9 @@ double nccl_socket_link(CpuVendor vendor, int intel_model);
 
 /// The same wiring in `hosts` hosts, whose GPUs share the NVSwitch.
 NodeLayout repeat(const NodeLayout& one, int hosts);
+
+/// The same wiring with these GPUs and NICs alone, in the order given. Hubs and cards stay.
+NodeLayout restricted_to(const NodeLayout& whole, const std::vector<int>& gpus, const std::vector<int>& nics);
 
 /// Reads a NCCL topology file (NCCL_TOPO_DUMP_FILE) from its text; `file` is for messages.
 ///

@@ -115,4 +115,11 @@ std::string network_name(const NodeSpec& spec);
 /// \throws UserError if the parts do not fit together.
 Node build_node(const NodeSpec& host, const Hardware& hardware, int hosts = 1, const NodeUse& use = {});
 
+/// The node as a communicator of some of its GPUs finds it, in the order given. NICs stay; of several hosts that share
+/// the NVSwitch, those without such a GPU go with their NICs. Links of the graph keep their numbers and names.
+/// \param use  as the node was built with
+Node restricted_to(const Node& whole, const std::vector<int>& gpus, const Hardware& hardware, const NodeUse& use = {});
+/// The hosts that hold such GPUs, rising.
+std::vector<int> hosts_of(const Node& node, const std::vector<int>& gpus);
+
 }  // namespace fabricast

@@ -141,11 +141,13 @@ ChannelTime time_channel(const ChannelView& v) {
     const double links = static_cast<double>(stream.sends * v.plan.pair) / v.rate;
     t.makespan = t.work = peers.makespan;
     t.by_proxy = peers.proxy > std::max(links, t.makespan / 2);
+    t.whole = {1, peers.proxy, 0, static_cast<double>(stream.sends * v.plan.pair)};
     return t;
   }
   if (stream.pattern == StreamPattern::kernel) {
     // Links may be slower than NCCL takes them to be.
-    t.whole = {1, v.plan.kernels.front().estimate_us * 1e-6, static_cast<double>(stream.slice)};
+    const auto bytes = static_cast<double>(stream.slice);
+    t.whole = {1, v.plan.kernels.front().estimate_us * 1e-6, bytes, bytes};
     t.makespan = t.work = t.whole.seconds(v.rate);
     t.by_kernel = t.makespan > t.whole.bytes / v.rate;
     return t;
@@ -159,8 +161,8 @@ ChannelTime time_channel(const ChannelView& v) {
     const double count = static_cast<double>(stream.sends * slices);
     t.by_proxy |= network && gap > gpu && v.costs.proxy_round(bytes) >= gap;
     t.work += count * std::max(gpu, gap);
-    if (!network || !v.by_network) return Pace{count, std::max(gpu, gap), 0};
-    return Pace{count, std::max(gpu, v.costs.proxy_round(bytes)), bytes};
+    if (!network || !v.by_network) return Pace{count, std::max(gpu, gap), 0, bytes};
+    return Pace{count, std::max(gpu, v.costs.proxy_round(bytes)), bytes, bytes};
   };
   if (stream.loops > 0) t.whole = pace(stream.loops * stream.slices, stream.slice);
   if (stream.tail_slices > 0) t.tail = pace(stream.tail_slices, stream.tail_slice);

@@ -12,6 +12,7 @@ struct Pace {
   double count = 0;  ///< of slices, all steps of the algorithm counted
   double least = 0;  ///< s per slice of GPUs and proxy threads, whatever the share
   double bytes = 0;  ///< of a slice; 0 if no share of the network binds it
+  double payload = 0;  ///< of a slice, whatever binds it: counts where others take part of the share
 
   double seconds(double rate) const { return count > 0 ? count * std::max(least, bytes / rate) : 0; }
 };

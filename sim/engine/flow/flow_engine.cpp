@@ -32,6 +32,8 @@
 #include "fabricast/collective/algorithm.hpp"
 #include "fabricast/core/error.hpp"
 #include "fabricast/engine/engine.hpp"
+#include "fabricast/engine/group_time.hpp"
+#include "peer_time.hpp"
 
 namespace fabricast {
 
@@ -70,7 +72,10 @@ class FlowEngine final : public NetworkEngine {
       if (timed != segment) {
         timed = segment;
         time_classes(plan, streams, costs, loads, open, shares, reference);
-        if (now == 0) describe(plan, streams, costs, loads, shares, reference, result);
+        if (now == 0) {
+          describe(plan, streams, costs, loads, shares, reference, result);
+          if (record_) record(plan, loads, costs, caps, shares, reference);
+        }
         for (const Fault& fault : setup_.segments[segment].faults)
           if (feels(plan, loads, fault) &&
               std::find(result.felt.begin(), result.felt.end(), fault.target) == result.felt.end())
@@ -105,7 +110,38 @@ class FlowEngine final : public NetworkEngine {
     return result;
   }
 
+  GroupTime time(const Plan& plan) {
+    GroupTime group;
+    record_ = &group;
+    group.result = run(plan);
+    return group;
+  }
+
  private:
+  /// Channels as they are timed at the start.
+  void record(const Plan& plan, const Loads& loads, const ProtocolCosts& costs, const std::vector<double>& caps,
+              const ChannelShares& shares, const std::vector<ChannelTime>& reference) {
+    const auto slices = [](const Pace& pace) { return ChannelPace::Slices{pace.count, pace.least, pace.payload}; };
+    for (std::size_t c = 0; c < reference.size(); ++c) {
+      const ChannelTime& t = reference[c];
+      record_->channels.push_back(
+          {t.makespan_at(shares.rate[c]), shares.rate[c], caps[c], slices(t.whole), slices(t.tail)});
+      record_->longest = std::max(record_->longest, record_->channels.back().makespan);
+      if (!is_point_to_point(plan.op)) continue;
+      // Sends and receives may wait for threads and slots, too: a smaller share counts where it takes longer than these.
+      const std::vector<double> alone{1};
+      const double latency = peer_latency({*setup_.comm, plan, costs, loads, alone, 0, shares.rate[c], true});
+      ChannelPace::Slices& whole = record_->channels.back().whole;
+      whole.least = std::max(whole.least, t.makespan - latency);
+    }
+    for (const LinkGroup& g : loads.groups) {
+      if (!g.inside) continue;
+      InsideUse inside{g.node, static_cast<std::uint16_t>(g.resource), g.connections};
+      for (double& use : inside.use) use *= costs.wire / g.capacity;
+      record_->inside.push_back(std::move(inside));
+    }
+  }
+
   /// After the last segment comes one more, without faults, to compare with.
   std::size_t healthy() const { return setup_.segments.size(); }
   const NetworkSegment& segment_at(std::size_t i) const { return i == healthy() ? no_faults_ : setup_.segments[i]; }
@@ -266,12 +302,17 @@ class FlowEngine final : public NetworkEngine {
   InsidePaths paths_;
   std::map<std::tuple<CollectiveOp, Algorithm, int, int, std::size_t>, Loads> loads_;
   const NetworkSegment no_faults_;
+  GroupTime* record_ = nullptr;  ///< where to note the channels of the run
 };
 
 }  // namespace
 
 std::unique_ptr<NetworkEngine> make_flow_engine(const NetworkSetup& setup, std::uint64_t seed) {
   return std::make_unique<FlowEngine>(setup, seed);
+}
+
+GroupTime time_group(const NetworkSetup& setup, const Plan& plan, std::uint64_t seed) {
+  return FlowEngine(setup, seed).time(plan);
 }
 
 }  // namespace fabricast

@@ -13,8 +13,9 @@ Flow flow_of(const Communicator& comm, const Fabric& fabric, const NetworkEdge& 
   Flow flow;
   flow.from = comm.endpoint(edge.from, edge.from_nic, fabric.ports_per_node());
   flow.to = comm.endpoint(edge.to, edge.to_nic, fabric.ports_per_node());
-  flow.from_qp =
-      (static_cast<std::uint32_t>(channel) * 8 + static_cast<std::uint32_t>(edge_index % 2) * 4) * pairs + pair;
+  flow.from_qp = comm.first_qp * pairs +
+                 (static_cast<std::uint32_t>(channel) * 8 + static_cast<std::uint32_t>(edge_index % 2) * 4) * pairs +
+                 pair;
   flow.to_qp = flow.from_qp + 2 * pairs;
   return flow;
 }
@@ -43,6 +44,12 @@ double Loads::mean_latency(int channel) const {
 }
 
 bool Loads::uses(LinkId link) const { return network && network->uses(link); }
+
+bool is_port(const Fabric& fabric, std::uint32_t resource) {
+  if (resource >= fabric.links()) return false;
+  const Fabric::Link link = fabric.link(LinkId(resource));
+  return fabric.is_endpoint(link.from) || fabric.is_endpoint(link.to);
+}
 
 std::string group_name(const LinkGroup& group, const Communicator& comm, const Fabric* fabric, const Router* router) {
   if (group.inside)

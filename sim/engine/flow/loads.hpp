@@ -100,6 +100,9 @@ double inside_rate(const Communicator& comm, const NetworkSegment& segment, std:
 Flow flow_of(const Communicator& comm, const Fabric& fabric, const NetworkEdge& edge, int channel,
              std::size_t edge_index, std::uint32_t pair);
 
+/// Whether a resource of a router is the link of a NIC port.
+bool is_port(const Fabric& fabric, std::uint32_t resource);
+
 /// `leaf3-spine1` or `node0.gpu0-nvswitch`.
 std::string group_name(const LinkGroup& group, const Communicator& comm, const Fabric* fabric, const Router* router);
 

@@ -30,6 +30,10 @@ NetworkCounter::NetworkCounter(const Communicator& comm, const Plan& plan, const
   for (std::uint32_t r = 0; r < fabric.links(); ++r) signature_[r] = by_class[fabric.class_index(LinkId(r))];
   for (const auto& [link, factor] : segment.links.factors())
     signature_[link] = signatures_.root(capacity(fabric, router, segment.links, link).value);
+  if (segment.ports != 1)
+    for (std::uint32_t r = 0; r < fabric.links(); ++r)
+      if (is_port(fabric, r))
+        signature_[r] = signatures_.root(capacity(fabric, router, segment.links, r).value * segment.ports);
   for (std::uint32_t r = fabric.links(); r < resources; ++r)
     signature_[r] = signatures_.root(capacity(fabric, router, nominal ? LinkState{} : segment.links, r).value);
 }

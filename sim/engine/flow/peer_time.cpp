@@ -44,7 +44,7 @@ PeerTime time_of_rank(const ChannelView& v, const PeerLinks& links, std::int64_t
   for (const PeerRound& round : schedule.rounds()) {
     std::int64_t peer = schedule.sends_to(round, rank);
     if (plan.op == CollectiveOp::gather) peer = schedule.receives_from(round, rank);
-    const bool taken = plan.op == CollectiveOp::gather ? sends(plan.op, n, peer, rank) : sends(plan.op, n, rank, peer);
+    const bool taken = plan.op == CollectiveOp::gather ? sends(plan, n, peer, rank) : sends(plan, n, rank, peer);
     if (!taken) continue;
     PeerPart part;
     part.way = peer == rank           ? PeerPart::Way::self
@@ -83,10 +83,16 @@ PeerTime peer_time(const ChannelView& v, double scale) {
   // In an alltoall all ranks are alike; the root has all of a scatter or gather.
   const PeerTime first = time_of_rank(v, links, 0, scale);
   const int last = v.comm.gpus() - 1;
-  if (v.plan.op != CollectiveOp::sendrecv || last == 0) return first;
+  if (v.plan.op != CollectiveOp::sendrecv || last == 0 || v.plan.one_way) return first;
   // Of a ring of sends, the last GPU of a node sends over the network, the others inside it.
   const PeerTime other = time_of_rank(v, links, last, scale);
   return other.makespan > first.makespan ? other : first;
+}
+
+double peer_latency(const ChannelView& v) {
+  Plan plan = v.plan;
+  plan.pair = plan.part = 0, plan.parts = 1;
+  return peer_time({v.comm, plan, v.costs, v.loads, v.use, v.channel, v.rate, v.by_network}, 0).makespan;
 }
 
 }  // namespace fabricast

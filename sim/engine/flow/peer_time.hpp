@@ -13,4 +13,7 @@ struct PeerTime {
 /// Of the rank that takes longest. \param scale  of bytes
 PeerTime peer_time(const ChannelView& view, double scale);
 
+/// s; the same with one empty chunk for each pair: what no link can make longer.
+double peer_latency(const ChannelView& view);
+
 }  // namespace fabricast

@@ -1,0 +1,100 @@
+// What a group takes of the fabric's links, without arrays over all of them: steps have thousands of groups.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "fabricast/engine/group_time.hpp"
+#include "fabricast/protocol/costs.hpp"
+#include "loads.hpp"
+
+namespace fabricast {
+
+namespace {
+
+class Counter {
+ public:
+  Counter(const NetworkSetup& setup, const Router& router, const Plan& plan)
+      : comm_(*setup.comm),
+        fabric_(*setup.fabric),
+        segment_(setup.segments.front()),
+        router_(router),
+        plan_(plan),
+        algorithm_(*find_by_algorithm(plan.algorithm)),
+        costs_(protocol_costs(comm_, plan)) {}
+
+  std::vector<FabricUse> count() {
+    const int channels = is_one_stream(plan_.algorithm) ? 1 : plan_.channels;
+    for (int c = 0; c < channels; ++c) {
+      first_ = uses_.size();
+      channel_ = static_cast<std::uint32_t>(c);
+      count_channel(c);
+      merge();
+    }
+    return std::move(uses_);
+  }
+
+ private:
+  void count_channel(int channel) {
+    std::size_t edge_index = 0;
+    const auto pairs = static_cast<std::uint32_t>(comm_.qps_per_connection);
+    if (algorithm_.network_edges)
+      algorithm_.network_edges(comm_, plan_, channel, [&](const NetworkEdge& edge) {
+        for (std::uint32_t q = 0; q < pairs; ++q) {
+          const Flow flow = flow_of(comm_, fabric_, edge, channel, edge_index, q);
+          if (!router_.route(flow, path_)) cut(flow);
+          for (std::size_t i = 0; i < path_.resources.size(); ++i)
+            add(path_.resources[i], path_.weight(i) * edge.weight / pairs);
+        }
+        ++edge_index;
+      });
+    if (algorithm_.network_trees)
+      algorithm_.network_trees(comm_, plan_, channel, [&](const AggregationTree& tree) {
+        for (const LinkId link : tree.links) add(link.value, costs_.tree_weight);
+      });
+  }
+
+  void add(std::uint32_t resource, double connections) {
+    const double rate = capacity(fabric_, router_, segment_.links, resource).value *
+                        (segment_.ports != 1 && is_port(fabric_, resource) ? segment_.ports : 1);
+    uses_.push_back({channel_, resource, connections * costs_.wire / rate});
+  }
+
+  /// One entry for each resource of the channel.
+  void merge() {
+    const auto begin = uses_.begin() + static_cast<std::ptrdiff_t>(first_);
+    std::sort(begin, uses_.end(), [](const FabricUse& a, const FabricUse& b) { return a.resource < b.resource; });
+    auto last = begin;
+    for (auto it = begin; it != uses_.end(); ++it)
+      if (last != begin && std::prev(last)->resource == it->resource)
+        std::prev(last)->use += it->use;
+      else
+        *last++ = *it;
+    uses_.erase(last, uses_.end());
+  }
+
+  [[noreturn]] void cut(const Flow& flow) const {
+    throw UserError::at(segment_.faults.empty() ? "fabric" : "faults",
+                        fmt::format("the fabric is cut: no path from {} to {}", fabric_.name(VertexId(flow.from)),
+                                    fabric_.name(VertexId(flow.to))));
+  }
+
+  const Communicator& comm_;
+  const Fabric& fabric_;
+  const NetworkSegment& segment_;
+  const Router& router_;
+  const Plan& plan_;
+  const CollectiveAlgorithm& algorithm_;
+  const ProtocolCosts costs_;
+  std::vector<FabricUse> uses_;
+  std::size_t first_ = 0;  ///< of the channel
+  std::uint32_t channel_ = 0;
+  Path path_;
+};
+
+}  // namespace
+
+std::vector<FabricUse> fabric_use(const NetworkSetup& setup, const Router& router, const Plan& plan) {
+  return Counter(setup, router, plan).count();
+}
+
+}  // namespace fabricast

@@ -1,0 +1,76 @@
+#include "communicators.hpp"
+
+#include <algorithm>
+
+#include "fabricast/planner/node_use.hpp"
+#include "fabricast/planner/search.hpp"
+#include "fabricast/planner/sharp.hpp"
+
+namespace fabricast {
+
+namespace {
+
+/// Numbers of queue pairs that a communicator may take at a NIC, for each queue pair of a connection.
+constexpr std::uint32_t qps_of_communicator = 1024;
+
+NodeUse use_of(const NcclSettings& settings) {
+  NodeUse use;
+  if (settings.p2p_disable.value_or(false) || settings.p2p_level) use.peer_level = peer_level(settings, PathType::SYS);
+  return use;
+}
+
+}  // namespace
+
+Communicators::Communicators(const World& world) : world_(world) {
+  if (world.setup.segments.size() > 1)
+    throw UserError::at("faults", "a fault comes or goes during the step, whose exchanges are timed on one network",
+                        "leave out `at` and `until`");
+}
+
+Planner& Communicators::of(const TeamShape& shape, const Team& team, std::uint32_t number) {
+  const Communicator& all = world_.planner.comm;
+  std::unique_ptr<Planner>& planner = planners_[shape];
+  const bool whole = static_cast<int>(shape.gpus.size()) == all.gpus() && shape.nodes == all.nodes();
+  if (!planner && whole) {
+    planner = std::make_unique<Planner>(world_.planner);
+  } else if (!planner) {
+    NcclSettings settings = world_.planner.settings;
+    // A graph file is about the whole node.
+    if (static_cast<int>(shape.gpus.size()) < all.gpus()) settings.given_graphs.reset();
+    planner = std::make_unique<Planner>(
+        make_planner(restricted_to(all.node, shape.gpus, world_.scenario.hardware, use_of(settings)), team.placement,
+                     static_cast<std::uint32_t>(team.placement.size() / shape.nodes), settings));
+    planner->buffers = world_.planner.buffers;
+  }
+  Communicator& comm = planner->comm;
+  comm.placement = team.placement;
+  comm.first_qp = number * qps_of_communicator;
+  if (shape.nodes > 1 && uses_collnet(comm.node, shape.nodes, planner->settings) && (!whole || number > 0))
+    use_sharp(*planner, sharp_service(world_.scenario.sharp, comm, world_.fabric.get()));
+  return *planner;
+}
+
+Plan Communicators::plan(const Planner& planner, const ExchangeKind& kind) const {
+  Plan plan = plan_collective(planner, kind.op, kind.bytes);
+  plan.one_way = kind.one_way;
+  return plan;
+}
+
+NetworkSetup Communicators::setup(const Planner& planner, CollectiveOp op) const {
+  NetworkSetup setup = world_.setup;
+  setup.comm = &planner.comm;
+  // The rate of NIC ports hangs on what goes over them; the fabric is built for one operation.
+  const double peers = planner.comm.node.network.peer_efficiency.value;
+  const auto reach = [&](CollectiveOp o) { return is_point_to_point(o) ? peers : 1; };
+  setup.segments.front().ports = reach(op) / reach(world_.scenario.workload.collective);
+  return setup;
+}
+
+bool Communicators::is_faulty(const Team& team) const {
+  const auto& inside = world_.setup.segments.front().inside;
+  return std::any_of(inside.begin(), inside.end(), [&](const auto& fault) {
+    return std::find(team.placement.begin(), team.placement.end(), fault.node) != team.placement.end();
+  });
+}
+
+}  // namespace fabricast

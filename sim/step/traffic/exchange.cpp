@@ -1,0 +1,226 @@
+#include "exchange.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "fabricast/collective/algorithm.hpp"
+#include "fabricast/core/error.hpp"
+#include "fabricast/core/rng.hpp"
+#include "fabricast/protocol/costs.hpp"
+
+namespace fabricast {
+
+namespace {
+
+/// Communicators of one NIC that a set of groups may need: one for each shape.
+constexpr std::uint32_t communicators_per_set = 64;
+
+/// Which class of nodes each node of a communicator is in, and what these take of their links.
+void find_roles(const Communicator& comm, TimedShape& shape) {
+  const CollectiveAlgorithm& algorithm = *find_by_algorithm(shape.plan.algorithm);
+  std::map<std::uint64_t, std::uint32_t> first_of_role;
+  std::map<std::uint32_t, std::uint32_t> place;  // of what is known of a node
+  for (const InsideUse& use : shape.time.inside)
+    if (place.try_emplace(use.node, static_cast<std::uint32_t>(place.size())).second) shape.inside.emplace_back();
+  for (const InsideUse& use : shape.time.inside) shape.inside[place[use.node]].push_back(use);
+  for (std::vector<InsideUse>& inside : shape.inside) {
+    std::stable_sort(inside.begin(), inside.end(), [](const auto& a, const auto& b) { return a.link < b.link; });
+    // A node with a fault that is also the first of its role is there twice.
+    const auto end =
+        std::unique(inside.begin(), inside.end(), [](const auto& a, const auto& b) { return a.link == b.link; });
+    inside.erase(end, inside.end());
+  }
+  if (shape.inside.empty()) shape.inside.emplace_back();
+  for (std::uint32_t node = 0; node < comm.nodes(); ++node) {
+    const std::uint64_t role = algorithm.node_role ? algorithm.node_role(comm, node) : 0;
+    const std::uint32_t stands = first_of_role.try_emplace(role, node).first->second;
+    const auto own = place.find(node), of_role = place.find(stands);
+    shape.role.push_back(own != place.end() ? own->second : of_role != place.end() ? of_role->second : 0);
+  }
+}
+
+std::vector<std::vector<std::uint32_t>> ports_of_nodes(const Communicator& comm, const Fabric& fabric) {
+  std::vector<std::uint32_t> node_of_host(fabric.nodes(), Exchange::none);
+  for (std::uint32_t h = 0; h < comm.placement.size(); ++h) node_of_host[comm.placement[h]] = h / comm.hosts_per_node;
+  std::vector<std::vector<std::uint32_t>> ports(static_cast<std::size_t>(comm.nodes()));
+  for (std::uint32_t l = 0; l < fabric.links(); ++l) {
+    const Fabric::Link link = fabric.link(LinkId(l));
+    if (!fabric.is_endpoint(link.from) && !fabric.is_endpoint(link.to)) continue;
+    const std::uint32_t endpoint = fabric.is_endpoint(link.from) ? link.from.value : link.to.value;
+    const std::uint32_t node = node_of_host[endpoint / fabric.ports_per_node()];
+    if (node != Exchange::none) ports[node].push_back(l);
+  }
+  return ports;
+}
+
+}  // namespace
+
+double Exchange::at(std::uint32_t item, double other) const {
+  const std::uint32_t team = team_of[item];
+  const GroupTime& t = timed[team]->time;
+  return t.result.makespan + t.channels[item - first_item[team]].at(other) - t.longest;
+}
+
+ExchangeTimer::ExchangeTimer(const World& world, const Program& program, std::uint64_t seed)
+    : world_(world), program_(program), seed_(seed), communicators_(world), teams_(program.groups.size()) {
+  const Communicator& comm = world.planner.comm;
+  if (comm.nodes() > 1) {
+    router_ =
+        world.setup.policy->make(*world.setup.policy_spec, *world.fabric, world.setup.segments.front().links, seed);
+    first_inside_ = world.fabric->links() + router_->bundles();
+    ports_ = ports_of_nodes(comm, *world.fabric);
+  }
+  nodes_ = static_cast<std::uint32_t>(comm.nodes());
+  node_links_ = static_cast<std::uint32_t>(comm.node.graph.links.size());
+}
+
+const TeamSet& ExchangeTimer::teams_of_groups(const ExchangeKind& kind) {
+  std::unique_ptr<TeamSet>& set = teams_.at(kind.groups);
+  if (!set) set = std::make_unique<TeamSet>(teams_of(world_, program_.groups[kind.groups], kind));
+  return *set;
+}
+
+std::uint32_t ExchangeTimer::number_of(const ExchangeKind& kind, std::uint32_t shape) const {
+  return kind.groups * communicators_per_set + shape % communicators_per_set;
+}
+
+std::shared_ptr<const TimedShape> ExchangeTimer::time_team(const ExchangeKind& kind, const TeamSet& set,
+                                                           std::uint32_t team) {
+  const Team& t = set.teams[team];
+  const TeamShape& s = set.shapes[t.shape];
+  const bool alike = s.nodes == 1 && !communicators_.is_faulty(t);
+  const auto key = std::tuple(s, kind.op, kind.bytes, kind.one_way);
+  if (const auto known = inside_.find(key); alike && known != inside_.end()) return known->second;
+  const Planner& planner = communicators_.of(s, t, number_of(kind, t.shape));
+  auto shape = std::make_shared<TimedShape>();
+  shape->plan = communicators_.plan(planner, kind);
+  const NetworkSetup setup = communicators_.setup(planner, kind.op);
+  shape->time = time_group(setup, shape->plan, seed_);
+  find_roles(planner.comm, *shape);
+  if (alike) inside_.emplace(key, shape);
+  return shape;
+}
+
+/// Of teams that span nodes.
+void ExchangeTimer::count_fabric(const ExchangeKind& kind, Exchange& x) {
+  for (std::uint32_t t = 0; t < x.teams->teams.size(); ++t) {
+    const Team& team = x.teams->teams[t];
+    if (team.nodes.size() == 1) continue;
+    const Planner& planner = communicators_.of(x.teams->shapes[team.shape], team, number_of(kind, team.shape));
+    for (const FabricUse& use : fabric_use(communicators_.setup(planner, kind.op), *router_, x.timed[t]->plan))
+      x.fabric.push_back({use.resource, x.first_item[t] + use.channel, use.use});
+  }
+  std::sort(x.fabric.begin(), x.fabric.end(),
+            [](const LinkUse& a, const LinkUse& b) { return a.link != b.link ? a.link < b.link : a.item < b.item; });
+}
+
+/// Teams inside a node are alike if they are timed alike; others are themselves.
+void ExchangeTimer::sign_nodes(Exchange& x) const {
+  std::map<const TimedShape*, std::uint32_t> known;
+  for (std::size_t n = 0; n < x.teams->nodes.size(); ++n) {
+    std::uint64_t hash = 0;
+    for (std::uint32_t m = x.teams->first[n]; m < x.teams->first[n + 1]; ++m) {
+      const TeamMember& member = x.teams->members[m];
+      const TimedShape* shape = x.timed[member.team].get();
+      const bool inside = x.teams->teams[member.team].nodes.size() == 1;
+      const std::uint32_t alike = known.try_emplace(shape, static_cast<std::uint32_t>(known.size())).first->second;
+      hash =
+          mix64(hash ^ (std::uint64_t{inside ? alike : member.team} << 32 | shape->role[member.index] << 1 | inside));
+    }
+    x.signature.push_back(hash);
+  }
+}
+
+/// Rates of all items. Of nodes that look alike the first one stands for all.
+LinkShares ExchangeTimer::share(const Exchange& x) const {
+  std::vector<double> caps(x.team_of.size());
+  for (std::uint32_t i = 0; i < caps.size(); ++i)
+    caps[i] = x.timed[x.team_of[i]]->time.channels[i - x.first_item[x.team_of[i]]].cap;
+  std::vector<LinkUse> uses = x.fabric;
+  std::map<std::uint64_t, std::size_t> stands;
+  for (std::size_t n = 0; n < x.teams->nodes.size(); ++n) {
+    if (!stands.try_emplace(x.signature[n], n).second) continue;
+    for (std::uint32_t m = x.teams->first[n]; m < x.teams->first[n + 1]; ++m) {
+      const TeamMember& member = x.teams->members[m];
+      for (const InsideUse& inside : x.inside_of(member))
+        for (std::uint32_t c = 0; c < inside.use.size(); ++c)
+          if (inside.use[c] > 0)
+            uses.push_back({resource(x.teams->nodes[n], inside.link), x.first_item[member.team] + c, inside.use[c]});
+    }
+  }
+  LinkShares shares = share_links(caps, std::move(uses));
+  for (std::size_t n = 0; n < x.teams->nodes.size(); ++n) {
+    const std::size_t first = stands[x.signature[n]];
+    if (first == n) continue;
+    for (std::uint32_t m = 0; m < x.teams->first[n + 1] - x.teams->first[n]; ++m) {
+      const std::uint32_t from = x.teams->members[x.teams->first[first] + m].team,
+                          to = x.teams->members[x.teams->first[n] + m].team;
+      if (x.teams->teams[to].nodes.size() > 1) continue;
+      for (std::uint32_t c = 0; c < x.first_item[to + 1] - x.first_item[to]; ++c) {
+        shares.rate[x.first_item[to] + c] = shares.rate[x.first_item[from] + c];
+        shares.link[x.first_item[to] + c] = shares.link[x.first_item[from] + c];
+      }
+    }
+  }
+  return shares;
+}
+
+std::string ExchangeTimer::name_of_resource(std::uint32_t r) const {
+  if (r < first_inside_) return resource_name(*world_.fabric, *router_, r);
+  const Communicator& comm = world_.planner.comm;
+  return fmt::format("node{}.{}", comm.placement[node_of(r) * comm.hosts_per_node],
+                     comm.node.graph.link_name(link_of(r)));
+}
+
+std::unique_ptr<Exchange> ExchangeTimer::time(const ExchangeKind& kind) {
+  auto x = std::make_unique<Exchange>();
+  x->teams = &teams_of_groups(kind);
+  const std::vector<Team>& teams = x->teams->teams;
+  std::vector<std::shared_ptr<const TimedShape>> of_shape(x->teams->shapes.size());
+  for (std::uint32_t t = 0; t < teams.size(); ++t) {
+    std::shared_ptr<const TimedShape>& known = of_shape[teams[t].shape];
+    const bool faulty = communicators_.is_faulty(teams[t]);
+    if (faulty || !known) x->timed.push_back(time_team(kind, *x->teams, t));
+    if (!faulty && !known) known = x->timed.back();
+    if (!faulty && x->timed.size() == t) x->timed.push_back(known);
+    x->first_item.push_back(static_cast<std::uint32_t>(x->team_of.size()));
+    x->team_of.insert(x->team_of.end(), x->timed[t]->time.channels.size(), t);
+  }
+  x->first_item.push_back(static_cast<std::uint32_t>(x->team_of.size()));
+  count_fabric(kind, *x);
+  sign_nodes(*x);
+
+  const GroupTime* slowest = nullptr;
+  for (const auto& shape : x->timed) {
+    if (!slowest || shape->time.result.makespan > slowest->result.makespan) {
+      slowest = &shape->time;
+      x->time = {shape->time.result.makespan,
+                 0,
+                 std::string(name_of(shape->plan.algorithm)),
+                 std::string(name_of(shape->plan.protocol)),
+                 shape->plan.open_channels(),
+                 shape->time.result.bottleneck.name};
+    }
+    x->time.launch = std::max(x->time.launch, shape->time.result.launch);
+  }
+  if (teams.size() == 1) {
+    for (const ChannelPace& channel : x->timed[0]->time.channels) x->rate.push_back(channel.rate);
+  } else {
+    const LinkShares shares = share(*x);
+    x->rate = shares.rate;
+    // A team alone may be slower than others of its shape by where it is.
+    x->time.seconds = 0;
+    std::uint32_t last = 0;
+    for (std::uint32_t i = 0; i < x->rate.size(); ++i)
+      if (const double t = x->at(i, x->rate[i]); t > x->time.seconds) x->time.seconds = t, last = i;
+    if (x->time.seconds > slowest->result.makespan * (1 + 1e-6) && shares.link[last] != no_link)
+      x->time.bottleneck = name_of_resource(shares.link[last]);
+  }
+  add_loads(*x);
+  find_behind(*x);
+  return x;
+}
+
+}  // namespace fabricast

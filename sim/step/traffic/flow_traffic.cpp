@@ -1,0 +1,95 @@
+#include "fabricast/step/flow_traffic.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "fabricast/core/error.hpp"
+#include "meeting.hpp"
+
+namespace fabricast {
+
+namespace {
+
+class FlowTraffic final : public Traffic {
+ public:
+  FlowTraffic(const World& world, const Program& program, std::uint64_t seed)
+      : program_(program),
+        timer_(world, program, seed),
+        exchanges_(program.exchanges.size()),
+        meetings_(timer_, exchanges_) {}
+
+  const ExchangeTime& alone(std::uint32_t kind) override { return exchange(kind).time; }
+
+  /// Calls of one communicator run one after the other, so those of the same groups do not count.
+  bool is_independent(std::uint32_t kind) override {
+    if (independent_.empty()) find_independent();
+    return independent_[kind];
+  }
+
+  void paces(std::span<const std::uint32_t> kinds, std::span<double> paces) override {
+    FABRICAST_CHECK(kinds.size() == paces.size() && std::is_sorted(kinds.begin(), kinds.end()),
+                    "exchanges in flight come in order, with a pace for each");
+    for (const std::uint32_t kind : kinds) exchange(kind);
+    // Only those that have a link in common can be in each other's way: small sets come up again and again.
+    std::vector<bool> done(kinds.size(), false);
+    std::vector<std::size_t> members;
+    Flight flight;
+    for (std::size_t first = 0; first < kinds.size(); ++first) {
+      if (done[first]) continue;
+      members.assign(1, first);
+      done[first] = true;
+      for (std::size_t m = 0; m < members.size(); ++m)
+        for (std::size_t i = first + 1; i < kinds.size(); ++i)
+          if (!done[i] && meetings_.meet(kinds[members[m]], kinds[i])) done[i] = true, members.push_back(i);
+      if (members.size() == 1) {
+        paces[first] = 1;
+        continue;
+      }
+      std::sort(members.begin(), members.end());
+      flight.clear();
+      for (const std::size_t m : members) flight.push_back(kinds[m]);
+      const std::vector<double>& found = meetings_.paces(flight);
+      for (std::size_t m = 0; m < members.size(); ++m) paces[members[m]] = found[m];
+    }
+  }
+
+ private:
+  const Exchange& exchange(std::uint32_t kind) {
+    std::unique_ptr<Exchange>& x = exchanges_.at(kind);
+    if (!x) x = timer_.time(program_.exchanges[kind]);
+    return *x;
+  }
+
+  /// Independent is what finds room on all its links beside the most that each other set of groups asks of them.
+  void find_independent() {
+    std::vector<std::vector<std::uint32_t>> by_groups(program_.groups.size());
+    for (std::uint32_t k = 0; k < program_.exchanges.size(); ++k)
+      exchange(k), by_groups[program_.exchanges[k].groups].push_back(k);
+    std::vector<double> all(timer_.resources(), 0), most(timer_.resources(), 0);
+    for (const std::vector<std::uint32_t>& kinds : by_groups) {
+      for (const std::uint32_t k : kinds)
+        for (const Exchange::Load& load : exchanges_[k]->loads)
+          most[load.resource] = std::max(most[load.resource], load.part);
+      for (const std::uint32_t k : kinds)
+        for (const Exchange::Load& load : exchanges_[k]->loads)
+          all[load.resource] += std::exchange(most[load.resource], 0.0);
+    }
+    for (const std::unique_ptr<Exchange>& x : exchanges_)
+      independent_.push_back(std::all_of(x->loads.begin(), x->loads.end(),
+                                         [&](const Exchange::Load& load) { return all[load.resource] <= 1 + 1e-9; }));
+  }
+
+  const Program& program_;
+  ExchangeTimer timer_;
+  std::vector<std::unique_ptr<Exchange>> exchanges_;
+  Meetings meetings_;
+  std::vector<bool> independent_;
+};
+
+}  // namespace
+
+std::unique_ptr<Traffic> make_flow_traffic(const World& world, const Program& program, std::uint64_t seed) {
+  return std::make_unique<FlowTraffic>(world, program, seed);
+}
+
+}  // namespace fabricast

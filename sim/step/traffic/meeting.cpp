@@ -1,0 +1,199 @@
+#include "meeting.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+
+#include "fabricast/core/rng.hpp"
+
+namespace fabricast {
+
+namespace {
+
+/// A link is crowded from here on.
+constexpr double full = 1 + 1e-9;
+
+constexpr std::uint32_t none = Exchange::none, untouched = none - 1;
+
+/// Sets that merge.
+class Sets {
+ public:
+  explicit Sets(std::size_t size) : parent_(size) { std::iota(parent_.begin(), parent_.end(), 0U); }
+  std::uint32_t find(std::uint32_t i) {
+    while (parent_[i] != i) i = parent_[i] = parent_[parent_[i]];
+    return i;
+  }
+  /// The lower one stands for both.
+  void merge(std::uint32_t a, std::uint32_t b) {
+    a = find(a), b = find(b);
+    parent_[std::max(a, b)] = std::min(a, b);
+  }
+
+ private:
+  std::vector<std::uint32_t> parent_;
+};
+
+}  // namespace
+
+std::size_t FlightHash::operator()(const Flight& flight) const {
+  std::uint64_t hash = flight.size();
+  for (const std::uint32_t kind : flight) hash = mix64(hash ^ kind);
+  return hash;
+}
+
+Meetings::Meetings(const ExchangeTimer& timer, const std::vector<std::unique_ptr<Exchange>>& exchanges)
+    : timer_(timer), exchanges_(exchanges), load_(timer.resources(), 0), behind_(timer.resources(), untouched) {}
+
+bool Meetings::meet(std::uint32_t a, std::uint32_t b) {
+  const auto [it, fresh] = meet_.try_emplace(std::minmax(a, b), false);
+  if (!fresh) return it->second;
+  const auto &x = exchanges_[a]->loads, &y = exchanges_[b]->loads;
+  for (auto i = x.begin(), j = y.begin(); i != x.end() && j != y.end() && !it->second;) {
+    if (i->resource == j->resource) it->second = true;
+    i->resource < j->resource ? ++i : ++j;
+  }
+  return it->second;
+}
+
+const std::vector<double>& Meetings::paces(const Flight& flight) {
+  const auto it = flights_.find(flight);
+  if (it != flights_.end()) return it->second;
+  return flights_.emplace(flight, solve(flight)).first->second;
+}
+
+void Meetings::add_loads(const Flight& flight, const std::vector<double>& times) {
+  for (std::size_t k = 0; k < flight.size(); ++k)
+    for (const Exchange::Load& load : exchanges_[flight[k]]->loads) {
+      load_[load.resource] += times[k] * load.part;
+      std::uint32_t& behind = behind_[load.resource];
+      behind = behind == untouched || behind == load.behind ? load.behind : none;
+    }
+}
+
+void Meetings::clear_loads(const Flight& flight) {
+  for (const std::uint32_t kind : flight)
+    for (const Exchange::Load& load : exchanges_[kind]->loads)
+      load_[load.resource] = 0, behind_[load.resource] = untouched;
+}
+
+bool Meetings::is_crowded(std::uint32_t resource) const { return load_[resource] > full && behind_[resource] == none; }
+
+std::vector<double> Meetings::solve(const Flight& flight) {
+  Flight kinds;
+  std::vector<double> times;
+  for (const std::uint32_t kind : flight) {
+    if (kinds.empty() || kinds.back() != kind) kinds.push_back(kind), times.push_back(0);
+    times.back() += 1;
+  }
+  add_loads(kinds, times);
+  // Whoever uses a crowded link belongs to the first one that does.
+  Sets sets(kinds.size());
+  std::unordered_map<std::uint32_t, std::uint32_t> first_user;
+  std::vector<bool> crowded(kinds.size(), false);
+  for (std::uint32_t k = 0; k < kinds.size(); ++k)
+    for (const Exchange::Load& load : exchanges_[kinds[k]]->loads) {
+      if (!is_crowded(load.resource)) continue;
+      crowded[k] = true;
+      sets.merge(k, first_user.try_emplace(load.resource, k).first->second);
+    }
+  std::vector<double> pace(kinds.size(), 1);
+  for (std::uint32_t k = 0; k < kinds.size(); ++k) {
+    if (!crowded[k] || sets.find(k) != k) continue;
+    Flight joined, key;
+    std::vector<std::uint32_t> members;
+    std::vector<double> own_times;
+    for (std::uint32_t m = k; m < kinds.size(); ++m) {
+      if (!crowded[m] || sets.find(m) != k) continue;
+      members.push_back(m), joined.push_back(kinds[m]), own_times.push_back(times[m]);
+      key.insert(key.end(), static_cast<std::size_t>(times[m]), kinds[m]);
+    }
+    auto it = joined_.find(key);
+    if (it == joined_.end()) it = joined_.emplace(key, share(joined, own_times)).first;
+    for (std::size_t m = 0; m < members.size(); ++m) pace[members[m]] = it->second[m];
+  }
+  clear_loads(kinds);
+  std::vector<double> paces;
+  std::size_t k = 0;
+  for (const std::uint32_t kind : flight) {
+    if (kinds[k] != kind) ++k;
+    paces.push_back(pace[k]);
+  }
+  return paces;
+}
+
+/// Crowded links inside nodes. `load_` holds what is asked of each.
+void Meetings::add_inside(const Flight& flight, const std::vector<double>& times,
+                          const std::vector<std::uint32_t>& base, std::vector<LinkUse>& uses) const {
+  std::map<std::uint32_t, std::vector<std::uint32_t>> crowded;  // links by node
+  for (const std::uint32_t kind : flight)
+    for (const Exchange::Load& load : exchanges_[kind]->loads)
+      if (load.resource >= timer_.first_inside() && is_crowded(load.resource))
+        crowded[timer_.node_of(load.resource)].push_back(load.resource);
+  std::set<std::uint64_t> seen;
+  for (auto& [node, resources] : crowded) {
+    std::uint64_t signature = 0;
+    std::vector<std::size_t> place(flight.size());
+    for (std::size_t k = 0; k < flight.size(); ++k) {
+      const Exchange& x = *exchanges_[flight[k]];
+      const auto it = std::lower_bound(x.teams->nodes.begin(), x.teams->nodes.end(), node);
+      const bool there = it != x.teams->nodes.end() && *it == node;
+      place[k] = there ? static_cast<std::size_t>(it - x.teams->nodes.begin()) : none;
+      signature = mix64(signature ^ (there ? x.signature[place[k]] : none));
+    }
+    if (!seen.insert(signature).second) continue;
+    std::sort(resources.begin(), resources.end());
+    resources.erase(std::unique(resources.begin(), resources.end()), resources.end());
+    for (const std::uint32_t r : resources)
+      for (std::size_t k = 0; k < flight.size(); ++k)
+        if (place[k] != none)
+          exchanges_[flight[k]]->for_each_inside(place[k], timer_.link_of(r), [&](std::uint32_t item, double use) {
+            uses.push_back({r, base[k] + item, times[k] * use});
+          });
+  }
+}
+
+std::vector<double> Meetings::share(const Flight& flight, const std::vector<double>& times) {
+  std::vector<std::uint32_t> base;  // of each exchange's items
+  std::uint32_t all = 0;
+  for (const std::uint32_t kind : flight) {
+    base.push_back(all);
+    all += static_cast<std::uint32_t>(exchanges_[kind]->rate.size());
+  }
+  std::vector<LinkUse> uses;
+  for (std::size_t k = 0; k < flight.size(); ++k) {
+    const Exchange& x = *exchanges_[flight[k]];
+    for (const Exchange::Load& load : x.loads)
+      if (load.first < load.last && is_crowded(load.resource))
+        for (std::uint32_t i = load.first; i < load.last; ++i)
+          uses.push_back({x.fabric[i].link, base[k] + x.fabric[i].item, times[k] * x.fabric[i].use});
+  }
+  add_inside(flight, times, base, uses);
+  // Only items on crowded links take part.
+  std::vector<std::uint32_t> number(all, none), item_of;
+  std::vector<double> caps;
+  for (LinkUse& use : uses) {
+    std::uint32_t& n = number[use.item];
+    if (n == none) n = static_cast<std::uint32_t>(item_of.size()), item_of.push_back(use.item);
+    use.item = n;
+  }
+  const auto exchange_of = [&](std::uint32_t item) {
+    return static_cast<std::size_t>(std::upper_bound(base.begin(), base.end(), item) - base.begin() - 1);
+  };
+  for (const std::uint32_t item : item_of) {
+    const std::size_t k = exchange_of(item);
+    caps.push_back(exchanges_[flight[k]]->rate[item - base[k]]);
+  }
+  const LinkShares shares = share_links(caps, std::move(uses));
+  std::vector<double> seconds;
+  for (const std::uint32_t kind : flight) seconds.push_back(exchanges_[kind]->time.seconds);
+  for (std::size_t n = 0; n < item_of.size(); ++n) {
+    const std::size_t k = exchange_of(item_of[n]);
+    const double rate = std::min(shares.rate[n], caps[n]);
+    seconds[k] = std::max(seconds[k], exchanges_[flight[k]]->at(item_of[n] - base[k], rate));
+  }
+  std::vector<double> paces;
+  for (std::size_t k = 0; k < flight.size(); ++k) paces.push_back(exchanges_[flight[k]]->time.seconds / seconds[k]);
+  return paces;
+}
+
+}  // namespace fabricast

@@ -1,0 +1,52 @@
+// Exchanges in flight together: what each gets of links that all of them could not have.
+//
+//   rates   max-min over the channels of all of them, each at most what it has when its exchange is alone
+//   pace    T / T', with T' as T at these rates (exchange.hpp)
+//
+// A link is left out if it is not full even with every exchange at its own rates. Exchanges that then share no link are
+// independent. Of nodes where the same exchanges do the same the first one stands for all.
+#pragma once
+
+#include <map>
+#include <unordered_map>
+
+#include "exchange.hpp"
+
+namespace fabricast {
+
+/// Exchanges by number, rising; one that is in flight twice is there twice.
+using Flight = std::vector<std::uint32_t>;
+
+struct FlightHash {
+  std::size_t operator()(const Flight& flight) const;
+};
+
+class Meetings {
+ public:
+  /// \param exchanges  by number; those of a flight must be there when it is asked for
+  Meetings(const ExchangeTimer& timer, const std::vector<std::unique_ptr<Exchange>>& exchanges);
+  /// Whether two exchanges have a link in common.
+  bool meet(std::uint32_t a, std::uint32_t b);
+  /// Paces of all; kept for the next time.
+  const std::vector<double>& paces(const Flight& flight);
+
+ private:
+  std::vector<double> solve(const Flight& flight);
+  void add_loads(const Flight& flight, const std::vector<double>& times);
+  void clear_loads(const Flight& flight);
+  bool is_crowded(std::uint32_t resource) const;
+  /// Paces of exchanges that are joined by crowded links, each different one once. \param times in flight
+  std::vector<double> share(const Flight& flight, const std::vector<double>& times);
+  void add_inside(const Flight& flight, const std::vector<double>& times, const std::vector<std::uint32_t>& base,
+                  std::vector<LinkUse>& uses) const;
+
+  const ExchangeTimer& timer_;
+  const std::vector<std::unique_ptr<Exchange>>& exchanges_;
+  std::vector<double> load_;  ///< by resource; 0 between calls
+  /// By resource: what all exchanges in flight have it behind, or none; untouched between calls.
+  std::vector<std::uint32_t> behind_;
+  std::unordered_map<Flight, std::vector<double>, FlightHash> flights_, joined_;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, bool> meet_;
+};
+
+}  // namespace fabricast

@@ -1,0 +1,23 @@
+// Max-min shares of links of capacity 1 (fluid/sharing.hpp), of which few can be full and many look alike.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace fabricast {
+
+/// An item takes `use` of a link for each unit of its rate.
+struct LinkUse {
+  std::uint32_t link = 0, item = 0;
+  double use = 0;
+};
+
+struct LinkShares {
+  std::vector<double> rate;         ///< by item
+  std::vector<std::uint32_t> link;  ///< what binds it, or no_link: its own cap
+};
+
+/// \param caps  greatest rate by item, may be infinite; \param uses  in any order, an item at most once on a link
+LinkShares share_links(const std::vector<double>& caps, std::vector<LinkUse> uses);
+
+}  // namespace fabricast

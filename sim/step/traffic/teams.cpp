@@ -1,0 +1,106 @@
+#include "teams.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "fabricast/core/error.hpp"
+
+namespace fabricast {
+
+namespace {
+
+/// The GPUs of each NCCL node of a group, nodes in the order of its ranks.
+struct Spread {
+  std::vector<std::uint32_t> nodes;
+  std::vector<std::vector<int>> gpus;
+};
+
+[[noreturn]] void refuse(const ExchangeKind& kind, const std::string& message, int per_node, std::string_view what) {
+  throw UserError::at(
+      "workload.parallel", fmt::format("{} groups {}", name_of(kind.part), message),
+      fmt::format("let the product of `{}` and of the dimensions before it in the order of ranks divide the {} GPUs of "
+                  "{}, or be a multiple of them",
+                  name_of(kind.part), per_node, what));
+}
+
+Spread spread_of(const Communicator& comm, const std::vector<std::uint32_t>& ranks) {
+  const auto per_node = static_cast<std::uint32_t>(comm.gpus());
+  Spread spread;
+  std::map<std::uint32_t, std::size_t> place;
+  for (const std::uint32_t rank : ranks) {
+    FABRICAST_CHECK(rank < comm.ranks(), "a group holds a rank that the job has not");
+    const auto [it, fresh] = place.try_emplace(rank / per_node, spread.nodes.size());
+    if (fresh) spread.nodes.push_back(rank / per_node), spread.gpus.emplace_back();
+    spread.gpus[it->second].push_back(static_cast<int>(rank % per_node));
+  }
+  // Of a pair inside a node the first one sends. Else NCCL goes by the numbers of GPUs.
+  if (ranks.size() > 2 || spread.nodes.size() > 1)
+    for (std::vector<int>& gpus : spread.gpus) std::sort(gpus.begin(), gpus.end());
+  for (std::vector<int> gpus : spread.gpus) {
+    std::sort(gpus.begin(), gpus.end());
+    FABRICAST_CHECK(std::adjacent_find(gpus.begin(), gpus.end()) == gpus.end(), "a group holds a rank twice");
+  }
+  return spread;
+}
+
+/// All nodes, and all hosts of a node, must hold as many of the group's ranks: NCCL's channels are the same everywhere.
+void check_even(const Communicator& comm, const Spread& spread, const ExchangeKind& kind) {
+  if (spread.nodes.size() == 1) return;
+  const int hosts = static_cast<int>(comm.hosts_per_node), of_host = comm.gpus() / hosts;
+  const auto [least, most] = std::minmax_element(spread.gpus.begin(), spread.gpus.end(),
+                                                 [](const auto& a, const auto& b) { return a.size() < b.size(); });
+  const std::string_view node = hosts > 1 ? "a NVLink domain" : "a node";
+  if (least->size() != most->size())
+    refuse(kind, fmt::format("hold {} GPUs of one node and {} of another", most->size(), least->size()), comm.gpus(),
+           node);
+  std::set<std::size_t> used, of_each;
+  for (const std::vector<int>& gpus : spread.gpus) {
+    std::map<int, std::size_t> by_host;
+    for (const int g : gpus) ++by_host[g / of_host];
+    used.insert(by_host.size());
+    for (const auto& [host, count] : by_host) of_each.insert(count);
+  }
+  if (used.size() > 1 || of_each.size() > 1)
+    refuse(kind, "are spread unevenly over the hosts of NVLink domains", of_host, "a host");
+}
+
+void list_members(TeamSet& set) {
+  std::map<std::uint32_t, std::vector<TeamMember>> by_node;
+  for (std::uint32_t t = 0; t < set.teams.size(); ++t)
+    for (std::uint32_t i = 0; i < set.teams[t].nodes.size(); ++i) by_node[set.teams[t].nodes[i]].push_back({t, i});
+  for (const auto& [node, members] : by_node) {
+    set.nodes.push_back(node);
+    set.first.push_back(static_cast<std::uint32_t>(set.members.size()));
+    set.members.insert(set.members.end(), members.begin(), members.end());
+  }
+  set.first.push_back(static_cast<std::uint32_t>(set.members.size()));
+}
+
+}  // namespace
+
+TeamSet teams_of(const World& world, const RankGroups& groups, const ExchangeKind& kind) {
+  const Communicator& comm = world.planner.comm;
+  TeamSet set;
+  std::map<TeamShape, std::uint32_t> known;
+  for (const std::vector<std::uint32_t>& ranks : groups) {
+    FABRICAST_CHECK(ranks.size() > 1, "a group of one rank has nobody to talk to");
+    const Spread spread = spread_of(comm, ranks);
+    check_even(comm, spread, kind);
+    const TeamShape shape{spread.gpus.front(), static_cast<std::uint32_t>(spread.nodes.size())};
+    const auto [it, fresh] = known.try_emplace(shape, static_cast<std::uint32_t>(set.shapes.size()));
+    if (fresh) set.shapes.push_back(shape);
+    Team team{it->second, spread.nodes, {}};
+    for (std::size_t i = 0; i < spread.nodes.size(); ++i)
+      for (const int host : hosts_of(comm.node, spread.gpus[i]))
+        team.placement.push_back(
+            comm.placement[spread.nodes[i] * comm.hosts_per_node + static_cast<std::uint32_t>(host)]);
+    set.teams.push_back(std::move(team));
+  }
+  list_members(set);
+  return set;
+}
+
+}  // namespace fabricast

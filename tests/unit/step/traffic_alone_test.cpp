@@ -1,0 +1,120 @@
+// Exchanges alone: as the flow engine runs a job of these ranks.
+#include <fmt/format.h>
+#include <catch2/catch.hpp>
+
+#include "support/exchanges.hpp"
+#include "support/worlds.hpp"
+
+namespace fabricast {
+namespace {
+
+using test::everyone;
+using test::Exchanges;
+using test::groups_of_ranks;
+using test::pairs_of_ranks;
+
+std::string cluster(int nodes, const std::string& node = "gpu: h100-sxm",
+                    const std::string& fabric = "kind: rail_optimized") {
+  return fmt::format("node: {{{}}}\ncluster: {{nodes: {}}}\nfabric: {{{}}}\nrouting: {{kind: ecmp}}\n", node, nodes,
+                     fabric);
+}
+std::string workload(std::string_view op) {
+  return fmt::format("workload: {{kind: collective, collective: {}}}\n", op);
+}
+
+/// What `run` has for the ranks of a world.
+CollectiveResult run(const World& world, CollectiveOp op, std::int64_t bytes) {
+  return make_flow_engine(world.setup, 1)->run(plan_collective(world.planner, op, bytes));
+}
+
+TEST_CASE("an exchange of all ranks takes what their collective takes") {
+  const CollectiveOp op = GENERATE(CollectiveOp::all_reduce, CollectiveOp::all_gather, CollectiveOp::alltoall,
+                                   CollectiveOp::sendrecv, CollectiveOp::broadcast);
+  const std::int64_t bytes = GENERATE(std::int64_t{64} << 10, std::int64_t{256} << 20);
+  CAPTURE(name_of(op), bytes);
+  // The workload's own operation decides what NIC ports reach; the step has both kinds on one fabric.
+  const auto own = test::world_of(cluster(4) + workload(name_of(op)));
+  const auto world = test::world_of(cluster(4) + workload("all_reduce"));
+  Exchanges x;
+  x.add(op, bytes, everyone(32));
+  const auto traffic = make_flow_traffic(*world, x.program, 1);
+  const CollectiveResult result = run(*own, op, bytes);
+  CHECK(traffic->alone(0).seconds == Approx(result.makespan).epsilon(1e-9));
+  CHECK(traffic->alone(0).launch == Approx(result.launch).epsilon(1e-9));
+  CHECK(make_flow_traffic(*own, x.program, 1)->alone(0).seconds == Approx(result.makespan).epsilon(1e-9));
+}
+
+TEST_CASE("tensor groups fill nodes, and take what one node alone takes") {
+  const auto world = test::world_of(cluster(4) + workload("all_reduce"));
+  const auto one = test::world_of(cluster(1) + workload("all_reduce"));
+  Exchanges x;
+  x.add(CollectiveOp::all_reduce, 32 << 20, groups_of_ranks(0, 32, 8, 1));
+  const auto traffic = make_flow_traffic(*world, x.program, 1);
+  CHECK(traffic->alone(0).seconds == Approx(run(*one, CollectiveOp::all_reduce, 32 << 20).makespan).epsilon(1e-9));
+}
+
+TEST_CASE("data groups of one GPU of each node take what nodes of one GPU take") {
+  const CollectiveOp op = GENERATE(CollectiveOp::all_reduce, CollectiveOp::reduce_scatter, CollectiveOp::alltoall);
+  const std::int64_t bytes = GENERATE(std::int64_t{1} << 20, std::int64_t{512} << 20);
+  CAPTURE(name_of(op), bytes);
+  const auto world = test::world_of(cluster(16) + workload("all_reduce"));
+  const auto small = test::world_of(cluster(16,
+                                            "gpu: h100-sxm, gpus: 1, intranode: none, pcie_switches: 1, nics: {count: "
+                                            "1, rate: 400Gbps, link: infiniband}") +
+                                    workload(name_of(op)));
+  Exchanges x;
+  x.add(op, bytes, groups_of_ranks(0, 128, 16, 8));
+  const auto traffic = make_flow_traffic(*world, x.program, 1);
+  CHECK(traffic->alone(0).seconds == Approx(run(*small, op, bytes).makespan).epsilon(0.03));
+}
+
+TEST_CASE("hosts that share NVLink are one node, of which a group has those hosts that it needs") {
+  const std::string node = "gpu: gb200";
+  const auto with_domain = [&](int nodes, int domain) {
+    return test::world_of(cluster(nodes, node, "kind: fat_tree") +
+                          fmt::format("nvlink_domain: {{nodes: {}}}\n", domain) + workload("all_reduce"));
+  };
+  const auto world = with_domain(36, 18);
+  Exchanges x;
+  x.add(CollectiveOp::all_reduce, 64 << 20, groups_of_ranks(0, 144, 8, 1), Part::tensor);
+  x.add(CollectiveOp::all_gather, 64 << 20, {{0, 72}});
+  x.add(CollectiveOp::alltoall, 64 << 20, groups_of_ranks(0, 144, 72, 1), Part::expert);
+  const auto traffic = make_flow_traffic(*world, x.program, 1);
+  CHECK(traffic->alone(0).seconds ==
+        Approx(run(*with_domain(2, 2), CollectiveOp::all_reduce, 64 << 20).makespan).epsilon(1e-9));
+  // Of other hosts of the domain nothing is left, neither GPUs nor NICs.
+  const auto hosts = with_domain(2, 1);
+  Exchanges pair;
+  pair.add(CollectiveOp::all_gather, 64 << 20, {{0, 4}});
+  CHECK(traffic->alone(1).seconds ==
+        Approx(make_flow_traffic(*hosts, pair.program, 1)->alone(0).seconds).epsilon(0.03));
+  Exchanges all;
+  all.add(CollectiveOp::all_reduce, 64 << 20, everyone(144));
+  CHECK(make_flow_traffic(*world, all.program, 1)->alone(0).seconds ==
+        Approx(run(*world, CollectiveOp::all_reduce, 64 << 20).makespan).epsilon(1e-9));
+  CHECK(traffic->alone(2).seconds ==
+        Approx(run(*with_domain(18, 18), CollectiveOp::alltoall, 64 << 20).makespan).epsilon(1e-9));
+}
+
+TEST_CASE("groups on PCIe share its switches and the way between sockets") {
+  const auto world = test::world_of(cluster(1, "gpu: l40s, gpus: 8") + workload("all_reduce"));
+  Exchanges x;
+  x.add(CollectiveOp::all_reduce, 64 << 20, {{0, 1}});
+  x.add(CollectiveOp::all_reduce, 64 << 20, {{0, 4}});
+  x.add(CollectiveOp::all_reduce, 64 << 20, groups_of_ranks(0, 8, 2, 4));
+  const auto traffic = make_flow_traffic(*world, x.program, 1);
+  CHECK(traffic->alone(0).seconds < traffic->alone(1).seconds);
+  CHECK(traffic->alone(2).seconds > 1.5 * traffic->alone(1).seconds);
+  CHECK(test::paces(*traffic, {1, 1})[0] < 1);
+}
+
+TEST_CASE("groups that NCCL would find uneven are refused with the split to change") {
+  const auto world = test::world_of(cluster(3) + workload("all_reduce"));
+  Exchanges x;
+  x.add(CollectiveOp::all_reduce, 1 << 20, groups_of_ranks(0, 24, 12, 1), Part::tensor);
+  const auto traffic = make_flow_traffic(*world, x.program, 1);
+  CHECK_THROWS_WITH(traffic->alone(0), Catch::Contains("tensor groups hold 8 GPUs of one node and 4 of another"));
+}
+
+}  // namespace
+}  // namespace fabricast

@@ -1,0 +1,217 @@
+// Exchanges beside each other.
+#include <fmt/format.h>
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+#include <numeric>
+
+#include "fabricast/core/rng.hpp"
+#include "fabricast/fluid/sharing.hpp"
+#include "sim/step/traffic/sharing.hpp"
+#include "support/exchanges.hpp"
+#include "support/worlds.hpp"
+
+namespace fabricast {
+namespace {
+
+using test::Exchanges;
+using test::groups_of_ranks;
+using test::paces;
+using test::pairs_of_ranks;
+
+constexpr std::int64_t large = std::int64_t{1} << 30;
+
+std::unique_ptr<World> world(int nodes, const std::string& fabric, const std::string& routing = "kind: adaptive",
+                             const std::string& rest = "") {
+  return test::world_of(
+      fmt::format("node: {{gpu: h100-sxm}}\ncluster: {{nodes: {}}}\nfabric: {{{}}}\n"
+                  "routing: {{{}}}\nworkload: {{kind: collective, collective: all_reduce}}\n{}",
+                  nodes, fabric, routing, rest));
+}
+/// Two leaves of 64 NICs, with so many times fewer ways up.
+std::string leaves(int over) {
+  return fmt::format("kind: leaf_spine, leaves: 2, nodes_per_leaf: 8, spines: {}, switch: {{ports: 128}}", 64 / over);
+}
+
+TEST_CASE("exchanges on links of their own do not slow each other") {
+  const auto w = world(16, "kind: rail_optimized");
+  Exchanges x;
+  x.add(CollectiveOp::all_gather, large, groups_of_ranks(0, 64, 8, 8));
+  x.add(CollectiveOp::all_gather, large, groups_of_ranks(64, 64, 8, 8));
+  x.add(CollectiveOp::all_gather, large, groups_of_ranks(0, 64, 8, 1), Part::tensor);
+  const auto traffic = make_flow_traffic(*w, x.program, 1);
+  CHECK(paces(*traffic, {0, 1, 2}) == std::vector<double>{1, 1, 1});
+  for (std::uint32_t k = 0; k < 3; ++k) CHECK(traffic->is_independent(k));
+}
+
+TEST_CASE("exchanges by the same NICs get about half each, as if one had the bytes of both") {
+  const auto w = world(8, "kind: rail_optimized");
+  Exchanges x;
+  x.add(CollectiveOp::all_gather, large, groups_of_ranks(0, 64, 8, 8));
+  x.add(CollectiveOp::all_gather, large, x.program.groups[0]);
+  x.again(CollectiveOp::all_gather, 2 * large, 0);
+  const auto traffic = make_flow_traffic(*w, x.program, 1);
+  const std::vector<double> found = paces(*traffic, {0, 1});
+  CHECK(found[0] == Approx(0.5).margin(0.02));
+  CHECK(found[1] == Approx(found[0]));
+  CHECK(traffic->alone(0).seconds / found[0] == Approx(traffic->alone(2).seconds).epsilon(0.03));
+  CHECK(paces(*traffic, {0, 0}) == found);
+  CHECK(paces(*traffic, {0, 0, 1})[0] == Approx(1 / 3.).margin(0.02));
+  CHECK_FALSE(traffic->is_independent(0));
+}
+
+TEST_CASE("short messages, which wait for latency, lose little by a smaller share") {
+  const auto w = world(8, "kind: rail_optimized");
+  Exchanges x;
+  x.add(CollectiveOp::all_reduce, 4096, groups_of_ranks(0, 64, 8, 8));
+  x.add(CollectiveOp::all_gather, large, x.program.groups[0]);
+  const auto traffic = make_flow_traffic(*w, x.program, 1);
+  CHECK(paces(*traffic, {0, 1})[0] > 0.9);
+}
+
+TEST_CASE("two ways of a cable are two links") {
+  const auto w = world(2, "kind: single_switch");
+  Exchanges x;
+  x.add(CollectiveOp::sendrecv, large, {{0, 8}}, Part::pipeline);
+  x.add(CollectiveOp::sendrecv, large, {{8, 0}}, Part::pipeline);
+  x.add(CollectiveOp::sendrecv, large, {{0, 8}}, Part::pipeline);
+  const auto traffic = make_flow_traffic(*w, x.program, 1);
+  CHECK(paces(*traffic, {0, 1}) == std::vector<double>{1, 1});
+  // Alone held by its channels, then by the NIC.
+  const double seconds = traffic->alone(0).seconds, both = seconds / paces(*traffic, {0, 2})[0];
+  CHECK(seconds < 0.9 * both);
+  CHECK(2 * large / both < 50e9);
+  CHECK(2 * large / both > 0.85 * 50e9);
+  CHECK(traffic->alone(1).seconds == Approx(seconds));
+}
+
+TEST_CASE("what a leaf can not carry up is shared by exchanges of different NICs") {
+  const auto part_of = [](int over) {
+    const auto w = world(16, leaves(over));
+    Exchanges x;
+    RankGroups low, high;  // rings that go from leaf to leaf at every step, by four NICs of each node
+    for (std::uint32_t g = 0; g < 8; ++g) {
+      std::vector<std::uint32_t> ring;
+      for (std::uint32_t n = 0; n < 8; ++n) ring.insert(ring.end(), {8 * n + g, 8 * (n + 8) + g});
+      (g < 4 ? low : high).push_back(ring);
+    }
+    x.add(CollectiveOp::all_gather, large, low);
+    x.add(CollectiveOp::all_gather, large, high);
+    const auto traffic = make_flow_traffic(*w, x.program, 1);
+    return std::pair(traffic->alone(0).seconds, paces(*traffic, {0, 1}));
+  };
+  const auto [fair_time, fair] = part_of(1);
+  CHECK(fair == std::vector<double>{1, 1});
+  const auto [half_time, half] = part_of(2);
+  CHECK(half_time == Approx(fair_time));  // one half of the NICs just fills the leaf
+  CHECK(half[0] == Approx(0.5).margin(0.06));
+  CHECK(half[1] == Approx(half[0]));
+  CHECK(part_of(4).first == Approx(2 * fair_time).epsilon(0.1));
+}
+
+TEST_CASE("draws of ECMP are different, and each is always the same") {
+  const auto w = world(16, leaves(1), "kind: ecmp");
+  Exchanges x;
+  x.add(CollectiveOp::sendrecv, large, pairs_of_ranks(0, 64, 64), Part::pipeline);
+  x.add(CollectiveOp::all_gather, large, groups_of_ranks(0, 128, 16, 8));
+  std::vector<double> seconds, pace;
+  for (const std::uint64_t seed : {1, 2, 3, 1}) {
+    const auto traffic = make_flow_traffic(*w, x.program, seed);
+    pace.push_back(paces(*traffic, {0, 1})[0]);
+    seconds.push_back(traffic->alone(0).seconds);
+  }
+  CHECK((seconds[0] != seconds[1] || seconds[1] != seconds[2]));
+  CHECK((pace[0] != pace[1] || pace[1] != pace[2]));
+  CHECK(seconds[0] == seconds[3]);
+  CHECK(pace[0] == pace[3]);
+  // Collisions: slower than without.
+  CHECK(seconds[0] > 1.5 * make_flow_traffic(*world(16, leaves(1)), x.program, 1)->alone(0).seconds);
+}
+
+TEST_CASE("the order in which exchanges are asked for does not matter") {
+  const auto w = world(16, leaves(2), "kind: ecmp");
+  Exchanges x;
+  x.add(CollectiveOp::all_gather, large, groups_of_ranks(0, 64, 8, 8));
+  x.add(CollectiveOp::all_gather, large / 3, groups_of_ranks(64, 64, 8, 8));
+  x.add(CollectiveOp::sendrecv, large / 5, pairs_of_ranks(0, 64, 64), Part::pipeline);
+  x.add(CollectiveOp::alltoall, large / 7, groups_of_ranks(0, 128, 16, 1), Part::expert);
+  const auto a = make_flow_traffic(*w, x.program, 1), b = make_flow_traffic(*w, x.program, 1);
+  const std::vector<double> all = paces(*a, {0, 1, 2, 3});
+  for (std::uint32_t k = 4; k-- > 0;) CHECK(b->alone(k).seconds == a->alone(k).seconds);
+  paces(*b, {2, 3}), paces(*b, {0, 2});
+  CHECK(paces(*b, {0, 1, 2, 3}) == all);
+  for (const double pace : all) CHECK((pace > 0 && pace <= 1));
+}
+
+TEST_CASE("a slow cable slows those exchanges alone that cross it") {
+  const auto seconds = [](const std::string& faults) {
+    const auto w = world(8, "kind: rail_optimized", "kind: adaptive", faults);
+    Exchanges x;
+    for (std::uint32_t g = 0; g < 8; ++g) {
+      RankGroups groups(1);
+      for (std::uint32_t n = 0; n < 8; ++n) groups.front().push_back(8 * n + g);
+      x.add(CollectiveOp::all_gather, large / 8, groups);
+    }
+    const auto traffic = make_flow_traffic(*w, x.program, 1);
+    std::vector<double> times;
+    for (std::uint32_t k = 0; k < 8; ++k) times.push_back(traffic->alone(k).seconds);
+    return times;
+  };
+  const std::vector<double> well = seconds("");
+  const std::string fault = GENERATE("node3.nic2", "node5.pcie2-nic2");
+  const std::vector<double> slow = seconds("faults: [{link: " + fault + ", rate: 25%}]\n");
+  for (std::size_t g = 0; g < 8; ++g) {
+    CAPTURE(fault, g);
+    CHECK(well[g] == Approx(well[0]));
+    if (g == 2)
+      CHECK(slow[g] > 2 * well[g]);
+    else
+      CHECK(slow[g] == well[g]);
+  }
+}
+
+TEST_CASE("one slow cable slows the groups beside it in their kind, and names itself") {
+  const auto w = world(8, "kind: rail_optimized", "kind: adaptive", "faults: [{link: node3.nic2, rate: 25%}]\n");
+  Exchanges x;
+  x.add(CollectiveOp::all_gather, large, groups_of_ranks(0, 64, 8, 8));
+  const auto traffic = make_flow_traffic(*w, x.program, 1);
+  CHECK(traffic->alone(0).bottleneck.find("node3.nic2") != std::string::npos);
+}
+
+TEST_CASE("faults that come and go are refused") {
+  const auto w =
+      world(2, "kind: single_switch", "kind: adaptive", "faults: [{link: node1.nic0, rate: 50%, at: 1ms}]\n");
+  Exchanges x;
+  x.add(CollectiveOp::all_gather, large, test::everyone(16));
+  CHECK_THROWS_WITH(make_flow_traffic(*w, x.program, 1), Catch::Contains("a fault comes or goes during the step"));
+}
+
+TEST_CASE("shares are feasible, and max-min, whatever is folded") {
+  Rng rng(GENERATE(range(1, 40)));
+  const auto random = [&](std::uint32_t n) { return static_cast<std::uint32_t>(rng.next() % n); };
+  const std::uint32_t items = 1 + random(12), links = 1 + random(20);
+  std::vector<double> caps(items);
+  for (double& cap : caps) cap = 1 + random(100);
+  std::vector<LinkUse> uses;
+  for (std::uint32_t l = 0; l < links; ++l)
+    for (std::uint32_t i = 0; i < items; ++i)
+      if (random(3) == 0) uses.push_back({l, i, (1 + random(3)) / 100.});
+  const LinkShares shares = share_links(caps, uses);
+  std::vector<double> load(links, 0);
+  for (const LinkUse& u : uses) load[u.link] += u.use * shares.rate[u.item];
+  for (std::uint32_t i = 0; i < items; ++i) {
+    CHECK(shares.rate[i] <= caps[i] * (1 + 1e-9));
+    bool bound = shares.rate[i] >= caps[i] * (1 - 1e-9);
+    for (const LinkUse& u : uses) {
+      CHECK(load[u.link] <= 1 + 1e-9);
+      if (u.item != i || load[u.link] < 1 - 1e-9) continue;
+      bound |= std::all_of(uses.begin(), uses.end(), [&](const LinkUse& other) {
+        return other.link != u.link || shares.rate[other.item] <= shares.rate[i] * (1 + 1e-9);
+      });
+    }
+    CHECK(bound);
+  }
+}
+
+}  // namespace
+}  // namespace fabricast
