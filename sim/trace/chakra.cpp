@@ -32,6 +32,11 @@ using google::protobuf::UnknownFieldSet;
 
 // ---- attributes
 
+std::string printable(std::string text) {
+  for (std::size_t bad = 0; (bad = find_not_utf8(text)) != std::string::npos;) text[bad] = '?';
+  return text;
+}
+
 std::int64_t clamped(std::uint64_t v) {
   return static_cast<std::int64_t>(std::min(v, std::uint64_t{std::numeric_limits<std::int64_t>::max()}));
 }
@@ -91,7 +96,7 @@ Attributes attributes_of(const List& list) {
     else if (name == "involved_dim")
       out.involved_dim.assign(flags_of(a).begin(), flags_of(a).end());
     else if (Attributes::is_group(name)) {
-      out.group = text_of(a);
+      out.group = printable(text_of(a));
       if (const auto n = integer_of(a); out.group.empty() && n) out.group = fmt::format("{}", *n);
     }
   }
@@ -125,11 +130,6 @@ void refuse_unknown_type(const Node& node) {
   for (int i = 0; i < aside.field_count(); ++i)
     if (aside.field(i).number() == pb::Node::kTypeFieldNumber && aside.field(i).type() == UnknownField::TYPE_VARINT)
       throw UserError(fmt::format("has unknown type {}", aside.field(i).varint()));
-}
-
-std::string printable(std::string text) {
-  for (std::size_t bad = 0; (bad = find_not_utf8(text)) != std::string::npos;) text[bad] = '?';
-  return text;
 }
 
 class Decoder {
@@ -353,7 +353,6 @@ std::string_view next_object(const std::string& file, std::string_view text, std
 }
 
 RankTrace decode_json(std::string file, std::string_view text) {
-  const google::protobuf::LogSilencer quiet;
   google::protobuf::util::JsonParseOptions strict, lenient;
   lenient.ignore_unknown_fields = true;
   Decoder decoder(file);
@@ -382,6 +381,7 @@ RankTrace decode_json(std::string file, std::string_view text) {
 }  // namespace
 
 RankTrace decode(std::string file, std::string_view bytes) {
+  const google::protobuf::LogSilencer quiet;  // protobuf would print
   if (bytes.empty()) fail(file, "is empty", "a trace has at least its metadata");
   if (bytes.size() > std::size_t{std::numeric_limits<int>::max()}) fail(file, "holds more than 2 GiB");
   if (is_json(bytes)) return decode_json(std::move(file), bytes);

@@ -53,39 +53,95 @@ std::vector<std::uint64_t> signature(const Call& call, const std::vector<std::ui
   return out;
 }
 
-template <class Key>
-std::uint32_t number_of(std::map<Key, std::uint32_t>& numbers, Key key) {
-  return numbers.try_emplace(std::move(key), static_cast<std::uint32_t>(numbers.size())).first->second;
+/// Splits classes of ranks until each is of one kind. A class that splits leaves its number to its largest part, so that
+/// only calls of ranks whose number changed are looked at again: along a chain of stages little changes at a time.
+class Splitter {
+ public:
+  Splitter(const Job& job, const Calls& calls)
+      : calls_(calls), class_of_(by_nodes(job)), call_class_(calls.calls.size()) {
+    ranks_of_.resize(1 + *std::max_element(class_of_.begin(), class_of_.end()));
+    for (std::uint32_t r = 0; r < class_of_.size(); ++r) ranks_of_[class_of_[r]].push_back(r);
+  }
+
+  void run() {
+    std::vector<std::uint32_t> calls(calls_.calls.size());
+    std::iota(calls.begin(), calls.end(), 0u);
+    while (!calls.empty()) {
+      stop_if_requested();
+      std::vector<std::uint32_t> changed;
+      for (const std::uint32_t i : calls) {
+        auto signed_as = signature(calls_.calls[i], class_of_);
+        call_class_[i] =
+            kinds_.try_emplace(std::move(signed_as), static_cast<std::uint32_t>(kinds_.size())).first->second;
+        for (const Member& m : calls_.calls[i].members) changed.push_back(class_of_[m.rank]);
+      }
+      calls.clear();
+      for (const std::uint32_t c : sorted(changed)) split(c, calls);
+      calls = sorted(calls);
+    }
+  }
+  const std::vector<std::uint32_t>& rank_classes() const { return class_of_; }
+  const std::vector<std::uint32_t>& call_classes() const { return call_class_; }
+
+ private:
+  static std::vector<std::uint32_t> sorted(std::vector<std::uint32_t> list) {
+    std::sort(list.begin(), list.end());
+    list.erase(std::unique(list.begin(), list.end()), list.end());
+    return list;
+  }
+
+  /// \param calls  those of ranks that get a new number are added
+  void split(std::uint32_t c, std::vector<std::uint32_t>& calls) {
+    std::map<std::vector<std::uint32_t>, std::vector<std::uint32_t>> parts;
+    for (const std::uint32_t r : ranks_of_[c]) {
+      std::vector<std::uint32_t> key;
+      for (const std::uint32_t call : calls_.of[r]) key.push_back(call == none ? none : call_class_[call]);
+      parts[std::move(key)].push_back(r);
+    }
+    if (parts.size() == 1) return;
+    auto largest = parts.begin();
+    for (auto at = parts.begin(); at != parts.end(); ++at)
+      if (at->second.size() > largest->second.size()) largest = at;
+    for (auto at = parts.begin(); at != parts.end(); ++at) {
+      if (at == largest) continue;
+      for (const std::uint32_t r : at->second) {
+        class_of_[r] = static_cast<std::uint32_t>(ranks_of_.size());
+        for (const std::uint32_t call : calls_.of[r])
+          if (call != none) calls.push_back(call);
+      }
+      ranks_of_.push_back(std::move(at->second));
+    }
+    ranks_of_[c] = std::move(largest->second);
+  }
+
+  const Calls& calls_;
+  std::vector<std::uint32_t> class_of_, call_class_;
+  std::vector<std::vector<std::uint32_t>> ranks_of_;  ///< by class
+  std::map<std::vector<std::uint64_t>, std::uint32_t> kinds_;
+};
+
+/// The same classes numbered as they first come. \returns how many
+std::uint32_t renumber(std::vector<std::uint32_t>& classes) {
+  std::map<std::uint32_t, std::uint32_t> numbers;
+  for (std::uint32_t& c : classes) c = numbers.try_emplace(c, static_cast<std::uint32_t>(numbers.size())).first->second;
+  return static_cast<std::uint32_t>(numbers.size());
 }
 
 }  // namespace
 
 Folded fold(const Job& job, const Calls& calls, bool is_on) {
   Folded f;
-  f.class_of.resize(calls.calls.size());
   if (is_on) {
-    f.actor_of = by_nodes(job);
-    for (std::uint32_t before = 0, now = 0;; before = now) {
-      stop_if_requested();
-      std::map<std::vector<std::uint64_t>, std::uint32_t> kinds;
-      for (std::size_t i = 0; i < calls.calls.size(); ++i)
-        f.class_of[i] = number_of(kinds, signature(calls.calls[i], f.actor_of));
-      f.classes = static_cast<std::uint32_t>(kinds.size());
-      std::map<std::vector<std::uint32_t>, std::uint32_t> classes;
-      for (std::uint32_t r = 0; r < job.ranks(); ++r) {
-        std::vector<std::uint32_t> key{f.actor_of[r]};
-        for (const std::uint32_t call : calls.of[r]) key.push_back(call == none ? none : f.class_of[call]);
-        f.actor_of[r] = number_of(classes, std::move(key));
-      }
-      now = static_cast<std::uint32_t>(classes.size());
-      if (now == before) break;
-    }
+    Splitter splitter(job, calls);
+    splitter.run();
+    f.actor_of = splitter.rank_classes(), f.class_of = splitter.call_classes();
   } else {
-    f.actor_of.resize(job.ranks());
+    f.actor_of.resize(job.ranks()), f.class_of.resize(calls.calls.size());
     std::iota(f.actor_of.begin(), f.actor_of.end(), 0u);
     std::iota(f.class_of.begin(), f.class_of.end(), 0u);
-    f.classes = static_cast<std::uint32_t>(calls.calls.size());
   }
+  renumber(f.actor_of);
+  f.classes = renumber(f.class_of);
   for (std::uint32_t r = 0; r < job.ranks(); ++r)
     if (f.actor_of[r] == f.rank_of.size()) f.rank_of.push_back(r);
   return f;

@@ -16,7 +16,7 @@ std::vector<std::uint32_t> ranks_from(const Json& list) {
   std::vector<std::uint32_t> ranks;
   for (const Json& r : list) {
     if (!r.is_number_unsigned() || r.get<std::uint64_t>() >= none)
-      throw UserError(fmt::format("'{}' is no rank", r.dump(-1, ' ', true, Json::error_handler_t::replace)));
+      throw UserError(fmt::format("'{}' is no rank", r.is_number() ? r.dump() : r.type_name()));
     ranks.push_back(r.get<std::uint32_t>());
   }
   std::vector<std::uint32_t> sorted = ranks;
@@ -49,7 +49,9 @@ NamedGroups parse_groups(const std::string& file, std::string_view text) {
   Json root;
   try {
     root = Json::parse(text);
-  } catch (const Json::parse_error& e) { fail(e.byte > 0 ? e.byte - 1 : 0, "is not JSON"); }
+  } catch (const Json::parse_error& e) {
+    fail(e.byte > 0 ? e.byte - 1 : 0, "is not JSON");
+  } catch (const Json::out_of_range&) { fail(0, "holds a number that is too large"); }
   if (!root.is_object()) fail(0, "is no object of process groups");
   NamedGroups named;
   for (const auto& [name, value] : root.items()) {
@@ -74,6 +76,7 @@ std::vector<TraceGroup> parse_process_groups(std::string_view values) {
     if (!item.is_object() || !item.contains("pg_name") || !item.contains("ranks") || !item["ranks"].is_array())
       continue;
     const Json& name = item["pg_name"];
+    if (!name.is_string() && !name.is_number()) continue;
     groups.push_back({name.is_string() ? name.get<std::string>() : name.dump(), ranks_from(item["ranks"])});
   }
   return groups;

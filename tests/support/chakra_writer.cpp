@@ -96,7 +96,7 @@ std::string data_parallel_step(int layers, std::uint64_t microseconds, std::int6
   std::vector<std::uint64_t> reduced;
   for (int l = 0; l < layers; ++l) {
     const std::uint64_t backward = step("backward", 2 * microseconds);
-    reduced.push_back(1000 + backward);
+    reduced.push_back(1'000'000 + backward);
     file.add(collective_node(reduced.back(), all_reduce, bytes, {backward}));
   }
   reduced.push_back(id);

@@ -87,6 +87,10 @@ TEST_CASE("Groups that are not there, or name ranks that are not") {
   CHECK_THAT(faults_of({file}, {}, "{\n  \"g\": 3}"),
              begin_as("groups.json:2:3: error: group 'g' is no list of ranks"));
   CHECK_THAT(faults_of({file}, {}, R"({"g": [0,})"), begin_as("groups.json:1:10: error: is not JSON"));
+  CHECK_THAT(faults_of({file}, {}, R"({"g": [1e999]})"),
+             begin_as("groups.json:1:1: error: holds a number that is too large"));
+  CHECK_THAT(faults_of({file}, {}, R"({"g": [[0, [1]]]})"),
+             begin_as("groups.json:1:2: error: group 'g' 'array' is no rank"));
   CHECK_THAT(faults_of({file}, {}, "[1]"), begin_as("groups.json:1:1: error: is no object of process groups"));
   const std::string own =
       file_of({ChakraNode(1, metadata, "process_group:init").input(R"([{"pg_name": "g", "ranks": [0, 5]}])"),

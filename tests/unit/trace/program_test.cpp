@@ -1,7 +1,9 @@
 // Traces as programs: who computes what on which stream, what waits for what, which ranks exchange how much.
+#include <unistd.h>
 #include <catch2/catch.hpp>
+
+#include <chrono>
 #include <filesystem>
-#include <fstream>
 
 #include "fabricast/core/file.hpp"
 #include "support/chakra_writer.hpp"
@@ -137,6 +139,29 @@ TEST_CASE("Sends meet receives by source, destination, tag and order") {
   std::vector<std::int64_t> bytes;
   for (const Activity& a : tags.activities) bytes.push_back(tags.exchanges[a.exchange].bytes);
   CHECK(bytes == std::vector<std::int64_t>{10, 20, 30});
+}
+
+TEST_CASE("Ranks of equal nodes are told apart by whom they exchange with") {
+  // Two chains of five stages: each stage differs from all others of its chain, the middle ones only by their distance
+  // from the ends, and is the same as that of the other chain.
+  std::vector<std::string> files;
+  for (int r = 0; r < 10; ++r) {
+    ChakraFile file;
+    file.add(compute_node(1, 10));
+    if (r % 5 > 0) file.add(receive_node(2, r - 1, 64, {1}));
+    if (r % 5 < 4) file.add(send_node(3, r + 1, 64, {1}));
+    files.push_back(file.bytes());
+  }
+  const Program p = program_of_files(files);
+  REQUIRE(p.actors.size() == 5);
+  for (const Actor& a : p.actors) CHECK(a.ranks == 2);
+  std::vector<Groups> pairs;
+  for (const ExchangeKind& e : p.exchanges) pairs.push_back(p.groups[e.groups]);
+  CHECK(pairs == std::vector<Groups>{{{0, 1}, {5, 6}}, {{1, 2}, {6, 7}}, {{2, 3}, {7, 8}}, {{3, 4}, {8, 9}}});
+  // One kernel more, and that chain is apart from the other.
+  files[7] =
+      ChakraFile().add(compute_node(1, 11)).add(receive_node(2, 6, 64, {1})).add(send_node(3, 8, 64, {1})).bytes();
+  CHECK(program_of_files(files).actors.size() == 10);
 }
 
 TEST_CASE("Groups come from a file, and count as what it is said they are") {
@@ -352,3 +377,26 @@ TEST_CASE("A trace is found by its prefix, and ranks must have theirs") {
   CHECK(message() == "workload.parts.dp: unknown part 'datta'");
   fs::remove_all(folder);
 }
+
+#ifdef FABRICAST_TEST_SPEED
+TEST_CASE("A trace of a million nodes and a thousand stages take seconds") {
+  const auto took = [](auto work) {
+    const auto start = std::chrono::steady_clock::now();
+    work();
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  };
+  const std::string large = data_parallel_step(300'000, 10, 4096);
+  CHECK(took([&] { CHECK(program_of_files({large}, shared_by(8)).activities.size() == 900'001); }) < 8);
+  std::vector<std::string> files;
+  for (int r = 0; r < 1000; ++r) {
+    ChakraFile file;
+    for (std::uint64_t m = 0; m < 16; ++m) {
+      file.add(compute_node(3 * m + 1, 10, m == 0 ? std::vector<std::uint64_t>{} : std::vector{3 * m - 2}));
+      if (r > 0) file.add(receive_node(3 * m + 2, r - 1, 64, {3 * m + 1}));
+      if (r < 999) file.add(send_node(3 * m + 3, r + 1, 64, {3 * m + 1}));
+    }
+    files.push_back(file.bytes());
+  }
+  CHECK(took([&] { CHECK(program_of_files(files).actors.size() == 1000); }) < 4);
+}
+#endif
