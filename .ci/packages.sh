@@ -1,7 +1,8 @@
 # Sourced by forecast.sh and test.sh: Debian packages, installed only if missing.
 
 build_packages="g++ cmake ninja-build pkg-config libfmt-dev libyaml-cpp-dev nlohmann-json3-dev libeigen3-dev
-  libboost-program-options-dev libsimgrid-dev libpugixml-dev libibverbs-dev libhwloc-dev"
+  libboost-program-options-dev libsimgrid-dev libpugixml-dev libibverbs-dev libhwloc-dev
+  libprotobuf-dev protobuf-compiler"
 test_packages="catch2 python3"
 
 # need PACKAGE...: quiet if all are there; another distribution has to bring them itself.

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "fabricast/step/program.hpp"
+#include "fabricast/workload/program.hpp"
 
 namespace fabricast {
 

@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "fabricast/scenario/world.hpp"
-#include "fabricast/step/program.hpp"
+#include "fabricast/workload/program.hpp"
 #include "fabricast/step/traffic.hpp"
 
 namespace fabricast {

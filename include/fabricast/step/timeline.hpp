@@ -13,7 +13,7 @@
 #include <functional>
 #include <vector>
 
-#include "fabricast/step/program.hpp"
+#include "fabricast/workload/program.hpp"
 #include "fabricast/step/traffic.hpp"
 
 namespace fabricast {

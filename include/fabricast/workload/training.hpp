@@ -11,7 +11,7 @@
 #include "fabricast/core/units.hpp"
 #include "fabricast/hardware/compute.hpp"
 #include "fabricast/hardware/stack.hpp"
-#include "fabricast/step/program.hpp"
+#include "fabricast/workload/program.hpp"
 #include "fabricast/workload/kernels.hpp"
 #include "fabricast/workload/model.hpp"
 #include "fabricast/workload/parallel.hpp"

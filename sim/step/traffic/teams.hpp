@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "fabricast/scenario/world.hpp"
-#include "fabricast/step/program.hpp"
+#include "fabricast/workload/program.hpp"
 
 namespace fabricast {
 
