@@ -1,9 +1,9 @@
 #include "fabricast/calibrate/cases.hpp"
+#include "data_path.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
@@ -109,14 +109,7 @@ std::vector<MeasuredCase> read_cases(const std::string& path) {
   return cases;
 }
 
-std::string shipped_cases_path() {
-  // Installed, they are beside the binary; in a build tree, in the source.
-  std::error_code error;
-  const std::filesystem::path binary = std::filesystem::read_symlink("/proc/self/exe", error);
-  const std::filesystem::path installed = (binary.parent_path() / FABRICAST_DATA_DIR / "cases.json").lexically_normal();
-  if (!error && std::filesystem::exists(installed, error)) return installed.string();
-  return FABRICAST_SOURCE_DIR "/calibrate/data/cases.json";
-}
+std::string shipped_cases_path() { return shipped_data_path("cases.json"); }
 
 std::string scenario_of(const MeasuredCase& c) {
   const bool network = c.nodes > 1 && !c.link.empty();

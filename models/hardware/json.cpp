@@ -95,6 +95,24 @@ void read_likes(const json& file, Map& map) {
   }
 }
 
+void read_stacks(const json& file, std::map<std::string, Stack, std::less<>>& stacks) {
+  for (const auto& [name, j] : file.items()) {
+    Stack& s = stacks[name];
+    s.name = name, s.summary = j.at("summary"), s.source = j.at("source"), s.year = j.at("year");
+    const auto framework = enum_from<Framework>(j.at("framework").get<std::string>());
+    if (!framework) bad_data(name + ": framework");
+    s.framework = *framework;
+    s.fused_attention = j.at("fused_attention"), s.fused_accumulation = j.at("fused_accumulation");
+    s.hides_tensor_backward = j.at("hides_tensor_backward"), s.compiled = j.at("compiled");
+    s.overlaps_data = j.at("overlaps_data"), s.overlaps_tensor = j.at("overlaps_tensor");
+    s.overlaps_pipeline = j.at("overlaps_pipeline");
+    s.zero = j.at("zero"), s.bucket = j.at("bucket"), s.gradient_bytes = j.at("gradient_bytes");
+    s.outside = j.at("outside"), s.attention = j.at("attention"), s.ffn = j.at("ffn");
+    s.gated_ffn = j.at("gated_ffn"), s.cast = j.at("cast"), s.logit = j.at("logit");
+    read_parameters(j, parameters(s), "stacks." + name);
+  }
+}
+
 Hardware read_prior() {
   Hardware h;
   const auto file = [](std::string_view name) { return json::parse(embedded_data(name)); };
@@ -106,6 +124,7 @@ Hardware read_prior() {
   read_sets(file("pcie_paths.json"), h.pcie_paths, "pcie_paths");
   read_parameters(file("software.json"), parameters(h.software), "software");
   read_parameters(file("forecast.json").at("spread"), parameters(h.spread), "forecast.spread");
+  read_stacks(file("stacks.json"), h.stacks);
   const json links = file("links.json");
   for (const auto& [name, j] : links.items())
     h.links[name] = {read_link_kind(j.at("kind")),
@@ -174,8 +193,8 @@ void overlay_profile(Hardware& hardware, const std::string& text, const std::str
     throw UserError(
         {Diagnostic{Diagnostic::Severity::error, {file, 1, 1, 1}, {}, "a profile is an object of sections", {}}});
   auto known = hardware.all_parameters(true);
-  constexpr std::array<std::string_view, 7> sections = {"architectures", "compute",    "forecast", "links",
-                                                        "networks",      "pcie_paths", "software"};
+  constexpr std::array<std::string_view, 8> sections = {"architectures", "compute",    "forecast", "links",
+                                                        "networks",      "pcie_paths", "software", "stacks"};
   const auto read = [&](const std::string& path, const json& value) {
     const auto it = std::find_if(known.begin(), known.end(), [&](const auto& k) { return k.first == path; });
     if (it == known.end()) {

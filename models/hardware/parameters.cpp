@@ -133,6 +133,7 @@ std::vector<std::pair<std::string, ParameterRef>> Hardware::all_parameters(bool 
   }
   add_all(all, "networks", networks);
   add_all(all, "pcie_paths", pcie_paths);
+  add_all(all, "stacks", stacks);
   for (const ParameterRef& p : parameters(software)) all.emplace_back("software." + std::string(p.name), p);
   for (const ParameterRef& p : parameters(spread)) all.emplace_back("forecast.spread." + std::string(p.name), p);
   add_all(all, "compute", compute);

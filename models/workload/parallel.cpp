@@ -18,7 +18,7 @@ int ParallelLayout::size(Dimension d) const {
 std::array<int, 4> ParallelLayout::coordinates(std::int64_t rank) const {
   std::array<int, 4> c{};
   for (const Dimension d : order) {
-    c[static_cast<std::size_t>(d)] = static_cast<int>(rank % size(d));
+    c.at(static_cast<std::size_t>(d)) = static_cast<int>(rank % size(d));
     rank /= size(d);
   }
   return c;
@@ -26,7 +26,7 @@ std::array<int, 4> ParallelLayout::coordinates(std::int64_t rank) const {
 
 std::int64_t ParallelLayout::rank(const std::array<int, 4>& c) const {
   std::int64_t rank = 0;
-  for (std::size_t i = order.size(); i-- > 0;) rank = rank * size(order[i]) + c[static_cast<std::size_t>(order[i])];
+  for (auto d = order.rbegin(); d != order.rend(); ++d) rank = rank * size(*d) + c.at(static_cast<std::size_t>(*d));
   return rank;
 }
 
@@ -35,8 +35,8 @@ RankGroups groups_of(const ParallelLayout& layout, int stage, const std::vector<
   std::map<std::int64_t, std::size_t> group_of;  // by the rank with all those coordinates 0
   for (std::int64_t r = 0; r < layout.ranks(); ++r) {
     std::array<int, 4> c = layout.coordinates(r);
-    if (c[static_cast<std::size_t>(Dimension::pipeline)] != stage) continue;
-    for (const Dimension d : dimensions) c[static_cast<std::size_t>(d)] = 0;
+    if (c.at(static_cast<std::size_t>(Dimension::pipeline)) != stage) continue;
+    for (const Dimension d : dimensions) c.at(static_cast<std::size_t>(d)) = 0;
     const auto [it, fresh] = group_of.try_emplace(layout.rank(c), groups.size());
     if (fresh) groups.emplace_back();
     groups[it->second].push_back(static_cast<std::uint32_t>(r));
@@ -71,7 +71,7 @@ RankGroups stage_pairs(const ParallelLayout& layout, int from, int to) {
   RankGroups pairs;
   for (std::int64_t r = 0; r < layout.ranks(); ++r) {
     std::array<int, 4> c = layout.coordinates(r);
-    int& stage = c[static_cast<std::size_t>(Dimension::pipeline)];
+    int& stage = c.at(static_cast<std::size_t>(Dimension::pipeline));
     if (stage != from) continue;
     stage = to;
     pairs.push_back({static_cast<std::uint32_t>(r), static_cast<std::uint32_t>(layout.rank(c))});

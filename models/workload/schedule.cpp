@@ -12,7 +12,7 @@ using Kind = PipelineWork::Kind;
 std::vector<PipelineWork> in_turn(const std::vector<PipelineWork>& forward, const std::vector<PipelineWork>& backward,
                                   int warmup) {
   std::vector<PipelineWork> order;
-  const std::size_t first = std::min(forward.size(), static_cast<std::size_t>(warmup));
+  const auto first = static_cast<std::size_t>(warmup);
   order.insert(order.end(), forward.begin(), forward.begin() + static_cast<std::ptrdiff_t>(first));
   for (std::size_t f = first, b = 0; b < backward.size(); ++b) {
     if (f < forward.size()) order.push_back(forward[f++]);
@@ -31,31 +31,17 @@ std::vector<PipelineWork> passes(Kind kind, int group, int interleave, int micro
   return list;
 }
 
-/// Serves what is ready, with passes of equal length: backward, forward (if it may hold one more), weights.
-std::vector<std::vector<PipelineWork>> zero_bubble(int stages, int micro_batches) {
-  const auto p = static_cast<std::size_t>(stages);
-  std::vector<std::vector<PipelineWork>> order(p);
-  struct Stage {
-    int forward = 0, backward = 0, weights = 0;  ///< done
-  };
-  std::vector<Stage> now(p);
-  const auto done = [&](const Stage& s) { return s.weights == micro_batches; };
-  while (!std::all_of(now.begin(), now.end(), done)) {
-    const std::vector<Stage> before = now;
-    for (std::size_t s = 0; s < p; ++s) {
-      Stage& stage = now[s];
-      const int may_hold = stages - static_cast<int>(s);
-      const bool backward = stage.backward < (s + 1 < p ? before[s + 1].backward : before[s].forward);
-      const bool forward = stage.forward < (s > 0 ? before[s - 1].forward : micro_batches) &&
-                           stage.forward - stage.weights < may_hold + static_cast<int>(s);
-      if (backward)
-        order[s].push_back({Kind::backward, 0, stage.backward++});
-      else if (forward && stage.forward - stage.backward < may_hold)
-        order[s].push_back({Kind::forward, 0, stage.forward++});
-      else if (stage.weights < stage.backward)
-        order[s].push_back({Kind::weights, 0, stage.weights++});
-    }
+/// As 1f1b, and stage s is s micro-batches late with the weights: no stage holds more than the first one of 1f1b.
+std::vector<PipelineWork> zero_bubble(int stages, int stage, int micro_batches) {
+  std::vector<PipelineWork> order;
+  int forward = 0, weights = 0;
+  for (; forward < std::min(micro_batches, stages - stage); ++forward) order.push_back({Kind::forward, 0, forward});
+  for (int backward = 0; backward < micro_batches; ++backward) {
+    order.push_back({Kind::backward, 0, backward});
+    if (backward >= stage) order.push_back({Kind::weights, 0, weights++});
+    if (forward < micro_batches) order.push_back({Kind::forward, 0, forward++});
   }
+  while (weights < micro_batches) order.push_back({Kind::weights, 0, weights++});
   return order;
 }
 
@@ -63,19 +49,30 @@ std::vector<std::vector<PipelineWork>> zero_bubble(int stages, int micro_batches
 
 std::vector<std::vector<PipelineWork>> pipeline_order(PipelineSchedule schedule, int stages, int interleave,
                                                       int micro_batches) {
-  if (schedule == PipelineSchedule::zero_bubble) return zero_bubble(stages, micro_batches);
   const bool rounds = schedule == PipelineSchedule::interleaved;
   const int group = rounds ? stages : micro_batches;
   const auto forward = passes(Kind::forward, group, interleave, micro_batches);
   const auto backward = passes(Kind::backward, group, interleave, micro_batches);
   std::vector<std::vector<PipelineWork>> order;
   for (int s = 0; s < stages; ++s) {
-    int warmup = stages - s - 1;
-    if (rounds) warmup = 2 * warmup + (interleave - 1) * stages;
-    if (schedule == PipelineSchedule::gpipe) warmup = micro_batches * interleave;
-    order.push_back(in_turn(forward, backward, warmup));
+    if (schedule == PipelineSchedule::zero_bubble) {
+      order.push_back(zero_bubble(stages, s, micro_batches));
+      continue;
+    }
+    order.push_back(in_turn(forward, backward, warmup_passes(schedule, stages, s, interleave, micro_batches)));
   }
   return order;
+}
+
+int warmup_passes(PipelineSchedule schedule, int stages, int stage, int interleave, int micro_batches) {
+  const int all = micro_batches * interleave, later = stages - stage - 1;
+  switch (schedule) {
+    case PipelineSchedule::gpipe: return all;
+    case PipelineSchedule::interleaved: return std::min(all, 2 * later + (interleave - 1) * stages);
+    case PipelineSchedule::one_f_one_b:
+    case PipelineSchedule::zero_bubble: break;
+  }
+  return std::min(all, later);
 }
 
 int chunks_in_flight(const std::vector<PipelineWork>& order) {

@@ -10,8 +10,6 @@
 
 namespace fabricast {
 
-namespace {
-
 void visit_fields(FieldVisitor& visit, BatchSpec& spec) {
   visit("global", spec.global, "sequences of a step", between(0, 1e7));
   visit("micro", spec.micro, "sequences that a GPU works on at once", between(1, 1e5));
@@ -63,7 +61,7 @@ void visit_fields(FieldVisitor& visit, VariationSpec& spec) {
   visit("seed", spec.seed, "which hosts", at_least(0));
 }
 
-constexpr std::array<std::string_view, 4> dimension_words{"tensor", "context", "data", "pipeline"};
+namespace {
 
 std::optional<std::array<Dimension, 4>> parse_order(std::string_view text) {
   std::array<Dimension, 4> order{};

@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <utility>
 
 #include "data_parallel.hpp"
+#include "fabricast/core/error.hpp"
 #include "fabricast/workload/stages.hpp"
 #include "layer_passes.hpp"
 
@@ -51,10 +53,12 @@ class TrainingBuilder {
       moved = false;
       for (std::size_t s = 0; s < stages_.size(); ++s)
         for (; next[s] < order[s].size() && can_queue(static_cast<int>(s), order[s][next[s]]); ++next[s]) {
-          queue(static_cast<int>(s), order[s][next[s]]);
+          queue(static_cast<int>(s), order[s], next[s]);
           moved = true;
         }
     }
+    for (std::size_t s = 0; s < stages_.size(); ++s)
+      FABRICAST_CHECK(next[s] == order[s].size(), "a stage waits for itself");
     join_embeddings();
     for (Stage& stage : stages_) {
       stage.queue->begin(-1);
@@ -73,6 +77,8 @@ class TrainingBuilder {
     std::vector<std::vector<LayerRun>> single;  ///< by chunk: its layers
     std::vector<std::vector<LayerRun>> joined;  ///< by chunk: the same in longer runs
     std::vector<double> parameters;             ///< by chunk, on a GPU
+    std::uint32_t asked = no_activity;          ///< the computation before the round: then receives are asked for
+    std::vector<PipelineWork> unsent;           ///< what the round hands on when it ends
   };
   /// What hands a chunk's pass of a micro-batch on to the next stage.
   struct Passes {
@@ -148,16 +154,26 @@ class TrainingBuilder {
     return work.kind == Kind::weights || chunk == last_chunk() || passes(chunk + 1, work.micro_batch).backward;
   }
 
-  void queue(int s, const PipelineWork& work) {
-    Stage& stage = stages_[static_cast<std::size_t>(s)];
+  /// Work goes in rounds, between which a stage exchanges what it has with its neighbours. A round is a pass; but
+  /// without overlap, the interleaved schedule has a forward and a backward pass in each of its steady rounds.
+  bool is_paired(int stage, const std::vector<PipelineWork>& order, std::size_t i) const {
+    const int warmup = warmup_passes(step_.schedule, p_, stage, step_.interleave, step_.micro_batches());
+    return step_.schedule == PipelineSchedule::interleaved && !step_.overlap_pipeline && i + 1 < order.size() &&
+           static_cast<int>(i) >= warmup && order[i].kind == Kind::forward && order[i + 1].kind == Kind::backward;
+  }
+
+  void queue(int s, const std::vector<PipelineWork>& order, std::size_t i) {
+    Stage& stage = stages_[index(s)];
+    const PipelineWork& work = order[i];
+    if (i == 0 || !is_paired(s, order, i - 1)) stage.asked = stage.queue->last();
     stage.queue->begin(work.micro_batch);
-    switch (work.kind) {
-      case Kind::forward: return forward(s, stage, work);
-      case Kind::backward: return backward(s, stage, work);
-      case Kind::weights:
-        for (const LayerRun& run : runs_of(stage, work)) stage.passes->weights(run.experts, run.count);
-        end_backward(stage, work);
+    if (work.kind == Kind::forward) forward(s, stage, work);
+    if (work.kind == Kind::backward) backward(s, stage, work);
+    if (work.kind == Kind::weights) {
+      for (const LayerRun& run : runs_of(stage, work)) stage.passes->weights(run.experts, run.count);
+      end_backward(stage, work);
     }
+    if (!is_paired(s, order, i)) hand_on(s, stage);
   }
 
   bool is_last(const PipelineWork& work) const { return work.micro_batch + 1 == step_.micro_batches(); }
@@ -178,9 +194,7 @@ class TrainingBuilder {
       stage.passes->forward(runs[i].experts, runs[i].count);
     }
     if (chunk == last_chunk()) stage.passes->vocabulary(false);
-    Passes& done = passes(chunk, work.micro_batch);
-    done.forward = true;
-    if (chunk < last_chunk()) done.sent_forward = send(s, (s + 1) % p_, forward_pairs_[index(s)], send_forward);
+    stage.unsent.push_back(work);
   }
 
   void backward(int s, Stage& stage, const PipelineWork& work) {
@@ -196,11 +210,29 @@ class TrainingBuilder {
       if (with_weights) stage.data->reduce(runs[i].first, runs[i].count, is_last(work));
     }
     if (chunk == 0) stage.passes->embedding(true);
-    Passes& done = passes(chunk, work.micro_batch);
-    done.backward = true;
-    const int before = (s + p_ - 1) % p_;
-    if (chunk > 0) done.sent_backward = send(s, before, backward_pairs_[index(before)], send_backward);
+    stage.unsent.push_back(work);
     if (with_weights) accumulate(stage, work);
+  }
+
+  void hand_on(int s, Stage& stage) {
+    const int after = (s + 1) % p_, before = (s + p_ - 1) % p_;
+    std::vector<std::uint32_t> sent;
+    for (const PipelineWork& work : std::exchange(stage.unsent, {})) {
+      const int chunk = chunk_number(s, work.chunk);
+      Passes& done = passes(chunk, work.micro_batch);
+      stage.queue->begin(work.micro_batch);
+      if (work.kind == Kind::forward) {
+        done.forward = true;
+        if (chunk == last_chunk()) continue;
+        sent.push_back(done.sent_forward = send(s, after, forward_pairs_[index(s)], send_forward));
+      } else {
+        done.backward = true;
+        if (chunk == 0) continue;
+        sent.push_back(done.sent_backward = send(s, before, backward_pairs_[index(before)], send_backward));
+      }
+    }
+    if (step_.overlap_pipeline) return;
+    for (const std::uint32_t id : sent) stage.queue->wait_for(id);
   }
 
   void end_backward(Stage& stage, const PipelineWork& work) {
@@ -225,14 +257,12 @@ class TrainingBuilder {
     StageQueue& queue = *stages_[index(from)].queue;
     const std::array<Place, 2> places{Place{static_cast<std::uint32_t>(from), stream},
                                       Place{static_cast<std::uint32_t>(to), receiving}};
-    const std::uint32_t id = queue.exchange(builder_.exchange(std::move(kind)), places);
-    if (!step_.overlap_pipeline) queue.wait_for(id);
-    return id;
+    return queue.exchange(builder_.exchange(std::move(kind)), places);
   }
 
   void receive(Stage& stage, std::uint32_t sent) {
-    // Without overlap it is asked for when the pass before is done.
-    if (!step_.overlap_pipeline && stage.queue->last() != no_activity) builder_.depends(sent, stage.queue->last());
+    // Without overlap it is asked for when the round before is done.
+    if (!step_.overlap_pipeline && stage.asked != no_activity) builder_.depends(sent, stage.asked);
     stage.queue->wait_for(sent);
     if (step_.layout.tensor > 1 && !step_.sequence_parallel) stage.passes->gather_received();
   }

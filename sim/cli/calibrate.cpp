@@ -12,6 +12,7 @@
 #include "fabricast/core/file.hpp"
 #include "fabricast/core/names.hpp"
 #include "options.hpp"
+#include "steps.hpp"
 
 namespace fabricast {
 
@@ -45,6 +46,8 @@ FitOptions fit_options_of(const Options& options, int identified) {
 int validate(const std::vector<std::string>& arguments) {
   Options options("calibrate validate", "Forecasts measured cases and counts the errors by system and size.", {});
   options.add()("cases", po::value<std::string>(), "file of measured cases (default: the shipped ones)")(
+      "steps", po::value<std::string>()->implicit_value(""),
+      "validate forecasts of steps instead: those of a file, or the shipped ones")(
       "only", po::value<std::string>(), "only cases whose id contains this")(
       "profile", po::value<std::string>(), "lay a fitted profile over the shipped parameters")(
       "leave-one-out", "fit anew from the priors without each system in turn, and count its errors then: minutes")(
@@ -57,6 +60,7 @@ int validate(const std::vector<std::string>& arguments) {
       "json", po::value<std::string>(), "write JSON to a file, or `-` for standard output alone")("rows",
                                                                                                   "print every row");
   if (!options.parse(arguments)) return 0;
+  if (options.has("steps")) return validate_steps_of(options);
   for (const std::string name : {"calibrated", "identified", "prior-weight"})
     if (options.has(name) && !options.has("leave-one-out"))
       throw UserError("--" + name + ": only with --leave-one-out", "without it nothing is fitted");
@@ -81,6 +85,8 @@ int validate(const std::vector<std::string>& arguments) {
 int fit(const std::vector<std::string>& arguments) {
   Options options("calibrate fit", "Fits hardware parameters to measured cases.", {});
   options.add()("cases", po::value<std::string>(), "file of measured cases (default: the shipped ones)")(
+      "steps", po::value<std::string>()->implicit_value(""),
+      "fit what GPUs and software reach in steps instead: those of a file, or the shipped ones")(
       "only", po::value<std::string>(), "only cases whose id contains this")(
       "profile", po::value<std::string>(), "start from this profile laid over the shipped parameters")(
       "from-priors", "start from data sheets and studies, without the shipped fit")(
@@ -98,6 +104,7 @@ int fit(const std::vector<std::string>& arguments) {
       "seed", po::value<std::string>(), "of the bootstrap of the intervals (default 1)")(
       "advise", "say what the data do not tell, and which runs of nccl-tests would");
   if (!options.parse(arguments)) return 0;
+  if (options.has("steps")) return fit_steps_of(options);
   const std::string output = output_path(options, "output");
   Hardware hardware = options.has("from-priors") ? prior_hardware() : shipped_hardware();
   if (options.has("profile")) overlay_profile(hardware, read_file(options.text("profile")), options.text("profile"));

@@ -6,6 +6,7 @@
 #include "commands.hpp"
 #include "fabricast/planner/graph_file.hpp"
 #include "fabricast/report/interval.hpp"
+#include "fabricast/report/step.hpp"
 #include "fabricast/report/versions.hpp"
 #include "options.hpp"
 
@@ -49,6 +50,13 @@ int run_verb(const std::vector<std::string>& arguments) {
   const RunOptions how = run_options(options);
   const auto world = load_world(options);
   if (options.has("dump-effective")) return emit("-", to_yaml(world->scenario)), 0;
+  if (world->scenario.workload.kind == WorkloadKind::training_step) {
+    const StepForecast step = placed(world->scenario, [&] { return run_step(*world, how); });
+    if (!json.empty()) emit(json, step_json(*world, step));
+    if (!csv.empty()) emit(csv, step_csv(*world, step));
+    if (json != "-" && csv != "-") emit("-", step_text(*world, step));
+    return 0;
+  }
   const Forecast forecast = placed(world->scenario, [&] {
     return forecast_with_intervals(*world, how, !options.has("no-intervals"));
   });

@@ -5,7 +5,7 @@
 
 #include "../scenario/effective.hpp"
 #include "fabricast/core/names.hpp"
-#include "fabricast/core/text.hpp"
+#include "fabricast/core/quantity.hpp"
 #include "fabricast/report/report.hpp"
 #include "fabricast/report/step.hpp"
 

@@ -241,6 +241,8 @@ class Reading {
       reader_->add(at(std::move(path), std::move(message), std::move(hint)));
     };
     check_version(s);
+    if (s.workload.kind == WorkloadKind::training_step)
+      guarded([&] { complete(s.workload.training, s.hardware, std::int64_t{s.cluster.nodes} * s.node.spec.gpus); });
     if (reader_->given("workload.sizes") && s.workload.sizes.empty()) refuse("workload.sizes", "the list is empty");
     if (s.workload.sizes.empty() && s.workload.from > s.workload.to)
       refuse("workload.from",

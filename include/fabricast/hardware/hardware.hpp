@@ -18,6 +18,7 @@
 #include "fabricast/hardware/compute.hpp"
 #include "fabricast/hardware/parameter.hpp"
 #include "fabricast/hardware/size_bands.hpp"
+#include "fabricast/hardware/stack.hpp"
 
 namespace fabricast {
 
@@ -151,6 +152,7 @@ struct Hardware {
   std::map<std::string, NodePreset, std::less<>> nodes;
   /// What kernels reach, by architecture, and by kind of GPU where one differs.
   std::map<std::string, ComputeModel, std::less<>> compute;
+  std::map<std::string, Stack, std::less<>> stacks;
   Software software;
   ForecastSpread spread;
 

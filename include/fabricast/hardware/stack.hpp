@@ -29,11 +29,10 @@ struct Stack {
   bool fused_accumulation = true;     ///< products add weight gradients to what is there; else a pass of its own
   bool hides_tensor_backward = true;  ///< collectives of tensor parallelism run behind products of weight gradients
   bool compiled = true;               ///< element-wise kernels are fused by a compiler, or by hand
-  bool blocking_pipeline = true;      ///< without overlap.pipeline: a stage waits for what it sends
   bool overlaps_data = false, overlaps_tensor = false, overlaps_pipeline = false;  ///< defaults of `overlap`
-  bool shards_optimizer = false;                                                   ///< default of `parallel.zero`: 1
+  int zero = 0;                                                                    ///< default of `parallel.zero`
   int gradient_bytes = 4;                                                          ///< of a gradient as it is reduced
-  int least_micro_batches = 0;  ///< times stages: default of micro-batches under FSDP with pipelines
+  std::int64_t bucket = 25 << 20;                                                  ///< B, default of `overlap.bucket`
   // Traffic of element-wise kernels, B per token and element of width, forward; backward is twice that.
   double outside = 22;            ///< per hidden element: norms, dropout, residuals
   double attention = 8;           ///< per element of queries, and of keys (or values)

@@ -17,6 +17,7 @@
 #include "fabricast/planner/graph.hpp"
 #include "fabricast/planner/sharp.hpp"
 #include "fabricast/topology/topology.hpp"
+#include "fabricast/workload/step_spec.hpp"
 
 namespace fabricast {
 
@@ -71,10 +72,10 @@ struct NcclSection {
   std::optional<SearchGraphs> graphs;  ///< what stands in NCCL_GRAPH_FILE
 };
 
-enum class WorkloadKind { collective };
+enum class WorkloadKind { collective, training_step };
 template <>
 struct EnumNames<WorkloadKind> {
-  static constexpr std::array<std::string_view, 1> names{"collective"};
+  static constexpr std::array<std::string_view, 2> names{"collective", "training_step"};
 };
 
 /// What times the collective: it decides what a small message's time means.
@@ -102,6 +103,7 @@ struct WorkloadSection {
   double factor = 2;
   std::vector<Bytes> sizes;  ///< if not empty, instead of from, to, factor
   HarnessSpec harness;
+  TrainingSpec training;  ///< of kind training_step
 };
 
 struct FaultSpec {

@@ -6,9 +6,8 @@
 //   gpipe        all forward, then all backward
 //   1f1b         p - s - 1 forward first, then one forward and one backward in turn [Narayanan2021]
 //   interleaved  the same with several chunks: groups of p micro-batches go through chunk after chunk [Narayanan2021]
-//   zero_bubble  1f1b with the gradient of the weights put off to where a stage would wait; as many micro-batches in
-//                flight as 1f1b has (ZB-H1) [Qi2023]. Found by serving what is ready: backward, then forward, then
-//                weights
+//   zero_bubble  1f1b with the gradient of the weights put off to where a stage would wait; no stage holds more than
+//                the first one of 1f1b (ZB-H1) [Qi2023]
 #pragma once
 
 #include <vector>
@@ -33,6 +32,9 @@ struct PipelineWork {
 /// \pre interleave is 1 but for interleaved, where micro_batches is a multiple of stages
 std::vector<std::vector<PipelineWork>> pipeline_order(PipelineSchedule schedule, int stages, int interleave,
                                                       int micro_batches);
+
+/// Forward passes ahead of the first round with a forward and a backward pass.
+int warmup_passes(PipelineSchedule schedule, int stages, int stage, int interleave, int micro_batches);
 
 /// Micro-batches whose activations a stage holds at once, in chunks of the model's 1 / (stages x interleave).
 int chunks_in_flight(const std::vector<PipelineWork>& order);

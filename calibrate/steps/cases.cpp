@@ -1,0 +1,56 @@
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "../cases/data_path.hpp"
+#include "fabricast/calibrate/steps.hpp"
+#include "fabricast/core/error.hpp"
+#include "fabricast/core/file.hpp"
+
+namespace fabricast {
+
+namespace {
+
+using nlohmann::json;
+
+StepCase step_of(const json& j) {
+  StepCase c;
+  c.id = j.at("id").get<std::string>(), c.source = j.at("source").get<std::string>();
+  c.note = j.value("note", std::string());
+  c.seconds = j.at("step_s").get<double>();
+  c.held_out = j.value("held_out", false);
+  c.scenario = j.at("scenario").dump();  // JSON is YAML
+  if (!(c.seconds > 0)) throw std::invalid_argument("'step_s' must be above 0");
+  return c;
+}
+
+}  // namespace
+
+std::string shipped_steps_path() { return shipped_data_path("steps.json"); }
+
+std::vector<StepCase> read_steps(const std::string& path) {
+  const std::string text = read_file(path);
+  const auto fail = [&](std::string what, std::string hint = {}) {
+    throw UserError({Diagnostic{Diagnostic::Severity::error, {path, 1, 1, 1}, {}, std::move(what), std::move(hint)}});
+  };
+  json all;
+  try {
+    all = json::parse(text);
+  } catch (const json::parse_error& e) {
+    throw UserError({Diagnostic{Diagnostic::Severity::error,
+                                span_at(path, text, e.byte ? e.byte - 1 : 0),
+                                {},
+                                "not JSON",
+                                "a list of {id, source, step_s, scenario}"}});
+  }
+  if (!all.is_array()) fail("must be a list of steps", "a list of {id, source, step_s, scenario}");
+  std::vector<StepCase> steps;
+  for (std::size_t i = 0; i < all.size(); ++i) try {
+      steps.push_back(step_of(all[i]));
+    } catch (const std::exception& e) {
+      fail(fmt::format("step {}: {}", i, e.what()), "{id, source, step_s, scenario: {fabricast: 1, ...}}");
+    }
+  return steps;
+}
+
+}  // namespace fabricast

@@ -1,0 +1,60 @@
+#include "steps.hpp"
+
+#include <fmt/format.h>
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "fabricast/calibrate/steps.hpp"
+#include "fabricast/core/file.hpp"
+
+namespace fabricast {
+
+namespace {
+
+/// Of the file that `--steps` names, or of the shipped one, those that `--only` names.
+std::vector<StepCase> chosen_steps(const Options& options) {
+  const std::string file = options.text("steps");
+  std::vector<StepCase> steps = read_steps(file.empty() ? shipped_steps_path() : file);
+  const std::string only = options.text("only");
+  std::erase_if(steps, [&](const StepCase& c) { return c.id.find(only) == std::string::npos; });
+  if (steps.empty()) throw UserError(only.empty() ? "there are no steps" : fmt::format("no step has '{}' in its id", only));
+  return steps;
+}
+
+void show_fit(int iteration, double loss) {
+  if (isatty(STDERR_FILENO)) fmt::print(stderr, "\riteration {}: loss {:.5g} ", iteration, loss);
+}
+
+}  // namespace
+
+int validate_steps_of(const Options& options) {
+  Hardware hardware = shipped_hardware();
+  if (options.has("profile")) overlay_profile(hardware, read_file(options.text("profile")), options.text("profile"));
+  const StepValidation v = validate_steps(chosen_steps(options), hardware, progress_bar());
+  emit("-", steps_text(v));
+  return 0;
+}
+
+int fit_steps_of(const Options& options) {
+  const std::string output = output_path(options, "output");
+  Hardware hardware = options.has("from-priors") ? prior_hardware() : shipped_hardware();
+  if (options.has("profile")) overlay_profile(hardware, read_file(options.text("profile")), options.text("profile"));
+  StepFitOptions how;
+  how.iterations = options.integer("iterations", 20, 1, 1000);
+  how.progress = show_fit;
+  const std::vector<StepCase> steps = chosen_steps(options);
+  const Fit fit = fit_steps(steps, hardware, how);
+  std::string out = fmt::format("loss {:.5g} -> {:.5g}\n", fit.loss_before, fit.loss_after);
+  for (const FittedParameter& p : fit.parameters)
+    out += fmt::format("  {:<44} {:>9.4g} -> {:>9.4g}  x/: {:.2f}  by data {:.2f}\n", p.path, p.before.value,
+                       p.after.value, std::exp(quantile_95 * p.error),
+                       std::exp(std::min(9.0, quantile_95 * p.error_by_data)));
+  if (!output.empty()) emit(output, profile_json(fit, options.text("source", "fit")));
+  emit("-", out + "\n" + steps_text(validate_steps(steps, fit.hardware)));
+  return 0;
+}
+
+}  // namespace fabricast

@@ -1,0 +1,149 @@
+#include "fabricast/step/timeline.hpp"
+
+#include <catch2/catch.hpp>
+#include <map>
+
+#include "fabricast/core/error.hpp"
+
+using namespace fabricast;
+using Catch::Detail::Approx;
+
+namespace {
+
+/// Exchanges of given lengths; those that share a link go at half pace beside each other.
+class FakeTraffic final : public Traffic {
+ public:
+  explicit FakeTraffic(std::map<std::uint32_t, double> seconds, bool shared = false) : shared_(shared) {
+    for (const auto& [kind, s] : seconds) times_[kind].seconds = s;
+  }
+  const ExchangeTime& alone(std::uint32_t kind) override { return times_.at(kind); }
+  bool is_independent(std::uint32_t) override { return !shared_; }
+  void paces(std::span<const std::uint32_t> kinds, std::span<double> paces) override {
+    for (double& p : paces) p = 1.0 / static_cast<double>(kinds.size());
+  }
+
+ private:
+  std::map<std::uint32_t, ExchangeTime> times_;
+  bool shared_;
+};
+
+struct Maker {
+  Program program;
+  Maker(std::size_t actors, std::size_t exchanges) {
+    for (std::size_t a = 0; a < actors; ++a) program.actors.push_back({"a", {"compute", "net", "net2"}, 1});
+    program.exchanges.resize(exchanges);
+    for (auto& e : program.exchanges) e.part = Part::data;
+  }
+  std::uint32_t work(double seconds, std::vector<std::uint32_t> needs = {}, std::uint32_t actor = 0) {
+    Activity a;
+    a.seconds = seconds;
+    const Place place{actor, 0};
+    return program.add(a, {&place, 1}, needs);
+  }
+  std::uint32_t exchange(std::uint32_t kind, std::vector<std::uint32_t> needs = {},
+                         std::vector<Place> places = {{0, 1}}) {
+    Activity a;
+    a.exchange = kind, a.part = program.exchanges[kind].part;
+    return program.add(a, places, needs);
+  }
+};
+
+double sum(const ActorTimes& t) {
+  double all = t.interference + t.bubble;
+  for (std::size_t p = 0; p < parts; ++p) all += t.busy[p] + t.exposed[p];
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("work on a stream runs in order") {
+  Maker m(1, 0);
+  m.work(1), m.work(2);
+  FakeTraffic traffic({});
+  const Timeline t = run_program(m.program, traffic);
+  CHECK(t.seconds == 3);
+  CHECK(t.start[1] == 1);
+  CHECK(t.actors[0].busy[0] == 3);
+}
+
+TEST_CASE("an exchange beside computation is hidden, and slows it down") {
+  Maker m(1, 1);
+  const auto first = m.work(1);
+  const auto x = m.exchange(0, {first});
+  m.work(4);
+  m.work(1, {x});
+  FakeTraffic traffic({{0, 2.0}});
+  CHECK(run_program(m.program, traffic).seconds == 6);
+  TimelineOptions options;
+  options.interference = 0.25;
+  // Two of the four seconds' time go at three quarters: half a second is lost.
+  const Timeline t = run_program(m.program, traffic, options);
+  CHECK(t.seconds == Approx(6.5));
+  CHECK(t.actors[0].interference == Approx(0.5));
+  CHECK(t.actors[0].bubble == Approx(0).margin(1e-12));
+}
+
+TEST_CASE("what is exposed of an exchange is told, and all parts add up") {
+  Maker m(1, 1);
+  const auto first = m.work(1);
+  const auto x = m.exchange(0, {first});
+  m.work(0.5);
+  m.work(1, {x});
+  FakeTraffic traffic({{0, 2.0}});
+  const Timeline t = run_program(m.program, traffic);
+  CHECK(t.seconds == 4);
+  CHECK(t.actors[0].exposed[static_cast<std::size_t>(Part::data)] == Approx(1.5));
+  CHECK(sum(t.actors[0]) == Approx(t.seconds));
+}
+
+TEST_CASE("an exchange of two actors waits for both, and the wait is a bubble") {
+  Maker m(2, 1);
+  m.program.exchanges[0].part = Part::pipeline;
+  const auto there = m.work(3, {}, 0);
+  const auto x = m.exchange(0, {there}, {{0, 1}, {1, 1}});
+  m.work(1, {x}, 1);
+  FakeTraffic traffic({{0, 0.5}});
+  const Timeline t = run_program(m.program, traffic);
+  CHECK(t.seconds == 4.5);
+  CHECK(t.actors[1].bubble == Approx(3));
+  CHECK(t.actors[1].exposed[static_cast<std::size_t>(Part::pipeline)] == Approx(0.5));
+  // The first one waits for the second at the end.
+  CHECK(sum(t.actors[0]) == Approx(t.seconds));
+  CHECK(sum(t.actors[1]) == Approx(t.seconds));
+}
+
+TEST_CASE("exchanges that share a link slow each other while both run") {
+  Maker m(1, 2);
+  m.exchange(0, {}, {{0, 1}});
+  m.exchange(1, {}, {{0, 2}});
+  FakeTraffic traffic({{0, 1.0}, {1, 3.0}}, true);
+  const Timeline t = run_program(m.program, traffic);
+  CHECK(t.end[0] == Approx(2));  // at half pace all along
+  CHECK(t.end[1] == Approx(4));  // one of its three seconds at half pace
+}
+
+TEST_CASE("several calls take as many times as long") {
+  Maker m(1, 1);
+  m.exchange(0);
+  m.program.activities[0].calls = 2.5;
+  FakeTraffic traffic({{0, 2.0}});
+  CHECK(run_program(m.program, traffic).seconds == 5);
+}
+
+TEST_CASE("a slow actor holds up the others") {
+  Maker m(2, 1);
+  const auto a = m.work(1, {}, 0), b = m.work(1, {}, 1);
+  m.exchange(0, {a, b}, {{0, 1}, {1, 1}});
+  FakeTraffic traffic({{0, 1.0}});
+  TimelineOptions options;
+  options.slower = {1, 1.5};
+  CHECK(run_program(m.program, traffic, options).seconds == Approx(2.5));
+}
+
+TEST_CASE("a circle of dependencies is our fault, and is told") {
+  Maker m(1, 0);
+  m.work(1, {1});
+  m.work(1);
+  FakeTraffic traffic({});
+  CHECK_THROWS_AS(run_program(m.program, traffic), InternalError);
+}
