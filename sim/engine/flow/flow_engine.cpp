@@ -128,11 +128,10 @@ class FlowEngine final : public NetworkEngine {
           {t.makespan_at(shares.rate[c]), shares.rate[c], caps[c], slices(t.whole), slices(t.tail)});
       record_->longest = std::max(record_->longest, record_->channels.back().makespan);
       if (!is_point_to_point(plan.op)) continue;
-      // Sends and receives may wait for threads and slots, too: a smaller share counts where it takes longer than these.
+      // One message of a pair. It may wait for threads and slots, too: a smaller share counts where it takes longer.
       const std::vector<double> alone{1};
       const double latency = peer_latency({*setup_.comm, plan, costs, loads, alone, 0, shares.rate[c], true});
-      ChannelPace::Slices& whole = record_->channels.back().whole;
-      whole.least = std::max(whole.least, t.makespan - latency);
+      record_->channels.back().whole = {1, t.makespan - latency, static_cast<double>(plan.pair)};
     }
     for (const LinkGroup& g : loads.groups) {
       if (!g.inside) continue;
