@@ -135,9 +135,9 @@ void ExchangeTimer::sign_nodes(Exchange& x) const {
 
 /// Rates of all items. Of nodes that look alike the first one stands for all.
 LinkShares ExchangeTimer::share(const Exchange& x) const {
-  std::vector<double> caps(x.team_of.size());
+  std::vector<double> caps(x.team_of.size()), weights(x.team_of.size());
   for (std::uint32_t i = 0; i < caps.size(); ++i)
-    caps[i] = x.timed[x.team_of[i]]->time.channels[i - x.first_item[x.team_of[i]]].cap;
+    weights[i] = x.weight(i), caps[i] = x.timed[x.team_of[i]]->time.channels[i - x.first_item[x.team_of[i]]].cap;
   std::vector<LinkUse> uses = x.fabric;
   std::map<std::uint64_t, std::size_t> stands;
   for (std::size_t n = 0; n < x.teams->nodes.size(); ++n) {
@@ -150,7 +150,7 @@ LinkShares ExchangeTimer::share(const Exchange& x) const {
             uses.push_back({resource(x.teams->nodes[n], inside.link), x.first_item[member.team] + c, inside.use[c]});
     }
   }
-  LinkShares shares = share_links(caps, std::move(uses));
+  LinkShares shares = share_links(caps, weights, std::move(uses));
   for (std::size_t n = 0; n < x.teams->nodes.size(); ++n) {
     const std::size_t first = stands[x.signature[n]];
     if (first == n) continue;

@@ -53,6 +53,7 @@ struct Exchange {
 
   /// When the team of an item is done if the item goes at another rate, s.
   double at(std::uint32_t item, double other) const;
+  double weight(std::uint32_t item) const { return timed[team_of[item]]->time.weight; }
   /// What members of a node take of a link inside it; `use(item, part per B/s)`.
   template <class Use>
   void for_each_inside(std::size_t node, std::uint16_t link, Use use) const;
