@@ -26,6 +26,7 @@ namespace fabricast {
 struct TimedShape {
   Plan plan;
   GroupTime time;
+  std::uint32_t place = 0;  ///< on the fabric, of the first host that it was timed on
   /// By the team's node: which of `inside` it takes.
   std::vector<std::uint32_t> role;
   std::vector<std::vector<InsideUse>> inside;  ///< by role, then by link, rising
@@ -99,6 +100,7 @@ class ExchangeTimer {
   LinkShares share(const Exchange& x) const;
   void add_loads(Exchange& x) const;
   void find_behind(Exchange& x) const;
+  std::string bottleneck_of(const Exchange& x, std::uint32_t team) const;
   std::string name_of_resource(std::uint32_t resource) const;
   std::uint32_t resource(std::uint32_t node, std::uint16_t link) const {
     return first_inside_ + node * node_links_ + link;

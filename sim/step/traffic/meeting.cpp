@@ -5,6 +5,7 @@
 #include <set>
 
 #include "fabricast/core/rng.hpp"
+#include "fabricast/core/stop.hpp"
 
 namespace fabricast {
 
@@ -79,6 +80,7 @@ void Meetings::clear_loads(const Flight& flight) {
 bool Meetings::is_crowded(std::uint32_t resource) const { return load_[resource] > full && behind_[resource] == none; }
 
 std::vector<double> Meetings::solve(const Flight& flight) {
+  stop_if_requested();
   Flight kinds;
   std::vector<double> times;
   for (const std::uint32_t kind : flight) {

@@ -19,7 +19,7 @@ struct LinkShares {
 
 /// \param caps     greatest rate by item, may be infinite
 /// \param weights  by item: links are fair to rate / weight
-/// \param uses     in any order, an item at most once on a link
+/// \param uses     an item at most once on a link; its users in the same order on all links
 LinkShares share_links(const std::vector<double>& caps, const std::vector<double>& weights, std::vector<LinkUse> uses);
 
 }  // namespace fabricast
