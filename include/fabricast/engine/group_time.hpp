@@ -39,6 +39,8 @@ struct GroupTime {
   CollectiveResult result;
   std::vector<ChannelPace> channels;  ///< one for all where one stream stands for all channels
   std::vector<InsideUse> inside;
+  /// Rate of a channel at which one of its connections has 1 B/s of a link: links are fair to connections.
+  double weight = 1;
   double longest = 0;  ///< s; of the channels at the rates of the start
 };
 

@@ -118,6 +118,17 @@ class FlowEngine final : public NetworkEngine {
   }
 
  private:
+  /// How many connections there are for each message that a channel counts: of sends and receives each pair has one of
+  /// its own, of others a connection may carry several messages.
+  double connections_per_message(const Plan& plan) const {
+    const CollectiveAlgorithm& algorithm = *find_by_algorithm(plan.algorithm);
+    double connections = 0, messages = 0;
+    if (algorithm.network_edges && setup_.comm->nodes() > 1 && !is_point_to_point(plan.op))
+      algorithm.network_edges(*setup_.comm, plan, 0,
+                              [&](const NetworkEdge& edge) { connections += 1, messages += edge.weight; });
+    return messages > 0 ? connections / messages : 1;
+  }
+
   /// Channels as they are timed at the start.
   void record(const Plan& plan, const Loads& loads, const ProtocolCosts& costs, const std::vector<double>& caps,
               const ChannelShares& shares, const std::vector<ChannelTime>& reference) {
@@ -128,12 +139,12 @@ class FlowEngine final : public NetworkEngine {
           {t.makespan_at(shares.rate[c]), shares.rate[c], caps[c], slices(t.whole), slices(t.tail)});
       record_->longest = std::max(record_->longest, record_->channels.back().makespan);
       if (!is_point_to_point(plan.op)) continue;
-      // Sends and receives may wait for threads and slots, too: a smaller share counts where it takes longer than these.
+      // One message of a pair. It may wait for threads and slots, too: a smaller share counts where it takes longer.
       const std::vector<double> alone{1};
       const double latency = peer_latency({*setup_.comm, plan, costs, loads, alone, 0, shares.rate[c], true});
-      ChannelPace::Slices& whole = record_->channels.back().whole;
-      whole.least = std::max(whole.least, t.makespan - latency);
+      record_->channels.back().whole = {1, t.makespan - latency, static_cast<double>(plan.pair)};
     }
+    record_->weight = connections_per_message(plan) / costs.wire;
     for (const LinkGroup& g : loads.groups) {
       if (!g.inside) continue;
       InsideUse inside{g.node, static_cast<std::uint16_t>(g.resource), g.connections};
