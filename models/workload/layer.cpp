@@ -116,7 +116,8 @@ class LayerTimer {
     half.data_gradient += product(rows, l.in, l.out), half.weight_gradient += product(l.out, l.in, rows);
   }
 
-  /// Ranks that share a sequence hold equal parts of the causal square: of the blocks off the diagonal half each.
+  /// Of ranks that share a sequence each has a block on the diagonal of the causal square and half of the blocks beside
+  /// it, if they share evenly; if they are split in order, the last has all of its row.
   double core(bool backward) const {
     const Kernels& k = step_.kernels;
     AttentionBlock block;
@@ -128,7 +129,8 @@ class LayerTimer {
       const auto time = [&] { return (backward ? flash_backward(k, block) : flash_forward(k, block)).value; };
       seconds = time();
       block.causal = false;
-      if (step_.layout.context > 1) seconds += time() * (step_.layout.context - 1) / 2;
+      const double others = step_.layout.context - 1;
+      if (others > 0) seconds += time() * others / 2 * (1 + stack_.context_imbalance.value);
     } else {
       seconds = (backward ? unfused_backward(k, block) : unfused_forward(k, block)).value * step_.layout.context;
     }

@@ -18,7 +18,7 @@ namespace fabricast {
 namespace {
 
 /// Layer passes that are queued one by one; of more, neighbours are joined.
-constexpr double most_passes = 20000;
+constexpr double most_passes = 4000;
 
 /// A run of equal layers of a chunk, by place among the stage's layers.
 struct LayerRun {

@@ -73,6 +73,16 @@ TrainingStep step_of(const World& world) {
   return training_step(s.workload.training, s.node.spec, s.hardware);
 }
 
+TimelineOptions timeline_options(const TrainingStep& step, const Program& program, Traffic& traffic) {
+  // A channel holds a multiprocessor; the parameter is of collectives with so many.
+  constexpr double measured_channels = 16;
+  TimelineOptions options;
+  for (std::uint32_t k = 0; k < program.exchanges.size(); ++k)
+    options.interference.push_back(step.stack.interference.value *
+                                   std::min(1.0, traffic.alone(k).channels / measured_channels));
+  return options;
+}
+
 StepForecast run_step(const World& world, const RunOptions& options) {
   const TrainingStep step = step_of(world);
   const VariationSpec& variation = world.scenario.workload.training.variation;
@@ -86,8 +96,7 @@ StepForecast run_step(const World& world, const RunOptions& options) {
 
   const auto draws = static_cast<std::size_t>(f.draws);
   const auto run = [&](std::size_t draw, Traffic& traffic) {
-    TimelineOptions how;
-    how.interference = step.stack.interference.value;
+    TimelineOptions how = timeline_options(step, f.program, traffic);
     how.slower = slower_stages(step, variation, world.scenario.node.spec.gpus, draw);
     return run_program(f.program, traffic, how);
   };

@@ -45,6 +45,9 @@ struct StepForecast {
 /// The step that a scenario describes. \pre its workload is a training step
 TrainingStep step_of(const World& world);
 
+/// How a step's timeline runs: what computation loses to each kind of exchange, by the channels that it holds.
+TimelineOptions timeline_options(const TrainingStep& step, const Program& program, Traffic& traffic);
+
 /// \throws UserError if the step does not fit together, Interrupted on Ctrl-C
 StepForecast run_step(const World& world, const RunOptions& options = {});
 
