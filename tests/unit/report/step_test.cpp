@@ -59,7 +59,9 @@ TEST_CASE("exchanges of a step carry what the split asks for") {
   // Replicas are a tensor group apart.
   const ExchangeUse* data = find_use(f, Part::data, CollectiveOp::reduce_scatter);
   REQUIRE(data);
-  CHECK(f.program.groups[data->kind.groups].front() == std::vector<std::uint32_t>{0, 4, 8, 12});
+  const std::vector<std::uint32_t>& replicas = f.program.groups[data->kind.groups].front();
+  REQUIRE(replicas.size() == 4);
+  for (std::size_t i = 1; i < replicas.size(); ++i) CHECK(replicas[i] - replicas[i - 1] == 4);
 }
 
 TEST_CASE("gradients are reduced once per step, whatever their buckets") {
