@@ -35,7 +35,9 @@ double StepRunner::seconds(const Hardware& hardware) {
     spec.fixed.value = stack->second.step_fixed.value;
   const TrainingStep step = training_step(spec, s.node.spec, hardware);
   const Program program = training_program(step);
-  return run_program(program, *state_->traffic, timeline_options(step, program, *state_->traffic)).seconds;
+  return run_program(program, *state_->traffic,
+                     timeline_options(step.stack.interference.value, program, *state_->traffic))
+      .seconds;
 }
 
 std::string StepRunner::stack() const { return state_->world->scenario.workload.training.stack; }

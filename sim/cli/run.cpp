@@ -50,16 +50,17 @@ int run_verb(const std::vector<std::string>& arguments) {
   const RunOptions how = run_options(options);
   const auto world = load_world(options);
   if (options.has("dump-effective")) return emit("-", to_yaml(world->scenario)), 0;
-  if (world->scenario.workload.kind == WorkloadKind::training_step) {
-    const StepForecast step = placed(world->scenario, [&] { return run_step(*world, how); });
+  if (world->scenario.workload.kind != WorkloadKind::collective) {
+    const bool trace = world->scenario.workload.kind == WorkloadKind::trace;
+    const StepForecast step =
+        placed(world->scenario, [&] { return trace ? run_trace(*world, how) : run_step(*world, how); });
     if (!json.empty()) emit(json, step_json(*world, step));
     if (!csv.empty()) emit(csv, step_csv(*world, step));
     if (json != "-" && csv != "-") emit("-", step_text(*world, step));
     return 0;
   }
-  const Forecast forecast = placed(world->scenario, [&] {
-    return forecast_with_intervals(*world, how, !options.has("no-intervals"));
-  });
+  const Forecast forecast =
+      placed(world->scenario, [&] { return forecast_with_intervals(*world, how, !options.has("no-intervals")); });
   if (!json.empty()) emit(json, forecast_json(*world, forecast));
   if (!csv.empty()) emit(csv, forecast_csv(*world, forecast));
   if (json != "-" && csv != "-") emit("-", forecast_text(*world, forecast));

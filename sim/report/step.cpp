@@ -1,5 +1,7 @@
 #include "fabricast/report/step.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 #include <memory>
@@ -15,12 +17,16 @@ namespace fabricast {
 
 namespace {
 
-ActorTimes mean_of(const std::vector<ActorTimes>& actors) {
+/// Over all ranks that the actors stand for.
+ActorTimes mean_of(const Program& program, const std::vector<ActorTimes>& actors) {
   ActorTimes mean;
-  const double n = static_cast<double>(actors.size());
-  for (const ActorTimes& a : actors) {
-    for (std::size_t p = 0; p < parts; ++p) mean.busy[p] += a.busy[p] / n, mean.exposed[p] += a.exposed[p] / n;
-    mean.interference += a.interference / n, mean.bubble += a.bubble / n;
+  double ranks = 0;
+  for (const Actor& a : program.actors) ranks += a.ranks;
+  for (std::size_t i = 0; i < actors.size(); ++i) {
+    const ActorTimes& a = actors[i];
+    const double part = program.actors[i].ranks / ranks;
+    for (std::size_t p = 0; p < parts; ++p) mean.busy[p] += a.busy[p] * part, mean.exposed[p] += a.exposed[p] * part;
+    mean.interference += a.interference * part, mean.bubble += a.bubble * part;
   }
   return mean;
 }
@@ -50,37 +56,29 @@ TrainingStep step_of(const World& world) {
   return training_step(s.workload.training, s.node.spec, s.hardware);
 }
 
-TimelineOptions timeline_options(const TrainingStep& step, const Program& program, Traffic& traffic) {
+TimelineOptions timeline_options(double interference, const Program& program, Traffic& traffic) {
   // A channel holds a multiprocessor; the parameter is of collectives with so many.
   constexpr double measured_channels = 16;
   TimelineOptions options;
   for (std::uint32_t k = 0; k < program.exchanges.size(); ++k)
-    options.interference.push_back(step.stack.interference.value *
-                                   std::min(1.0, traffic.alone(k).channels / measured_channels));
+    options.interference.push_back(interference * std::min(1.0, traffic.alone(k).channels / measured_channels));
   return options;
 }
 
-StepForecast run_step(const World& world, const RunOptions& options) {
-  const TrainingStep step = step_of(world);
-  const VariationSpec& variation = world.scenario.workload.training.variation;
-  StepForecast f;
-  f.program = training_program(step);
-  f.gpus = step.layout.ranks();
-  f.tokens = static_cast<double>(step.global_batch) * static_cast<double>(step.model.sequence);
-  f.flops = model_flops_per_gpu(step, false), f.flops_causal = model_flops_per_gpu(step, true);
-  f.peak = step.kernels.peak[static_cast<std::size_t>(step.precision)];
-  f.draws = std::max(world.draws.count, variation.steps);
+namespace {
 
+/// Runs all draws of a program, and keeps what happens in the median one.
+/// \param options_of (draw, traffic) -> options of its timeline
+template <class OptionsOf>
+void simulate(const World& world, int least_draws, OptionsOf options_of, const RunOptions& options, StepForecast& f) {
+  f.draws = std::max(world.draws.count, least_draws);
   const auto draws = static_cast<std::size_t>(f.draws);
-  const Variation differing(step, variation, world.scenario.node.spec.gpus, f.program);
-  const auto run = [&](std::size_t draw, Traffic& traffic) {
-    TimelineOptions how = timeline_options(step, f.program, traffic);
-    how.slower = differing.slower(draw);
-    return run_program(f.program, traffic, how);
-  };
   const auto seeds = std::min(draws, static_cast<std::size_t>(world.draws.count));
   const auto traffic_of = [&](std::size_t draw) {
     return make_flow_traffic(world, f.program, world.draws.first_seed + draw % seeds);
+  };
+  const auto run = [&](std::size_t draw, Traffic& traffic) {
+    return run_program(f.program, traffic, options_of(draw, traffic));
   };
   std::vector<double> seconds(draws);
   std::unique_ptr<Traffic> traffic;
@@ -110,9 +108,48 @@ StepForecast run_step(const World& world, const RunOptions& options) {
   // The median draw once more, to keep what happens in it.
   if (!traffic) traffic = traffic_of(at(0.5));
   f.timeline = run(at(0.5), *traffic);
-  f.stages = f.timeline.actors, f.mean = mean_of(f.stages);
+  f.stages = f.timeline.actors, f.mean = mean_of(f.program, f.stages);
   f.exchanges = uses_of(f.program, f.timeline, *traffic);
   if (options.progress) options.progress(1);
+}
+
+}  // namespace
+
+StepForecast run_step(const World& world, const RunOptions& options) {
+  const TrainingStep step = step_of(world);
+  const VariationSpec& variation = world.scenario.workload.training.variation;
+  StepForecast f;
+  f.program = training_program(step);
+  f.gpus = step.layout.ranks();
+  f.tokens = static_cast<double>(step.global_batch) * static_cast<double>(step.model.sequence);
+  f.flops = model_flops_per_gpu(step, false), f.flops_causal = model_flops_per_gpu(step, true);
+  f.peak = step.kernels.peak[static_cast<std::size_t>(step.precision)];
+  const Variation differing(step, variation, world.scenario.node.spec.gpus, f.program);
+  const auto options_of = [&](std::size_t draw, Traffic& traffic) {
+    TimelineOptions how = timeline_options(step.stack.interference.value, f.program, traffic);
+    how.slower = differing.slower(draw);
+    return how;
+  };
+  simulate(world, variation.steps, options_of, options, f);
+  return f;
+}
+
+StepForecast run_trace(const World& world, const RunOptions& options) {
+  const Scenario& s = world.scenario;
+  const Kernels kernels = resolve_kernels(s.node.spec, s.hardware);
+  const double products = kernels.product_rate(Precision::bf16), memory = kernels.memory_rate.value;
+  StepForecast f;
+  f.program = read_trace(s.workload.trace, [&](double flops, double bytes) {
+    return std::max(flops / products, bytes / (memory * kernels.model.stream.value));
+  });
+  f.gpus = ranks_of(f.program);
+  if (const std::int64_t gpus = std::int64_t{s.cluster.nodes} * s.node.spec.gpus; f.gpus != gpus)
+    throw UserError::at("cluster.nodes", fmt::format("the trace has {} ranks, and the job {} GPUs", f.gpus, gpus),
+                        f.gpus % s.node.spec.gpus == 0 ? fmt::format("nodes: {}", f.gpus / s.node.spec.gpus)
+                                                       : std::string("change node.gpus, too"));
+  // Recorded computation holds what it lost to collectives.
+  simulate(
+      world, 1, [](std::size_t, Traffic&) { return TimelineOptions{}; }, options, f);
   return f;
 }
 

@@ -140,6 +140,12 @@ std::unique_ptr<World> build_world(Scenario scenario, const SearchGraphs* found)
   Node node = build_node(spec, s.hardware, hosts, use);
   settings.given_graphs = s.nccl.graphs;
   if (s.nccl.graphs) check_graphs(*s.nccl.graphs, node, s.cluster.nodes > hosts);
+  if (s.workload.kind != WorkloadKind::collective && s.cluster.nodes * s.node.spec.gpus == 1) {
+    // A step of one GPU has no collectives.
+    world->planner.comm.node = std::move(node), world->planner.comm.placement = place(s.cluster);
+    world->setup.comm = &world->planner.comm;
+    return world;
+  }
   world->planner =
       make_planner(std::move(node), place(s.cluster), static_cast<std::uint32_t>(hosts), std::move(settings), found);
   const Communicator& comm = world->planner.comm;
