@@ -62,7 +62,8 @@ void visit_fields(FieldVisitor& visit, VariationSpec& spec) {
   visit("steps", spec.steps, "steps that are drawn", between(1, 10000));
   visit("slow_hosts", spec.slow_hosts, "part of the hosts that compute slower", between(0, 1));
   visit("slowdown", spec.slowdown, "by how much", between(0, 100));
-  visit("seed", spec.seed, "which hosts", at_least(0));
+  visit("jitter", spec.jitter, "standard deviation of a GPU's computation from step to step", between(0, 1));
+  visit("seed", spec.seed, "which hosts, and which steps", at_least(0));
 }
 
 namespace {

@@ -45,7 +45,8 @@ struct GroupTime {
 };
 
 /// As the flow engine runs the plan, alone on its network.
-GroupTime time_group(const NetworkSetup& setup, const Plan& plan, std::uint64_t seed);
+/// \param router  of the first segment and this seed, if there is one already: thousands of groups share it
+GroupTime time_group(const NetworkSetup& setup, const Plan& plan, std::uint64_t seed, const Router* router = nullptr);
 
 /// What the channels of a group take of the fabric's links, and where: parts of the rate for each B/s of payload.
 struct FabricUse {

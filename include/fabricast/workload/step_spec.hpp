@@ -71,6 +71,7 @@ struct VariationSpec {
   int steps = 1;        ///< that are drawn
   Ratio slow_hosts{0};  ///< of all
   Ratio slowdown{0.1};  ///< by which they compute slower
+  Ratio jitter{0};      ///< of a GPU's computation from step to step: a standard deviation
   std::int64_t seed = 1;
 };
 

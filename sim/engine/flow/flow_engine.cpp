@@ -41,8 +41,9 @@ namespace {
 
 class FlowEngine final : public NetworkEngine {
  public:
-  FlowEngine(const NetworkSetup& setup, std::uint64_t seed)
-      : setup_(setup), seed_(seed), routers_(setup.segments.size() + 1), paths_(*setup.comm) {}
+  /// \param known  the router of the first segment, or null
+  FlowEngine(const NetworkSetup& setup, std::uint64_t seed, const Router* known = nullptr)
+      : setup_(setup), seed_(seed), known_(known), routers_(setup.segments.size() + 1), paths_(*setup.comm) {}
 
   CollectiveResult run(const Plan& asked) override {
     const Communicator& comm = *setup_.comm;
@@ -159,6 +160,7 @@ class FlowEngine final : public NetworkEngine {
 
   const Router* router(std::size_t segment) {
     if (!setup_.fabric || setup_.comm->nodes() == 1) return nullptr;
+    if (segment == 0 && known_) return known_;
     if (!routers_[segment])
       routers_[segment] = setup_.policy->make(*setup_.policy_spec, *setup_.fabric, segment_at(segment).links, seed_);
     return routers_[segment].get();
@@ -309,6 +311,7 @@ class FlowEngine final : public NetworkEngine {
   static constexpr std::size_t no_segment = static_cast<std::size_t>(-1);
   const NetworkSetup& setup_;
   std::uint64_t seed_;
+  const Router* known_;
   std::vector<std::unique_ptr<Router>> routers_;
   InsidePaths paths_;
   std::map<std::tuple<CollectiveOp, Algorithm, int, int, std::size_t>, Loads> loads_;
@@ -322,8 +325,8 @@ std::unique_ptr<NetworkEngine> make_flow_engine(const NetworkSetup& setup, std::
   return std::make_unique<FlowEngine>(setup, seed);
 }
 
-GroupTime time_group(const NetworkSetup& setup, const Plan& plan, std::uint64_t seed) {
-  return FlowEngine(setup, seed).time(plan);
+GroupTime time_group(const NetworkSetup& setup, const Plan& plan, std::uint64_t seed, const Router* router) {
+  return FlowEngine(setup, seed, router).time(plan);
 }
 
 }  // namespace fabricast

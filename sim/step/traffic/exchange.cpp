@@ -99,7 +99,7 @@ std::shared_ptr<const TimedShape> ExchangeTimer::time_team(const ExchangeKind& k
   shape->place = t.placement.front();
   shape->plan = communicators_.plan(planner, kind);
   const NetworkSetup setup = communicators_.setup(planner, kind.op);
-  shape->time = time_group(setup, shape->plan, seed_);
+  shape->time = time_group(setup, shape->plan, seed_, router_.get());
   find_roles(planner.comm, *shape);
   if (alike) inside_.emplace(key, shape);
   return shape;
