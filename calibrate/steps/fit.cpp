@@ -1,23 +1,52 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <set>
 
+#include "fabricast/core/rng.hpp"
 #include "problem.hpp"
 
 namespace fabricast {
 
-Fit fit_steps(const std::vector<StepCase>& steps, const Hardware& prior, const StepFitOptions& options) {
-  StepProblem problem(steps, prior);
-  LeastSquares task = problem.task(options.iterations);
-  task.progress = options.progress;
-  const Minimum start = evaluate(task, problem.centre());
-  const Minimum found = minimize(task, start);
+namespace {
 
+constexpr std::size_t kept_draws = 16;
+
+/// Of the normal posterior: the n-th of all parameters belong together.
+Eigen::MatrixXd draws_of(const Eigen::VectorXd& centre, const Eigen::MatrixXd& covariance) {
+  const Eigen::MatrixXd root = covariance.llt().matrixL();
+  Rng rng(1);
+  Eigen::MatrixXd normal(centre.size(), static_cast<Eigen::Index>(kept_draws));
+  for (Eigen::Index d = 0; d < normal.cols(); ++d)
+    for (Eigen::Index j = 0; j < normal.rows(); ++j) normal(j, d) = rng.normal();
+  return (root * normal).colwise() + centre;
+}
+
+/// What remains of a software generation's errors, with what was thought of it before as so many errors.
+FittedParameter spread_of(const std::string& stack, Hardware hardware, const std::vector<double>& errors) {
+  constexpr double worth = 4;
+  FittedParameter p;
+  p.path = "stacks." + stack + ".spread";
+  p.before = p.after = *hardware.find(p.path);
+  double squares = worth * std::pow(p.before.value, 2);
+  for (const double e : errors) squares += e * e;
+  const double count = worth + static_cast<double>(errors.size());
+  p.after.value = std::sqrt(squares / count);
+  p.error = p.error_by_data = 1 / std::sqrt(2 * count);  // of the logarithm of a standard deviation
+  p.after.low = p.after.value * std::exp(-quantile_95 * p.error);
+  p.after.high = p.after.value * std::exp(quantile_95 * p.error);
+  return p;
+}
+
+/// What is known at the minimum. \param left_out  steps that had no weight
+Fit posterior(StepProblem& problem, const LeastSquares& task, const Minimum& start, const Minimum& found,
+              const std::set<std::size_t>& left_out) {
   Fit fit;
   fit.hardware = problem.hardware(found.x);
   fit.loss_before = start.loss, fit.loss_after = found.loss;
   const Eigen::MatrixXd information = information_at(task, found, problem.derivatives(found.x, found.residuals));
   const Eigen::MatrixXd covariance = (information + Eigen::MatrixXd(task.precision.asDiagonal())).inverse();
+  const Eigen::MatrixXd draws = draws_of(found.x, covariance);
   for (std::size_t j = 0; j < problem.paths().size(); ++j) {
     const auto k = static_cast<Eigen::Index>(j);
     FittedParameter p;
@@ -28,9 +57,27 @@ Fit fit_steps(const std::vector<StepCase>& steps, const Hardware& prior, const S
     p.after.value = std::exp(found.x[k]);
     p.after.low = p.after.value * std::exp(-quantile_95 * p.error);
     p.after.high = p.after.value * std::exp(quantile_95 * p.error);
+    p.after.draws.clear();
+    for (Eigen::Index d = 0; d < draws.cols(); ++d) p.after.draws.push_back(std::exp(draws(k, d)));
     fit.parameters.push_back(std::move(p));
   }
+  std::map<std::string, std::vector<double>> errors;
+  for (std::size_t i = 0; i < problem.steps().size(); ++i)
+    if (!left_out.contains(i))
+      errors[problem.stack(i)].push_back(problem.steps()[i]->noise * found.residuals[static_cast<Eigen::Index>(i)]);
+  for (const auto& [stack, list] : errors) fit.parameters.push_back(spread_of(stack, fit.hardware, list));
+  for (const FittedParameter& p : fit.parameters) *fit.hardware.find(p.path) = p.after;
   return fit;
+}
+
+}  // namespace
+
+Fit fit_steps(const std::vector<StepCase>& steps, const Hardware& prior, const StepFitOptions& options) {
+  StepProblem problem(steps, prior);
+  LeastSquares task = problem.task(options.iterations);
+  task.progress = options.progress;
+  const Minimum start = evaluate(task, problem.centre());
+  return posterior(problem, task, start, minimize(task, start), {});
 }
 
 std::vector<StepRow> leave_out_stacks(const std::vector<StepCase>& steps, const Hardware& prior,
@@ -44,12 +91,10 @@ std::vector<StepRow> leave_out_stacks(const std::vector<StepCase>& steps, const 
     for (const std::size_t i : mine) weights[static_cast<Eigen::Index>(i)] = 0;
     problem.restart();
     const LeastSquares task = problem.task(options.iterations, weights);
-    const Minimum found = minimize(task, evaluate(task, problem.centre()));
-    for (const std::size_t i : mine) {
-      const StepCase& c = *problem.steps()[i];
-      rows.push_back({c.id, c.source, c.seconds,
-                      c.seconds * std::exp(c.noise * found.residuals[static_cast<Eigen::Index>(i)]), false});
-    }
+    const Minimum start = evaluate(task, problem.centre());
+    const Fit fit = posterior(problem, task, start, minimize(task, start), {mine.begin(), mine.end()});
+    const std::vector<StepRow> left_out = problem.forecast(mine, fit.hardware);
+    rows.insert(rows.end(), left_out.begin(), left_out.end());
     if (progress) progress(static_cast<double>(rows.size()) / static_cast<double>(problem.steps().size()));
   }
   return rows;

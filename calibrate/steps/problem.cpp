@@ -100,6 +100,15 @@ const Eigen::MatrixXd& StepProblem::derivatives(const Eigen::VectorXd& theta, co
   return jacobian_;
 }
 
+std::vector<StepRow> StepProblem::forecast(const std::vector<std::size_t>& steps, const Hardware& hardware) {
+  std::vector<StepRow> rows(steps.size());
+  in_parallel(steps.size(), thread_count(0), [&](std::size_t i) {
+    stop_if_requested();
+    rows[i] = step_row(*chosen_[steps[i]], *runners_[steps[i]], hardware);
+  });
+  return rows;
+}
+
 double StepProblem::residual(std::size_t i, const Hardware& h) {
   return std::log(runners_[i]->seconds(h) / chosen_[i]->seconds) / chosen_[i]->noise;
 }

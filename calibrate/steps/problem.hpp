@@ -27,6 +27,8 @@ class StepProblem {
   LeastSquares task(int iterations, Eigen::VectorXd weights = {});
   /// Derivatives are taken anew from here on as they were at the priors.
   void restart() { jacobian_ = first_jacobian_, taken_at_ = centre(); }
+  /// Of some steps, with intervals.
+  std::vector<StepRow> forecast(const std::vector<std::size_t>& steps, const Hardware& hardware);
   /// d residual / d ln parameter [step][parameter].
   const Eigen::MatrixXd& derivatives(const Eigen::VectorXd& theta, const Eigen::VectorXd& at);
 

@@ -2,6 +2,7 @@
 
 #include "fabricast/calibrate/steps.hpp"
 #include "fabricast/report/step.hpp"
+#include "fabricast/report/step_interval.hpp"
 #include "fabricast/step/flow_traffic.hpp"
 
 namespace fabricast {
@@ -27,13 +28,7 @@ StepRunner::~StepRunner() = default;
 StepRunner::StepRunner(StepRunner&&) noexcept = default;
 
 double StepRunner::seconds(const Hardware& hardware) {
-  const Scenario& s = state_->world->scenario;
-  TrainingSpec spec = s.workload.training;
-  const auto stack = hardware.stacks.find(spec.stack);
-  // The scenario holds the constant cost of the stack as it was when it was read.
-  if (spec.fixed.value == s.hardware.stacks.find(spec.stack)->second.step_fixed.value)
-    spec.fixed.value = stack->second.step_fixed.value;
-  const TrainingStep step = training_step(spec, s.node.spec, hardware);
+  const TrainingStep step = step_with(state_->world->scenario, hardware);
   const Program program = training_program(step);
   return run_program(program, *state_->traffic,
                      timeline_options(step.stack.interference.value, program, *state_->traffic))

@@ -5,8 +5,17 @@
 #include "fabricast/calibrate/steps.hpp"
 #include "fabricast/core/parallel.hpp"
 #include "fabricast/core/stop.hpp"
+#include "fabricast/report/step_interval.hpp"
 
 namespace fabricast {
+
+StepRow step_row(const StepCase& step, StepRunner& runner, const Hardware& hardware) {
+  StepRow row{step.id, step.source, step.seconds, runner.seconds(hardware), 1, step.held_out};
+  std::vector<double> seconds;
+  for (std::size_t d = 0; d < step_draws; ++d) seconds.push_back(runner.seconds(drawn_hardware(hardware, d)));
+  row.factor = interval_factor(row.forecast, seconds, hardware.stacks.at(runner.stack()).spread.value);
+  return row;
+}
 
 StepValidation validate_steps(const std::vector<StepCase>& steps, const Hardware& hardware,
                               const std::function<void(double)>& progress) {
@@ -17,7 +26,8 @@ StepValidation validate_steps(const std::vector<StepCase>& steps, const Hardware
   in_parallel(steps.size(), thread_count(0), [&](std::size_t i) {
     stop_if_requested();
     const StepCase& c = steps[i];
-    v.rows[i] = {c.id, c.source, c.seconds, StepRunner(c).seconds(hardware), c.held_out};
+    StepRunner runner(c);
+    v.rows[i] = step_row(c, runner, hardware);
     if (!progress) return;
     const std::scoped_lock lock(mutex);
     progress(static_cast<double>(++done) / static_cast<double>(steps.size()));
@@ -31,7 +41,7 @@ std::vector<StepSummary> summarize(const std::vector<StepRow>& rows, bool held_o
     if (row.held_out != held_out) continue;
     auto it = std::find_if(list.begin(), list.end(), [&](const StepSummary& s) { return s.source == row.source; });
     if (it == list.end()) it = list.insert(it, {row.source});
-    ++it->rows;
+    ++it->rows, it->within += row.within();
     it->mean += std::abs(row.error()), it->bias += row.error();
     if (std::abs(row.error()) > std::abs(it->worst)) it->worst = row.error();
   }

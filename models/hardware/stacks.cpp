@@ -19,7 +19,8 @@ std::vector<ParameterRef> parameters(Stack& s) {
       {"optimizer", "B", "per parameter of the optimizer", &s.optimizer},
       {"layer_launch", "us", "per layer and pass that the GPU waits for its host; backward twice", &s.layer_launch},
       {"step_fixed", "s", "per step: data, synchronization with the host, logging", &s.step_fixed},
-      {"jitter", "", "standard deviation of a layer's time, relative: groups wait for their slowest", &s.jitter}};
+      {"jitter", "", "standard deviation of a layer's time, relative: groups wait for their slowest", &s.jitter},
+      {"spread", "", "standard deviation of ln(measured / forecast) of steps when all else is known", &s.spread}};
 }
 
 }  // namespace fabricast

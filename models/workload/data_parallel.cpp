@@ -58,12 +58,22 @@ std::uint32_t DataParallel::kind(std::uint32_t groups, CollectiveOp op, double b
   return builder_.exchange(std::move(k));
 }
 
-std::uint32_t DataParallel::gather(const HeldParameters& held) {
+int DataParallel::calls(double bytes) const {
+  // A bucket is closed by the tensor that fills it; ZeRO-3 has a layer in each call whatever its size.
+  if (step_.zero == 3 || !step_.overlap_data) return 1;
+  return std::max(1, static_cast<int>(bytes / static_cast<double>(step_.bucket.value)));
+}
+
+std::uint32_t DataParallel::exchange(std::uint32_t groups, CollectiveOp op, double bytes, int calls) {
+  return queue_.exchange(kind(groups, op, bytes / calls), data, calls);
+}
+
+std::uint32_t DataParallel::gather(const HeldParameters& held, int calls) {
   std::uint32_t last = no_activity;
   if (held.plain > 0 && shard_ > 1)
-    last = queue_.exchange(kind(shard_groups_, CollectiveOp::all_gather, held.plain * parameter_bytes), data);
+    last = exchange(shard_groups_, CollectiveOp::all_gather, held.plain * parameter_bytes, calls);
   if (held.experts > 0 && expert_replicas_ > 1)
-    last = queue_.exchange(kind(expert_groups_, CollectiveOp::all_gather, held.experts * parameter_bytes), data);
+    last = exchange(expert_groups_, CollectiveOp::all_gather, held.experts * parameter_bytes, calls);
   return last;
 }
 
@@ -75,7 +85,7 @@ void DataParallel::begin_step() {
     bucket.plain += layers_[l].plain, bucket.experts += layers_[l].experts;
     const double bytes = (bucket.plain + bucket.experts) * parameter_bytes;
     if (bytes < static_cast<double>(step_.bucket.value) && l + 1 < layers_.size()) continue;
-    const std::uint32_t id = gather(bucket);
+    const std::uint32_t id = gather(bucket, calls(bytes));
     for (; first <= l; ++first) gathered_[first] = id;
     bucket = {};
   }
@@ -85,9 +95,7 @@ void DataParallel::before(int layer, int then, bool first_micro_batch) {
   auto& mine = gathered_[static_cast<std::size_t>(layer)];
   if (gathers_layers()) {
     if (mine == no_activity) mine = gather(layers_[static_cast<std::size_t>(layer)]);
-    // One ahead: while this layer computes.
-    if (then >= 0 && step_.overlap_data)
-      gathered_[static_cast<std::size_t>(then)] = gather(layers_[static_cast<std::size_t>(then)]);
+    prefetch(then);
     queue_.wait_for(mine);
     mine = no_activity;
   } else if (first_micro_batch && mine != no_activity) {
@@ -96,11 +104,17 @@ void DataParallel::before(int layer, int then, bool first_micro_batch) {
   }
 }
 
+void DataParallel::prefetch(int layer) {
+  if (layer < 0 || !gathers_layers() || !step_.overlap_data) return;
+  gathered_[static_cast<std::size_t>(layer)] = gather(layers_[static_cast<std::size_t>(layer)]);
+}
+
 void DataParallel::flush() {
   const double bytes = step_.stack.gradient_bytes * step_.compression;
+  const int n = calls((waiting_.plain + waiting_.experts) * step_.stack.gradient_bytes);
   const CollectiveOp op = shards() ? CollectiveOp::reduce_scatter : CollectiveOp::all_reduce;
   const auto add = [&](std::uint32_t groups, CollectiveOp what, double parameters) {
-    if (parameters > 0) reductions_.push_back(queue_.exchange(kind(groups, what, parameters * bytes), data));
+    if (parameters > 0) reductions_.push_back(exchange(groups, what, parameters * bytes, n));
   };
   if (shard_ > 1) add(shard_groups_, op, waiting_.plain);
   if (replicas_ > 1) add(replica_groups_, CollectiveOp::all_reduce, waiting_.plain / shard_);

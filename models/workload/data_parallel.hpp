@@ -34,6 +34,8 @@ class DataParallel {
   void begin_step();
   /// Ahead of a layer's pass, which comes next; `then`: the layer after it in this pass, -1: none.
   void before(int layer, int then, bool first_micro_batch);
+  /// What a layer's pass needs is asked for now: another one's computation hides it. \pre layer is -1 or of the stage
+  void prefetch(int layer);
   /// After the backward pass of some layers.
   void reduce(int layer, int count, bool last_micro_batch);
   /// What is left after the last pass: reductions, optimizer, gathers.
@@ -45,7 +47,10 @@ class DataParallel {
   bool gathers_layers() const { return step_.zero == 3 && !once_per_step(); }
   bool gathers_ahead() const { return shards() && !gathers_layers() && step_.overlap_data; }
   bool reduces_always() const { return step_.zero >= 2 && !once_per_step(); }
-  std::uint32_t gather(const HeldParameters& held);
+  /// In how many calls a bucket goes that holds so many bytes.
+  int calls(double bytes) const;
+  std::uint32_t exchange(std::uint32_t groups, CollectiveOp op, double bytes, int calls);
+  std::uint32_t gather(const HeldParameters& held, int calls = 1);
   void flush();
   std::uint32_t kind(std::uint32_t groups, CollectiveOp op, double bytes);
 

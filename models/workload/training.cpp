@@ -199,8 +199,11 @@ class TrainingBuilder {
     if (chunk == last_chunk()) stage.passes->vocabulary(true);
     const std::vector<LayerRun>& runs = runs_of(stage, work);
     for (std::size_t i = runs.size(); i-- > 0;) {
-      // The last layer of the forward pass is still there.
-      if (i + 1 < runs.size()) stage.data->before(runs[i].first, i > 0 ? runs[i - 1].first : -1, false);
+      const int then = i > 0 ? runs[i - 1].first : -1;
+      if (i + 1 < runs.size())
+        stage.data->before(runs[i].first, then, false);
+      else
+        stage.data->prefetch(then);  // the last layer of the forward pass is still there
       stage.passes->backward(runs[i].experts, runs[i].count, with_weights);
       if (with_weights) stage.data->reduce(runs[i].first, runs[i].count, is_last(work));
     }

@@ -6,6 +6,7 @@
 // the time to be uncertain by.
 #pragma once
 
+#include <cmath>
 #include <functional>
 #include <memory>
 #include <string>
@@ -48,14 +49,18 @@ class StepRunner {
 struct StepRow {
   std::string id, source;
   double measured = 0, forecast = 0;  ///< s
+  double factor = 1;                  ///< the 90 % interval: forecast / factor to forecast x factor
   bool held_out = false;
   double error() const { return forecast / measured - 1; }
+  bool within() const { return std::abs(std::log(forecast / measured)) <= std::log(factor); }
 };
+/// The interval is that of GPU and software; exchanges stay as they are.
+StepRow step_row(const StepCase& step, StepRunner& runner, const Hardware& hardware);
 
 /// Sources with the errors of their rows.
 struct StepSummary {
   std::string source;
-  std::size_t rows = 0;
+  std::size_t rows = 0, within = 0;      ///< all, and those whose measured time is in their interval
   double mean = 0, worst = 0, bias = 0;  ///< of errors: the mean and the largest size, and the mean
 };
 std::vector<StepSummary> summarize(const std::vector<StepRow>& rows, bool held_out = false);

@@ -54,6 +54,7 @@ struct Stack {
   Parameter layer_launch;  ///< us per layer and pass that the GPU waits for its host; backward twice
   Parameter step_fixed;    ///< s per step: data, synchronization with the host, logging
   Parameter jitter;        ///< standard deviation of a layer's time, relative: groups wait for their slowest
+  Parameter spread;        ///< standard deviation of ln(measured / forecast) of steps when all else is known
 };
 std::vector<ParameterRef> parameters(Stack& stack);
 
