@@ -65,7 +65,7 @@ class StageMemory {
   double sequence() const { return d(q_.sequence > 0 ? q_.sequence : m_.sequence); }
 
   void hold_layers() {
-    const std::vector<int> chunks = layers_of_chunks(m_.layers, q_.layout.pipeline * interleave());
+    const std::vector<int> chunks = layers_of_chunks(m_.layers, q_.layout.pipeline * interleave(), q_.layers);
     int layer = 0;
     for (std::size_t c = 0; c < chunks.size(); ++c)
       for (int i = 0; i < chunks[c]; ++i, ++layer)

@@ -1,5 +1,6 @@
 #include "fabricast/workload/stages.hpp"
 
+#include <algorithm>
 #include <cstdint>
 
 namespace fabricast {
@@ -8,6 +9,29 @@ std::vector<int> layers_of_chunks(int layers, int chunks) {
   std::vector<int> list;
   const auto begin = [&](int chunk) { return static_cast<int>(std::int64_t{chunk} * layers / chunks); };
   for (int chunk = 0; chunk < chunks; ++chunk) list.push_back(begin(chunk + 1) - begin(chunk));
+  return list;
+}
+
+std::vector<int> layers_of_chunks(int layers, int chunks, const std::vector<int>& given) {
+  return static_cast<int>(given.size()) == chunks ? given : layers_of_chunks(layers, chunks);
+}
+
+std::vector<int> balanced_layers(const Transformer& model, int stages, int interleave) {
+  const ModelFlops flops = model_flops(model, model.sequence);
+  // Each chunk has one at least.
+  std::vector<double> work(static_cast<std::size_t>(stages), interleave);
+  std::vector<std::vector<int>> held(work.size(), std::vector<int>(static_cast<std::size_t>(interleave), 1));
+  work.back() += model.layers * flops.vocabulary / (flops.linear + flops.attention);
+  for (int layer = stages * interleave; layer < model.layers; ++layer) {
+    // To the stage with the least to do; of equals to the first, and there to the chunk with the fewest.
+    const auto least = std::min_element(work.begin(), work.end());
+    std::vector<int>& mine = held[static_cast<std::size_t>(least - work.begin())];
+    ++*std::min_element(mine.begin(), mine.end());
+    *least += 1;
+  }
+  std::vector<int> list;
+  for (std::size_t k = 0; k < static_cast<std::size_t>(interleave); ++k)
+    for (const std::vector<int>& mine : held) list.push_back(mine[k]);
   return list;
 }
 

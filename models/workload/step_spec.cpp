@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <optional>
 
 #include "fabricast/core/names.hpp"
@@ -21,6 +22,8 @@ void visit_fields(FieldVisitor& visit, ParallelSpec& spec) {
   visit("context", spec.context, "ranks that split each sequence", between(1, 4096));
   visit("pipeline", spec.pipeline, "stages", between(1, 4096));
   visit("interleave", spec.interleave, "chunks of layers that a stage holds", between(1, 1024));
+  visit("layers", spec.layers, "of each chunk of a stage, in order of the model; empty: as even as can be",
+        between(1, 1e5));
   visit("expert", spec.expert, "ranks that split the experts, out of data and context (and tensor) parallelism",
         between(1, 65536));
   visit("expert_tensor", spec.expert_tensor, "ranks that split each expert: 1, or as many as `tensor`",
@@ -119,6 +122,16 @@ void complete_data(ParallelSpec& p, std::int64_t gpus, Complaints& faults) {
   }
 }
 
+void check_layers(const ParallelSpec& p, int layers, Complaints& faults) {
+  const auto chunks = static_cast<std::size_t>(p.pipeline) * static_cast<std::size_t>(p.interleave);
+  const int listed = std::accumulate(p.layers.begin(), p.layers.end(), 0);
+  if (p.layers.size() != chunks)
+    faults.add("parallel.layers", fmt::format("lists {} chunks, and pipeline {} x interleave {} is {}", p.layers.size(),
+                                              p.pipeline, p.interleave, chunks));
+  else if (listed != layers)
+    faults.add("parallel.layers", fmt::format("add up to {} layers, and the model has {}", listed, layers));
+}
+
 void check_parallel(const TrainingSpec& spec, const Transformer& model, Complaints& faults) {
   const ParallelSpec& p = spec.parallel;
   const auto divides = [&](std::int64_t by, std::int64_t what, const char* key, const char* name, const char* whole) {
@@ -132,6 +145,7 @@ void check_parallel(const TrainingSpec& spec, const Transformer& model, Complain
   if (std::int64_t{p.pipeline} * p.interleave > model.layers)
     faults.add("parallel.pipeline", fmt::format("pipeline {} x interleave {} is more than {} layers", p.pipeline,
                                                 p.interleave, model.layers));
+  if (!p.layers.empty()) check_layers(p, model.layers, faults);
   if (p.interleave > 1 && p.pipeline == 1)
     faults.add("parallel.interleave", "chunks are for pipelines, and there is one stage", "pipeline: 2 or more");
   if (p.interleave > 1 && p.schedule != ScheduleChoice::interleaved)
@@ -257,7 +271,7 @@ TrainingStep training_step(const TrainingSpec& spec, const NodeSpec& node, const
   step.global_batch = spec.batch.global, step.micro_batch = spec.batch.micro;
   step.precision = spec.precision, step.recompute = spec.recompute, step.zero = p.zero;
   step.schedule = static_cast<PipelineSchedule>(static_cast<int>(p.schedule) - 1);
-  step.interleave = p.interleave;
+  step.interleave = p.interleave, step.layers = p.layers;
   step.overlap_data = spec.overlap.data == Choose::yes, step.overlap_tensor = spec.overlap.tensor == Choose::yes;
   step.overlap_pipeline = spec.overlap.pipeline == Choose::yes, step.bucket = spec.overlap.bucket;
   step.compression = spec.gradients.compression, step.compiled = spec.compiled == Choose::yes;

@@ -31,7 +31,7 @@ class TrainingBuilder {
   explicit TrainingBuilder(const TrainingStep& step)
       : step_(step),
         p_(step.layout.pipeline),
-        chunks_(layers_of_chunks(step.model.layers, p_ * step.interleave)),
+        chunks_(layers_of_chunks(step.model.layers, p_ * step.interleave, step.layers)),
         counts_(count_parameters(step.model)) {
     joined_ = static_cast<int>(std::ceil(static_cast<double>(step.model.layers) * step.micro_batches() / most_passes));
     for (int s = 0; s < p_; ++s) stages_.push_back(make_stage(s));

@@ -36,6 +36,7 @@ struct MemoryQuestion {
   Recompute recompute = Recompute::none;
   PipelineSchedule schedule = PipelineSchedule::one_f_one_b;
   int interleave = 1;
+  std::vector<int> layers;      ///< of each chunk; empty: as even as can be
   int gradient_bytes = 4;       ///< of a gradient as it is added up: 2 or 4
   bool fused_attention = true;  ///< else its scores are kept
   bool dropout = false;         ///< masks are kept

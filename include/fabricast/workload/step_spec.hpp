@@ -43,9 +43,10 @@ struct ParallelSpec {
   bool sequence = false;
   int context = 1, pipeline = 1, interleave = 1, expert = 1;
   int expert_tensor = 1;
-  int data = 0;   ///< 0: what the job's GPUs leave
-  int zero = -1;  ///< -1: as the software does
-  int shard = 0;  ///< 0: all that could share
+  int data = 0;             ///< 0: what the job's GPUs leave
+  int zero = -1;            ///< -1: as the software does
+  int shard = 0;            ///< 0: all that could share
+  std::vector<int> layers;  ///< of each chunk, in order of the model; empty: as even as can be
   ScheduleChoice schedule = ScheduleChoice::automatic;
   std::string order = "tensor-context-data-pipeline";
 };

@@ -32,6 +32,7 @@ struct TrainingStep {
       0;  ///< 0: all replicas hold all; 1 optimizer, 2 and gradients, 3 and parameters are split over `shard` ranks
   PipelineSchedule schedule = PipelineSchedule::one_f_one_b;
   int interleave = 1;
+  std::vector<int> layers;  ///< of each chunk, in order of the model; empty: as even as can be
   bool overlap_data = false, overlap_tensor = false, overlap_pipeline = false, overlap_expert = false;
   int token_copies = 0;    ///< of a token that are sent; 0: one for each of its experts
   Bytes bucket{25 << 20};  ///< of gradients that are reduced together

@@ -146,6 +146,12 @@ TEST_CASE("layers are cut as evenly as can be", "[workload]") {
   CHECK(layers_of_chunks(8, 4) == std::vector<int>{2, 2, 2, 2});
   CHECK(layers_of_chunks(126, 8) == std::vector<int>{15, 16, 16, 16, 15, 16, 16, 16});
   CHECK(layers_of_chunks(2, 4) == std::vector<int>{0, 1, 0, 1});
+  CHECK(layers_of_chunks(8, 4, {1, 3, 3, 1}) == std::vector<int>{1, 3, 3, 1});
+  CHECK(layers_of_chunks(8, 4, {4, 4}) == std::vector<int>{2, 2, 2, 2});
+  // A vocabulary of 128,256 is worth 1.8 layers of Llama-3 8B at 8,192 tokens, and 0.6 of 405B.
+  CHECK(balanced_layers(resolve(preset_model("llama3-8b")), 4, 1) == std::vector<int>{9, 8, 8, 7});
+  CHECK(balanced_layers(resolve(preset_model("llama3-8b")), 4, 2) == std::vector<int>{5, 4, 4, 4, 4, 4, 4, 3});
+  CHECK(balanced_layers(resolve(preset_model("llama3-405b")), 2, 1) == std::vector<int>{63, 63});
 }
 
 }  // namespace
