@@ -74,7 +74,10 @@ TrainingStep step_of(const World& world) {
 }
 
 StepForecast run_step(const World& world, const RunOptions& options) {
-  const TrainingStep step = step_of(world);
+  return run_step(world, step_of(world), options);
+}
+
+StepForecast run_step(const World& world, const TrainingStep& step, const RunOptions& options, int most_draws) {
   const VariationSpec& variation = world.scenario.workload.training.variation;
   StepForecast f;
   f.program = training_program(step);
@@ -83,6 +86,8 @@ StepForecast run_step(const World& world, const RunOptions& options) {
   f.flops = model_flops_per_gpu(step, false), f.flops_causal = model_flops_per_gpu(step, true);
   f.peak = step.kernels.peak[static_cast<std::size_t>(step.precision)];
   f.draws = std::max(world.draws.count, variation.steps);
+  if (most_draws > 0) f.draws = std::min(f.draws, most_draws);
+  f.memory = memory_of_step(step, nvlink_ranks(world.scenario));
 
   const auto draws = static_cast<std::size_t>(f.draws);
   const auto run = [&](std::size_t draw, Traffic& traffic) {
@@ -96,11 +101,15 @@ StepForecast run_step(const World& world, const RunOptions& options) {
     return make_flow_traffic(world, f.program, world.draws.first_seed + draw % seeds);
   };
   std::vector<double> seconds(draws);
+  std::unique_ptr<Traffic> traffic;  // of the draw that is kept
   std::size_t done = 0;
   std::mutex mutex;
   in_parallel(draws, thread_count(options.threads), [&](std::size_t draw) {
     stop_if_requested();
-    seconds[draw] = run(draw, *traffic_of(draw)).seconds;
+    std::unique_ptr<Traffic> own = traffic_of(draw);
+    Timeline timeline = run(draw, *own);
+    seconds[draw] = timeline.seconds;
+    if (draws == 1) f.timeline = std::move(timeline), traffic = std::move(own);
     if (!options.progress) return;
     const std::scoped_lock lock(mutex);
     options.progress(static_cast<double>(++done) / static_cast<double>(draws + 1));
@@ -114,9 +123,11 @@ StepForecast run_step(const World& world, const RunOptions& options) {
   f.seconds = seconds[at(0.5)], f.seconds_p5 = seconds[at(0.05)], f.seconds_p95 = seconds[at(0.95)];
   f.seconds_worst = seconds[order.back()];
   for (const double s : seconds) f.fingerprint = fold(f.fingerprint, std::bit_cast<std::uint64_t>(s));
-  // The median draw once more, to keep what happens in it.
-  const auto traffic = traffic_of(at(0.5));
-  f.timeline = run(at(0.5), *traffic);
+  // Of several the median draw once more, to keep what happens in it.
+  if (draws > 1) {
+    traffic = traffic_of(at(0.5));
+    f.timeline = run(at(0.5), *traffic);
+  }
   f.stages = f.timeline.actors, f.mean = mean_of(f.stages);
   f.exchanges = uses_of(f.program, f.timeline, *traffic);
   if (options.progress) options.progress(1);

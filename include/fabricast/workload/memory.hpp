@@ -9,9 +9,11 @@
 // for no need of the model.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "fabricast/core/error.hpp"
@@ -69,6 +71,9 @@ struct MemoryUse {
   double workspace = 0;    ///< of the layer at work
   double fragmentation = 0, communicators = 0, framework = 0;
   double total() const;
+  static constexpr std::size_t parts = 11;
+  /// All that it is made of, by name.
+  std::array<std::pair<std::string_view, double>, parts> by_part() const;
 };
 
 /// Micro-batches whose activations a stage holds at once, counted in layers of the whole stage.
