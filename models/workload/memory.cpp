@@ -183,8 +183,9 @@ class StageMemory {
     if (first() && q_.dropout) use_.logits += flight * split_tokens * d(m_.hidden);
     if (last()) {
       const double batches = q_.schedule == PipelineSchedule::gpipe ? q_.micro_batches : 1;
+      const double per_logit = (q_.fused_loss ? p_.fused_logit : p_.logit).value;
       use_.logits +=
-          batches * (tokens * p_.logit.value * d(m_.vocab) / tensor() + 2 * bytes_ * split_tokens * d(m_.hidden));
+          batches * (tokens * per_logit * d(m_.vocab) / tensor() + 2 * bytes_ * split_tokens * d(m_.hidden));
     }
   }
 
@@ -219,6 +220,7 @@ std::vector<ParameterRef> parameters(MemoryModel& m) {
           {"communicator", "GiB", "buffers of a NCCL communicator", &m.communicator},
           {"fragmentation", "", "part of what comes and goes that the allocator loses", &m.fragmentation},
           {"logit", "B", "of a training step, per logit", &m.logit},
+          {"fused_logit", "B", "of a training step with a fused loss, per logit", &m.fused_logit},
           {"prefetched", "", "layers gathered ahead by ZeRO 3", &m.prefetched}};
 }
 

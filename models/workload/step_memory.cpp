@@ -12,9 +12,11 @@ MemoryQuestion memory_question(const TrainingStep& step, int nvlink_ranks) {
   q.zero = step.zero, q.recompute = step.recompute;
   q.schedule = step.schedule, q.interleave = step.interleave;
   // Products that add to what is there add to 32 bits, and shards of ZeRO 3 are in 32 bits; else gradients are as they
-  // are reduced.
-  q.gradient_bytes = step.stack.fused_accumulation || step.zero == 3 ? 4 : step.stack.gradient_bytes;
+  // are reduced. Nemo's products add to the buffer that is reduced.
+  const bool added_in_32_bits = step.stack.fused_accumulation && step.stack.framework != Framework::nemo;
+  q.gradient_bytes = added_in_32_bits || step.zero == 3 ? 4 : step.stack.gradient_bytes;
   q.fused_attention = step.stack.fused_attention;
+  q.fused_loss = step.stack.fused_loss;
   q.dropout = !step.stack.fused_attention;  // went out of use as fused attention came in
   q.inputs_8bit = step.precision == Precision::fp8;
   q.nvlink_ranks = nvlink_ranks;

@@ -162,6 +162,7 @@ std::string describe_stack(Stack stack) {
     out += fmt::format("  {:<44} {}\n", what, yes ? "yes" : "no");
   };
   say("attention is fused", stack.fused_attention);
+  say("the loss is fused", stack.fused_loss);
   say("products add gradients up", stack.fused_accumulation);
   say("tensor collectives behind weight gradients", stack.hides_tensor_backward);
   say("a compiler fuses element-wise kernels", stack.compiled);

@@ -53,8 +53,9 @@ int run_verb(const std::vector<std::string>& arguments) {
   const RunOptions how = run_options(options);
   const auto world = load_world(options);
   if (options.has("dump-effective")) return emit("-", to_yaml(world->scenario)), 0;
-  if (world->scenario.workload.kind == WorkloadKind::training_step) {
+  if (world->scenario.workload.kind != WorkloadKind::collective) {
     const StepForecast step = placed(world->scenario, [&] {
+      if (world->scenario.workload.kind == WorkloadKind::trace) return run_trace(*world, how);
       require_memory(*world);
       return run_step(*world, how);
     });
@@ -91,6 +92,10 @@ int explain_verb(const std::vector<std::string>& arguments) {
   const std::string json = output_path(options, "json");
   const RunOptions how = run_options(options);
   auto world = load_world(options);
+  placed(world->scenario, [&] {
+    if (world->scenario.workload.kind == WorkloadKind::trace)
+      throw UserError::at("workload.kind", "a trace is not explained", "`fabricast run` forecasts it");
+  });
   if (world->scenario.workload.kind == WorkloadKind::training_step) {
     for (const char* other : {"size", "advise"})
       if (options.has(other)) throw UserError(fmt::format("--{} is for collectives, and this is a step", other));

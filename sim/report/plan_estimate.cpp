@@ -64,7 +64,8 @@ double estimate_step(const World& world, const TrainingStep& step) {
     exchanges += share * 4 * 2 * tokens * width * (l.tensor - 1) / l.tensor / rates.of(l.tensor);
   }
   if (l.expert > 1)
-    exchanges += sparse * 4 * dispatched_tokens(step) * width * (l.expert - 1) / l.expert /
+    exchanges += (step.overlap_expert ? step.stack.expert_exposed.value : 1) * sparse * 4 * dispatched_tokens(step) *
+                 width * (l.expert - 1) / l.expert /
                  rates.of(std::int64_t{l.expert} * (l.expert_tensor > 1 ? l.tensor : 1));
   if (l.context > 1)
     exchanges += 3 * 2 * tokens * static_cast<double>(model.cache_width()) / l.tensor * (l.context - 1) /

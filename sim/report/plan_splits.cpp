@@ -17,17 +17,6 @@ constexpr std::int64_t least_tokens = 4096;
 
 bool is_power_of_two(std::int64_t n) { return n > 0 && (n & (n - 1)) == 0; }
 
-/// What the software can share between replicas.
-std::vector<int> zero_stages(Framework framework) {
-  switch (framework) {
-    case Framework::megatron:
-    case Framework::nemo: return {0, 1};
-    case Framework::fsdp: return {2, 3};
-    case Framework::ddp: return {0};
-    default: return {0, 1, 2, 3};
-  }
-}
-
 /// From the fastest to the one that needs least memory. Fused attention never keeps what `selective` computes again.
 std::vector<Recompute> recomputations(const Stack& stack) {
   if (stack.framework == Framework::fsdp) return {Recompute::none, Recompute::ops, Recompute::full};
@@ -172,6 +161,16 @@ class Enumeration {
 };
 
 }  // namespace
+
+std::vector<int> zero_stages(Framework framework) {
+  switch (framework) {
+    case Framework::megatron:
+    case Framework::nemo: return {0, 1};
+    case Framework::fsdp: return {2, 3};
+    case Framework::ddp: return {0};
+    default: return {0, 1, 2, 3};
+  }
+}
 
 Split split_of(const TrainingStep& step) {
   const ParallelLayout& l = step.layout;

@@ -30,7 +30,7 @@ std::string binding_text(const StepForecast& f) {
   if (f.stages.size() > 1) {
     out += fmt::format("  {}: it waits for other stages {:.1f} % of the step, they {:.1f} % (mean)",
                        f.program.actors[b.stage].name, percent(b.waits), percent(b.others));
-    if (b.more > 0)
+    if (b.more >= least_step_gain * f.seconds)
       out += fmt::format("\n    it has {:.4g} s more of {} than the others, {:.1f} %", b.more, name_of(b.part),
                          percent(b.more));
     out += "\n";
@@ -60,12 +60,17 @@ std::string what_if_line(const StepForecast& f, const StepWhatIf& w) {
 std::string explain_step_text(const World& world, const StepExplanation& explanation) {
   const StepForecast& f = explanation.forecast;
   std::string out = step_text(world, f) + binding_text(f);
-  std::string fits, large;
-  for (const StepWhatIf& w : explanation.what_ifs) (w.fits ? fits : large) += what_if_line(f, w);
-  if (fits.empty() && large.empty())
+  std::string fits, cures, large;
+  for (const StepWhatIf& w : explanation.what_ifs)
+    (!w.fits ? large : w.gain < least_step_gain ? cures : fits) += what_if_line(f, w);
+  if (fits.empty() && cures.empty() && large.empty())
     return out + fmt::format("\nnothing tried here gains {:.1f} % or more\n", 100 * least_step_gain);
   if (!fits.empty())
     out += "\nwhat would help                                  step (s)   gain (s) gain %  GiB if other\n" + fits;
+  if (!cures.empty())
+    out += fmt::format("\nwhat would make it fit in {:.1f} GiB              step (s)   gain (s) gain %       GiB\n",
+                       f.memory.capacity / gib) +
+           cures;
   if (!large.empty())
     out += fmt::format("\nwhat would help, but does not fit in {:.1f} GiB    step (s)   gain (s) gain %       GiB\n",
                        f.memory.capacity / gib) +

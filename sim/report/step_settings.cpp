@@ -5,6 +5,7 @@
 
 #include "fabricast/core/names.hpp"
 #include "fabricast/core/quantity.hpp"
+#include "fabricast/report/plan.hpp"
 #include "fabricast/report/step_advice.hpp"
 
 namespace fabricast {
@@ -36,8 +37,17 @@ struct Degrees {
 };
 std::vector<std::string> split_words(G g, const Degrees& d) {
   const ParallelSpec& p = g.spec.parallel;
-  std::vector<std::string> set{key("parallel.tensor", d.tensor), key("parallel.context", d.context),
-                               key("parallel.pipeline", d.pipeline), key("parallel.data", 0), key("parallel.shard", 0)};
+  std::vector<std::string> set;
+  const auto say = [&](std::string_view name, std::int64_t degree, std::int64_t now) {
+    if (degree != now) set.push_back(key(name, degree));
+  };
+  say("parallel.tensor", d.tensor, p.tensor);
+  say("parallel.context", d.context, p.context);
+  say("parallel.pipeline", d.pipeline, p.pipeline);
+  const std::int64_t data = g.forecast.gpus / d.tensor / d.context / d.pipeline;
+  say("parallel.data", data, g.layout().data);
+  if (p.zero > 0 && data * d.context != std::int64_t{g.layout().data} * g.layout().context)
+    set.push_back(key("parallel.shard", 0));  // over all replicas that there are then
   if (p.sequence && d.tensor == 1) set.push_back(key("parallel.sequence", false));
   if (!p.sequence && p.tensor == 1 && d.tensor > 1) set.push_back(key("parallel.sequence", true));
   if (p.expert_tensor > 1) set.push_back(key("parallel.expert_tensor", d.tensor));
@@ -117,8 +127,8 @@ Alternatives chunks(G g) {
 Alternatives zero(G g) {
   Alternatives list;
   if (g.layout().data * g.layout().context == 1) return list;
-  for (const int z : {0, 1, 2, 3})
-    if (z != g.spec.parallel.zero && (z != 2 || g.spec.parallel.zero == 3))
+  for (const int z : zero_stages(g.step.stack.framework))
+    if (z != g.spec.parallel.zero)
       list.push_back({z == 0 ? std::string("replicas hold all (ZeRO 0)") : fmt::format("ZeRO {}", z),
                       {key("parallel.zero", z), key("parallel.shard", 0)}});
   return list;
@@ -182,6 +192,10 @@ constexpr Kind kinds[] = {
     [](G g) {
       return one(g.layout().pipeline > 1 && g.spec.overlap.pipeline != Choose::yes,
                  "stages hand over beside computation", {key("overlap.pipeline", true)});
+    },
+    [](G g) {
+      return one(g.layout().expert > 1 && g.spec.overlap.expert != Choose::yes, "expert parallelism beside computation",
+                 {key("overlap.expert", true)});
     },
     buckets,
     [](G g) {

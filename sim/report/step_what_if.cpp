@@ -48,7 +48,8 @@ std::vector<StepWhatIf> what_would_help_step(const World& world, const StepForec
     const std::scoped_lock lock(mutex);
     options.progress(static_cast<double>(++done) / static_cast<double>(tasks.size()));
   });
-  // Of alternatives the best that fits, and one that does not fit if it is better still.
+  // Of alternatives the best that fits, and one that does not fit if it is better still. If the step itself does not
+  // fit, what makes it fit is told at any price.
   std::vector<StepWhatIf> found;
   for (std::size_t k = 0; k < all.size(); ++k) {
     const StepWhatIf *best = nullptr, *large = nullptr;

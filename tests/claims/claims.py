@@ -2,6 +2,7 @@
 
 from facts import FACTS
 from rows import *  # the words of the tables
+from steps import BINDING_STEPS, SHARP_STEPS, STEPS
 
 CLAIMS = [
     Claim("A1", "tree and GPUDirect RDMA over nodes", [
@@ -108,7 +109,7 @@ CLAIMS = [
         Row("64 nodes, 1 KiB, against NCCL's choice", None, None, "times",
             times_faster(("sharp", "1KiB", "nccl.env={}"), ("sharp", "1KiB"))),
         Row("jobs of eight trees at once, NDR", "8 to 16", between(8, 16), "", sharp_groups),
-    ]),
+    ] + SHARP_STEPS),
     Claim("B7", "GPUDirect RDMA off", [
         Row("64 nodes of eight GPUs, 8 GiB", "40 to 60 %", between(40, 60), "%",
             lost(("binding", "8GiB"), ("binding", "8GiB", *NO_GDR))),
@@ -200,7 +201,7 @@ CLAIMS = [
     Claim("D3", "a slow way between PCIe switches", [
         Row("NICs taken at the GPU's socket", "30 %", about(30), "%",
             saved(("binding", "8GiB", "node.nics.numa=remote"), ("binding", "8GiB"))),
-    ]),
+    ] + BINDING_STEPS),
     Claim("D4", "reduction in switches", [
         Row("SHARP, 64 nodes, 1 GiB, against a ring", "2 to 5 times", between(2, 5), "times",
             times_faster(("sharp", "1GiB", f"nccl.env={FORCED_RING}"), ("sharp", "1GiB"))),
@@ -239,4 +240,4 @@ CLAIMS = [
     ]),
 ]
 
-ALL = [*CLAIMS, *FACTS]
+ALL = [*sorted([*CLAIMS, *STEPS], key=lambda claim: (claim.name[0], int(claim.name[1:]))), *FACTS]

@@ -19,6 +19,8 @@ struct Split {
   bool operator==(const Split&) const = default;
 };
 
+/// What the software can share between replicas.
+std::vector<int> zero_stages(Framework framework);
 Split split_of(const TrainingStep& step);
 /// The step split otherwise.
 TrainingStep with_split(const TrainingStep& step, const Split& split);

@@ -1,4 +1,4 @@
-// The forecast of a training step, from which all its writers print, and the run that makes it.
+// The forecast of a training step or an execution trace, from which all its writers print, and the run that makes it.
 #pragma once
 
 #include <string>
@@ -39,10 +39,10 @@ struct StepForecast {
   Program program;
   Timeline timeline;
   std::vector<ExchangeUse> exchanges;
-  StepMemory memory;
+  StepMemory memory;  ///< empty of a trace
 
   std::int64_t gpus = 0;
-  double tokens = 0;              ///< of the step
+  double tokens = 0;              ///< of the step; 0: a trace, of which no FLOPs are known either
   double flops = 0;               ///< that the model needs of a GPU, attention over the full square
   double flops_causal = 0;        ///< the same with half of it
   double peak = 0;                ///< FLOP/s of the GPU's data sheet at the step's precision
@@ -61,11 +61,17 @@ StepMemory memory_of_step(const TrainingStep& step, int nvlink_ranks);
 /// \throws UserError if the step does not fit in a GPU's memory, and the scenario does not say `memory: ignore`
 void require_memory(const World& world);
 
+/// How a step's timeline runs: what computation loses to each kind of exchange, by the channels that it holds.
+/// \param interference of a collective of 16 channels
+TimelineOptions timeline_options(double interference, const Program& program, Traffic& traffic);
+
 /// Whether the step fits in memory is not asked.
 /// \throws UserError if the step does not fit together, Interrupted on Ctrl-C
 StepForecast run_step(const World& world, const RunOptions& options = {});
 /// The same of another step on the same GPUs. \param most_draws  only the first ones; 0: all
 StepForecast run_step(const World& world, const TrainingStep& step, const RunOptions& options = {}, int most_draws = 0);
+/// The same of an execution trace, of which neither tokens, FLOPs nor memory are known.
+StepForecast run_trace(const World& world, const RunOptions& options = {});
 
 std::string step_text(const World& world, const StepForecast& forecast);
 std::string step_json(const World& world, const StepForecast& forecast);

@@ -40,6 +40,7 @@ struct MemoryQuestion {
   int interleave = 1;
   int gradient_bytes = 4;       ///< of a gradient as it is added up: 2 or 4
   bool fused_attention = true;  ///< else its scores are kept
+  bool fused_loss = false;      ///< logits are kept in 16 bits alone, with their gradient
   bool dropout = false;         ///< masks are kept
   bool inputs_8bit = false;     ///< with fp8: linear layers keep their inputs in 8 bits
   // Inference.
@@ -55,6 +56,7 @@ struct MemoryModel {
   Parameter communicator;   ///< GiB of buffers of a NCCL communicator
   Parameter fragmentation;  ///< part of what comes and goes that the allocator loses
   Parameter logit;          ///< B per logit of a training step
+  Parameter fused_logit;    ///< the same with a fused loss
   Parameter prefetched;     ///< layers gathered ahead by ZeRO 3
 };
 std::vector<ParameterRef> parameters(MemoryModel& model);

@@ -66,5 +66,5 @@ TEST_CASE("fully sharded, a slower network shows at small micro-batches and not 
   };
   const double small = slowdown("");
   CHECK(small > 1.3);
-  CHECK(slowdown("--set workload.batch.micro=8 --set workload.batch.global=512") < 1 + (small - 1) / 2);
+  CHECK(slowdown("--set workload.batch.micro=4 --set workload.batch.global=256") < 1 + (small - 1) / 2);
 }

@@ -95,12 +95,61 @@ TEST_CASE("what does not fit is told apart, and less recomputation is tried", "[
       "ignore");
   const StepForecast f = run_step(*world);
   bool large = false;
-  for (const StepWhatIf& w : what_would_help_step(*world, f)) {
+  const std::vector<StepWhatIf> found = what_would_help_step(*world, f);
+  for (const StepWhatIf& w : found) {
     if (w.what.find("recompute") == 0) CHECK(w.set.front() != "workload.recompute=full");
     CHECK(w.fits == (w.memory <= f.memory.capacity));
     large = large || !w.fits;
   }
   CHECK(large);
+  CHECK(explain_step_text(*world, {f, found}).find("what would help, but does not fit in 80.0 GiB") !=
+        std::string::npos);
+}
+
+TEST_CASE("of a step that does not fit, what makes it fit is told at any price", "[step]") {
+  const auto world = step_world(
+      "model: {preset: llama2-13b}, batch: {global: 32, micro: 4}, parallel: {tensor: 2, pipeline: 2}, memory: ignore");
+  const StepForecast f = run_step(*world);
+  REQUIRE(f.memory.share() > 1);
+  const std::vector<StepWhatIf> found = what_would_help_step(*world, f);
+  const auto slower = [](const StepWhatIf& w) { return w.fits && w.gain < 0; };
+  CHECK(std::any_of(found.begin(), found.end(), slower));
+  for (const StepWhatIf& w : found) CHECK((w.gain >= least_step_gain || w.fits));
+  const std::string text = explain_step_text(*world, {f, found});
+  CHECK(text.find("what would make it fit in 80.0 GiB") != std::string::npos);
+  CHECK(text.find("what would make it fit") > text.find("# what binds"));
+}
+
+TEST_CASE("only what the framework has is proposed, and only words that change something", "[step]") {
+  for (const std::string framework : {"megatron", "fsdp"}) {
+    const auto world = step_world("model: {preset: llama2-7b}, framework: " + framework + ", batch: {global: 64}");
+    std::vector<std::string> zero;
+    for (const Alternatives& list : step_trials(*world, run_step(*world)))
+      for (const Trial& trial : list)
+        for (const std::string& word : trial.set) {
+          if (word.find("parallel.zero=") != std::string::npos) zero.push_back(word.substr(word.find('=') + 1));
+          for (const char* now : {"tensor=1", "context=1", "pipeline=1", "data=32"})
+            CHECK(word != std::string("workload.parallel.") + now);
+        }
+    CHECK(zero == std::vector<std::string>{framework == "fsdp" ? "2" : "0"});
+  }
+}
+
+TEST_CASE("a change that does nothing gains nothing", "[step]") {
+  // Several draws of the hash: before and after are compared over the same ones.
+  const auto world = test::world_of(
+      "node: {profile: hgx-h100-roce}\ncluster: {nodes: 8}\nfabric: {kind: fat_tree, switch: {ports: 16}}\n"
+      "routing: {kind: ecmp, seed: 3, seeds: 4}\nworkload: {kind: training_step, model: {preset: llama2-7b}, "
+      "framework: fsdp, batch: {global: 64}}\n");
+  const StepForecast f = run_step(*world);
+  const auto again = build_world(changed(world->scenario, to_yaml(world->scenario), {"name=other"}));
+  CHECK(run_step(*again).seconds == f.seconds);
+  for (const StepWhatIf& w : what_would_help_step(*world, f)) {
+    CAPTURE(w.what);
+    CHECK(w.gain < 1);
+    CHECK(w.seconds > 0);
+    CHECK(f.seconds - w.seconds == Approx(w.gain * f.seconds));
+  }
 }
 
 TEST_CASE("the stage with the vocabulary binds", "[step]") {
@@ -159,7 +208,7 @@ TEST_CASE("a plan ranks forecasts as `run` gives them, whatever the number of th
     CHECK(run_step(*other).seconds == row.seconds);
   }
   // The estimate that chooses is near enough to choose by.
-  const PlanResult all = plan_parallel(*world, 1000);
+  const PlanResult all = plan_parallel(*world, 120);
   CHECK(result.rows.front().seconds < 1.1 * all.rows.front().seconds);
   for (const PlanRow& row : all.rows)
     if (row.seconds < 1.3 * all.rows.front().seconds)
