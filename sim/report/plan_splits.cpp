@@ -18,10 +18,12 @@ constexpr std::int64_t least_tokens = 4096;
 bool is_power_of_two(std::int64_t n) { return n > 0 && (n & (n - 1)) == 0; }
 
 /// From the fastest to the one that needs least memory. Fused attention never keeps what `selective` computes again.
-std::vector<Recompute> recomputations(const Stack& stack) {
-  if (stack.framework == Framework::fsdp) return {Recompute::none, Recompute::ops, Recompute::full};
-  if (stack.fused_attention) return {Recompute::none, Recompute::full};
-  return {Recompute::none, Recompute::selective, Recompute::full};
+std::vector<Recompute> recomputations(const TrainingStep& base) {
+  std::vector<Recompute> ways{Recompute::none};
+  if (!base.stack.fused_attention) ways.push_back(Recompute::selective);
+  if (base.stack.framework == Framework::fsdp || base.recompute == Recompute::ops) ways.push_back(Recompute::ops);
+  ways.push_back(Recompute::full);
+  return ways;
 }
 
 template <class T>
@@ -133,7 +135,7 @@ class Enumeration {
   }
 
   void fit(Split s) {
-    std::vector<Recompute> ways = recomputations(base_.stack);
+    std::vector<Recompute> ways = recomputations(base_);
     if (s == without_recompute(own_)) ways = {own_.recompute};
     for (const Recompute r : ways) {
       s.recompute = r;

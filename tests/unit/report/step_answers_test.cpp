@@ -108,7 +108,7 @@ TEST_CASE("what does not fit is told apart, and less recomputation is tried", "[
 
 TEST_CASE("of a step that does not fit, what makes it fit is told at any price", "[step]") {
   const auto world = step_world(
-      "model: {preset: llama2-13b}, batch: {global: 32, micro: 4}, parallel: {tensor: 2, pipeline: 2}, memory: ignore");
+      "model: {preset: llama2-13b}, batch: {global: 64, micro: 4}, parallel: {tensor: 2, pipeline: 2}, memory: ignore");
   const StepForecast f = run_step(*world);
   REQUIRE(f.memory.share() > 1);
   const std::vector<StepWhatIf> found = what_would_help_step(*world, f);
