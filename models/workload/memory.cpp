@@ -183,8 +183,9 @@ class StageMemory {
     if (first() && q_.dropout) use_.logits += flight * split_tokens * d(m_.hidden);
     if (last()) {
       const double batches = q_.schedule == PipelineSchedule::gpipe ? q_.micro_batches : 1;
+      const double per_logit = (q_.fused_loss ? p_.fused_logit : p_.logit).value;
       use_.logits +=
-          batches * (tokens * p_.logit.value * d(m_.vocab) / tensor() + 2 * bytes_ * split_tokens * d(m_.hidden));
+          batches * (tokens * per_logit * d(m_.vocab) / tensor() + 2 * bytes_ * split_tokens * d(m_.hidden));
     }
   }
 
@@ -219,7 +220,22 @@ std::vector<ParameterRef> parameters(MemoryModel& m) {
           {"communicator", "GiB", "buffers of a NCCL communicator", &m.communicator},
           {"fragmentation", "", "part of what comes and goes that the allocator loses", &m.fragmentation},
           {"logit", "B", "of a training step, per logit", &m.logit},
+          {"fused_logit", "B", "of a training step with a fused loss, per logit", &m.fused_logit},
           {"prefetched", "", "layers gathered ahead by ZeRO 3", &m.prefetched}};
+}
+
+std::array<std::pair<std::string_view, double>, MemoryUse::parts> MemoryUse::by_part() const {
+  return {{{"parameters", parameters},
+           {"gradients", gradients},
+           {"optimizer", optimizer},
+           {"activations", activations},
+           {"logits", logits},
+           {"gathered layers", gathered},
+           {"keys and values", cache},
+           {"workspace", workspace},
+           {"fragmentation", fragmentation},
+           {"communicators", communicators},
+           {"framework", framework}}};
 }
 
 double MemoryUse::total() const {
@@ -257,21 +273,11 @@ MemoryUse peak_memory(const Transformer& model, const MemoryQuestion& question, 
 }
 
 std::string to_text(const MemoryUse& use) {
-  std::array<std::pair<double, std::string_view>, 11> parts{{{use.parameters, "parameters"},
-                                                             {use.gradients, "gradients"},
-                                                             {use.optimizer, "optimizer"},
-                                                             {use.activations, "activations"},
-                                                             {use.logits, "logits"},
-                                                             {use.gathered, "gathered layers"},
-                                                             {use.cache, "keys and values"},
-                                                             {use.workspace, "workspace"},
-                                                             {use.fragmentation, "fragmentation"},
-                                                             {use.communicators, "communicators"},
-                                                             {use.framework, "framework"}}};
-  std::stable_sort(parts.begin(), parts.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  auto parts = use.by_part();
+  std::stable_sort(parts.begin(), parts.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
   std::string text = fmt::format("{:.1f} GiB on stage {}", use.total() / gib, use.stage);
   std::string_view separator = ": ";
-  for (const auto& [bytes, name] : parts) {
+  for (const auto& [name, bytes] : parts) {
     if (bytes < 0.05 * gib) break;
     text += fmt::format("{}{} {:.1f}", separator, name, bytes / gib);
     separator = ", ";

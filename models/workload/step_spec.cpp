@@ -212,6 +212,7 @@ void visit_fields(FieldVisitor& visit, TrainingSpec& spec) {
   visit("compiled", spec.compiled, "whether a compiler fuses element-wise kernels");
   visit("fixed", spec.fixed, "of a step, spent outside of it all: data, host, logging; below 0: the software's",
         between(-1, 1e6));
+  visit("memory", spec.memory, "check: a step that does not fit in a GPU's memory is refused; ignore: it is forecast");
   visit("variation", spec.variation, "how steps differ");
 }
 

@@ -18,6 +18,7 @@ struct Verb {
   int (*run)(const std::vector<std::string>& arguments);
 };
 
+int plan_verb(const std::vector<std::string>& arguments);
 int run_verb(const std::vector<std::string>& arguments);
 int check_verb(const std::vector<std::string>& arguments);
 int explain_verb(const std::vector<std::string>& arguments);

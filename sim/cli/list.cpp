@@ -9,6 +9,7 @@
 #include "fabricast/core/names.hpp"
 #include "fabricast/core/quantity.hpp"
 #include "fabricast/planner/variables.hpp"
+#include "fabricast/workload/model_spec.hpp"
 #include "options.hpp"
 
 namespace fabricast {
@@ -125,6 +126,55 @@ std::string describe_variable(const NcclVariable& v) {
                      v.effect.empty() ? "none on time: accepted with a warning" : v.effect);
 }
 
+std::string model_line(const ModelPreset& preset) {
+  const Transformer model = resolve(preset_model(preset.name));
+  const ParameterCount count = count_parameters(model);
+  std::string size = fmt::format("{:.4g} G parameters", static_cast<double>(count.total) * 1e-9);
+  if (model.experts > 0) size += fmt::format(", {:.4g} G active", static_cast<double>(count.active) * 1e-9);
+  return fmt::format("  {:<26} {}: {}\n", preset.name, preset.summary, size);
+}
+
+/// Published sizes, dimensions, and what follows from them.
+std::string describe_model(const ModelPreset& preset) {
+  ModelSpec spec = preset_model(preset.name);
+  const Transformer model = resolve(spec);
+  const ParameterCount count = count_parameters(model);
+  std::string out = fmt::format("{}: {}\n  source {}\n", preset.name, preset.summary, preset.source);
+  out += fmt::format("  parameters {:.5g}, published {:.5g}\n", static_cast<double>(count.total), preset.parameters);
+  if (model.experts > 0) {
+    out += fmt::format("  of a token {:.5g}", static_cast<double>(count.active));
+    out += preset.active > 0 ? fmt::format(", published {:.5g}\n", preset.active) : "\n";
+  }
+  const ModelFlops flops = model_flops(model, model.sequence);
+  out += fmt::format("  {:.5g} FLOP to train on a token of {} (attention over the full square), {:.5g} causal\n",
+                     flops.training(false) / static_cast<double>(model.sequence), model.sequence,
+                     flops.training(true) / static_cast<double>(model.sequence));
+  FieldTable table;
+  spec.dimensions = model, spec.gated = model.gated ? Gated::on : Gated::off;
+  visit_fields(table, spec);
+  return out + table.take();
+}
+
+std::string describe_stack(Stack stack) {
+  std::string out = fmt::format("{}: {}\n  {}, {}; source {}\n", stack.name, stack.summary, name_of(stack.framework),
+                                stack.year, stack.source);
+  const auto say = [&](std::string_view what, bool yes) {
+    out += fmt::format("  {:<44} {}\n", what, yes ? "yes" : "no");
+  };
+  say("attention is fused", stack.fused_attention);
+  say("the loss is fused", stack.fused_loss);
+  say("products add gradients up", stack.fused_accumulation);
+  say("tensor collectives behind weight gradients", stack.hides_tensor_backward);
+  say("a compiler fuses element-wise kernels", stack.compiled);
+  say("overlap.data", stack.overlaps_data), say("overlap.tensor", stack.overlaps_tensor);
+  say("overlap.pipeline", stack.overlaps_pipeline);
+  out +=
+      fmt::format("  {:<44} {}\n  {:<44} {} B\n  {:<44} {}\n", "parallel.zero", stack.zero,
+                  "a gradient as it is reduced", stack.gradient_bytes, "overlap.bucket", to_text(Bytes{stack.bucket}));
+  for (const ParameterRef& p : parameters(stack)) out += parameter_line(p);
+  return out;
+}
+
 /// The keys of a scenario with the defaults that a reader gives them, which depend on the node.
 std::string scenario_fields() {
   Scenario s = parse_scenario("fabricast: 1\nnode: {}\ncluster: {nodes: 1}\nworkload: {}\n", "describe").scenario;
@@ -232,6 +282,36 @@ constexpr std::array catalogues = {
                     out += fmt::format(" {}", name_of(static_cast<CollectiveOp>(op)));
                 return out + "\n";
               }},
+    Catalogue{"workloads", "kinds for workload.kind, each with keys of its own",
+              [] {
+                return line("collective", "one collective over sizes") +
+                       line("training_step", "a step that trains a transformer");
+              },
+              [](const std::string& name) -> std::string {
+                WorkloadSection section;
+                const auto kind = enum_from<WorkloadKind>(name);
+                if (!kind) return {};
+                section.kind = *kind;
+                FieldTable table;
+                visit_fields(table, section);
+                return fmt::format("{}: keys of `workload`\n{}", name, table.take());
+              }},
+    Catalogue{"models", "transformers for workload.model.preset",
+              [] {
+                std::string out;
+                for (const ModelPreset& preset : model_presets()) out += model_line(preset);
+                return out;
+              },
+              [](const std::string& name) -> std::string {
+                const ModelPreset* preset = find_by_name(model_presets(), name);
+                return preset ? describe_model(*preset) : std::string();
+              }},
+    Catalogue{"stacks", "generations of software for workload.stack",
+              [] { return list_map(shipped_hardware().stacks); },
+              [](const std::string& name) -> std::string {
+                const auto it = shipped_hardware().stacks.find(name);
+                return it == shipped_hardware().stacks.end() ? std::string() : describe_stack(it->second);
+              }},
     Catalogue{"variables", "NCCL's variables for nccl.env",
               [] {
                 std::string out;
@@ -305,6 +385,8 @@ int describe_verb(const std::vector<std::string>& arguments) {
     for (const std::string_view key : names_of(routing_policies())) known.push_back(key);
     for (const std::string_view key : names_of(collective_algorithms())) known.push_back(key);
     for (const std::string_view key : names_of(nccl_variables())) known.push_back(key);
+    for (const auto& [key, value] : h.stacks) known.push_back(key);
+    for (const std::string_view key : names_of(model_presets())) known.push_back(key);
     const auto near = nearest(name, known);
     throw UserError(fmt::format("fabricast describe: nothing is called '{}'", name),
                     near ? fmt::format("did you mean '{}'?", *near) : "`fabricast list` shows the names");

@@ -6,7 +6,7 @@
 #include "commands.hpp"
 #include "fabricast/planner/graph_file.hpp"
 #include "fabricast/report/interval.hpp"
-#include "fabricast/report/step.hpp"
+#include "fabricast/report/step_advice.hpp"
 #include "fabricast/report/versions.hpp"
 #include "options.hpp"
 
@@ -39,6 +39,7 @@ int run_verb(const std::vector<std::string>& arguments) {
   options.add()("json", po::value<std::string>(), "write JSON to a file, or `-` for standard output alone")(
       "csv", po::value<std::string>(), "write CSV likewise")(
       "threads", po::value<std::string>(), "number of threads (default: all cores); results do not depend on it")(
+      "trace", po::value<std::string>(), "of a step: write its timeline to a file, for ui.perfetto.dev")(
       "no-intervals", "leave out the 90 % intervals, which take most of the time")(
       "dump-effective", "print the scenario with every default filled in, and stop");
   if (!options.parse(arguments)) return 0;
@@ -47,18 +48,29 @@ int run_verb(const std::vector<std::string>& arguments) {
     throw UserError("--json - and --csv - both want standard output", "give one of them a file");
   if (!json.empty() && json != "-" && json == csv)
     throw UserError(fmt::format("--json and --csv both want '{}'", json));
+  const std::string trace = output_path(options, "trace");
+  if (trace == "-") throw UserError("--trace wants a file, not standard output");
   const RunOptions how = run_options(options);
   const auto world = load_world(options);
   if (options.has("dump-effective")) return emit("-", to_yaml(world->scenario)), 0;
   if (world->scenario.workload.kind != WorkloadKind::collective) {
-    const bool trace = world->scenario.workload.kind == WorkloadKind::trace;
-    const StepForecast step =
-        placed(world->scenario, [&] { return trace ? run_trace(*world, how) : run_step(*world, how); });
+    const StepForecast step = placed(world->scenario, [&] {
+      if (world->scenario.workload.kind == WorkloadKind::trace) return run_trace(*world, how);
+      require_memory(*world);
+      return run_step(*world, how);
+    });
+    if (!trace.empty()) {
+      const StepTrace timeline = step_trace(step);
+      emit(trace, timeline.json);
+      if (!timeline.left_out.empty())
+        print_diagnostic({Diagnostic::Severity::warning, {}, {}, "the trace leaves out " + timeline.left_out, {}});
+    }
     if (!json.empty()) emit(json, step_json(*world, step));
     if (!csv.empty()) emit(csv, step_csv(*world, step));
     if (json != "-" && csv != "-") emit("-", step_text(*world, step));
     return 0;
   }
+  if (!trace.empty()) throw UserError("--trace is of a step, and the workload is a collective");
   const Forecast forecast =
       placed(world->scenario, [&] { return forecast_with_intervals(*world, how, !options.has("no-intervals")); });
   if (!json.empty()) emit(json, forecast_json(*world, forecast));
@@ -80,6 +92,25 @@ int explain_verb(const std::vector<std::string>& arguments) {
   const std::string json = output_path(options, "json");
   const RunOptions how = run_options(options);
   auto world = load_world(options);
+  placed(world->scenario, [&] {
+    if (world->scenario.workload.kind == WorkloadKind::trace)
+      throw UserError::at("workload.kind", "a trace is not explained", "`fabricast run` forecasts it");
+  });
+  if (world->scenario.workload.kind == WorkloadKind::training_step) {
+    for (const char* other : {"size", "advise"})
+      if (options.has(other)) throw UserError(fmt::format("--{} is for collectives, and this is a step", other));
+    const StepExplanation found = placed(world->scenario, [&] {
+      require_memory(*world);
+      StepExplanation e;
+      constexpr double own_part = 0.05;
+      e.forecast = run_step(*world, part_of(how, 0, own_part));
+      e.what_ifs = what_would_help_step(*world, e.forecast, part_of(how, own_part, 1));
+      return e;
+    });
+    if (!json.empty()) emit(json, explain_step_json(*world, found));
+    if (json != "-") emit("-", explain_step_text(*world, found));
+    return 0;
+  }
   const Explanation found = placed(world->scenario, [&] {
     Explanation e;
     const double begin = options.has("advise") ? 0.9 : 0;

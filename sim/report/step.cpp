@@ -70,8 +70,8 @@ namespace {
 /// Runs all draws of a program, and keeps what happens in the median one.
 /// \param options_of (draw, traffic) -> options of its timeline
 template <class OptionsOf>
-void simulate(const World& world, int least_draws, OptionsOf options_of, const RunOptions& options, StepForecast& f) {
-  f.draws = std::max(world.draws.count, least_draws);
+void simulate(const World& world, int draws_of_step, OptionsOf options_of, const RunOptions& options, StepForecast& f) {
+  f.draws = draws_of_step;
   const auto draws = static_cast<std::size_t>(f.draws);
   const auto seeds = std::min(draws, static_cast<std::size_t>(world.draws.count));
   const auto traffic_of = [&](std::size_t draw) {
@@ -89,7 +89,9 @@ void simulate(const World& world, int least_draws, OptionsOf options_of, const R
     std::unique_ptr<Traffic> own = traffic_of(seed);
     for (std::size_t draw = seed; draw < draws; draw += seeds) {
       stop_if_requested();
-      seconds[draw] = run(draw, *own).seconds;
+      Timeline timeline = run(draw, *own);
+      seconds[draw] = timeline.seconds;
+      if (draws == 1) f.timeline = std::move(timeline);
       if (!options.progress) continue;
       const std::scoped_lock lock(mutex);
       options.progress(static_cast<double>(++done) / static_cast<double>(draws + 1));
@@ -105,9 +107,9 @@ void simulate(const World& world, int least_draws, OptionsOf options_of, const R
   f.seconds = seconds[at(0.5)], f.seconds_p5 = seconds[at(0.05)], f.seconds_p95 = seconds[at(0.95)];
   f.seconds_worst = seconds[order.back()];
   for (const double s : seconds) f.fingerprint = fold(f.fingerprint, std::bit_cast<std::uint64_t>(s));
-  // The median draw once more, to keep what happens in it.
+  // Of several the median draw once more, to keep what happens in it.
   if (!traffic) traffic = traffic_of(at(0.5));
-  f.timeline = run(at(0.5), *traffic);
+  if (draws > 1) f.timeline = run(at(0.5), *traffic);
   f.stages = f.timeline.actors, f.mean = mean_of(f.program, f.stages);
   f.exchanges = uses_of(f.program, f.timeline, *traffic);
   if (options.progress) options.progress(1);
@@ -116,7 +118,10 @@ void simulate(const World& world, int least_draws, OptionsOf options_of, const R
 }  // namespace
 
 StepForecast run_step(const World& world, const RunOptions& options) {
-  const TrainingStep step = step_of(world);
+  return run_step(world, step_of(world), options);
+}
+
+StepForecast run_step(const World& world, const TrainingStep& step, const RunOptions& options, int most_draws) {
   const VariationSpec& variation = world.scenario.workload.training.variation;
   StepForecast f;
   f.program = training_program(step);
@@ -124,13 +129,15 @@ StepForecast run_step(const World& world, const RunOptions& options) {
   f.tokens = static_cast<double>(step.global_batch) * static_cast<double>(step.model.sequence);
   f.flops = model_flops_per_gpu(step, false), f.flops_causal = model_flops_per_gpu(step, true);
   f.peak = step.kernels.peak[static_cast<std::size_t>(step.precision)];
+  f.memory = memory_of_step(step, nvlink_ranks(world.scenario));
   const Variation differing(step, variation, world.scenario.node.spec.gpus, f.program);
   const auto options_of = [&](std::size_t draw, Traffic& traffic) {
     TimelineOptions how = timeline_options(step.stack.interference.value, f.program, traffic);
     how.slower = differing.slower(draw);
     return how;
   };
-  simulate(world, variation.steps, options_of, options, f);
+  const int draws = std::max(world.draws.count, variation.steps);
+  simulate(world, most_draws > 0 ? std::min(draws, most_draws) : draws, options_of, options, f);
   return f;
 }
 
@@ -149,7 +156,7 @@ StepForecast run_trace(const World& world, const RunOptions& options) {
                                                        : std::string("change node.gpus, too"));
   // Recorded computation holds what it lost to collectives.
   simulate(
-      world, 1, [](std::size_t, Traffic&) { return TimelineOptions{}; }, options, f);
+      world, std::max(world.draws.count, 1), [](std::size_t, Traffic&) { return TimelineOptions{}; }, options, f);
   return f;
 }
 

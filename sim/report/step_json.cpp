@@ -30,6 +30,23 @@ Json breakdown_json(const ActorTimes& times) {
   return j;
 }
 
+Json memory_json(const StepMemory& memory) {
+  constexpr double gib = 1024.0 * 1024 * 1024;
+  Json stages = Json::array();
+  for (const MemoryUse& use : memory.stages) {
+    Json stage = {{"stage", use.stage}, {"total_gib", digits(use.total() / gib)}};
+    Json parts_gib = Json::object();
+    for (const auto& [name, bytes] : use.by_part())
+      if (bytes > 0) parts_gib[std::string(name)] = digits(bytes / gib);
+    stage["parts_gib"] = std::move(parts_gib);
+    stages.push_back(std::move(stage));
+  }
+  return {{"capacity_gib", digits(memory.capacity / gib)},
+          {"peak_gib", digits(memory.peak().total() / gib)},
+          {"share", digits(memory.share())},
+          {"stages", std::move(stages)}};
+}
+
 }  // namespace
 
 std::string step_json(const World& world, const StepForecast& f) {
@@ -56,6 +73,7 @@ std::string step_json(const World& world, const StepForecast& f) {
     stages.push_back(std::move(stage));
   }
   j["timeline"] = {{"activities", f.program.activities.size()}, {"stages", std::move(stages)}};
+  if (!f.memory.stages.empty()) j["memory"] = memory_json(f.memory);
   Json exchanges = Json::array();
   for (const ExchangeUse& use : f.exchanges)
     exchanges.push_back({{"name", use.kind.name},

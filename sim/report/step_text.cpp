@@ -47,6 +47,26 @@ std::vector<Line> breakdown_lines(const ActorTimes& times) {
   return lines;
 }
 
+/// A few stages from first to last, and the one that needs most.
+std::string memory_lines(const StepMemory& memory) {
+  constexpr double gib = 1024.0 * 1024 * 1024;
+  constexpr std::size_t most = 6;
+  const std::size_t n = memory.stages.size();
+  std::vector<bool> shown(n, n <= most);
+  for (std::size_t i = 0; i < most; ++i) shown[i * (n - 1) / (most - 1)] = true;
+  shown[static_cast<std::size_t>(memory.peak().stage)] = true;
+  std::string out = fmt::format("#\n# memory of a GPU, of {:.1f} GiB\n", memory.capacity / gib);
+  for (std::size_t s = 0; s < n; ++s)
+    if (shown[s])
+      out += fmt::format("  {:>5.1f} %  {}\n", 100 * memory.stages[s].total() / memory.capacity,
+                         to_text(memory.stages[s]));
+  if (memory.share() > 1)
+    out += "  it does not fit\n";
+  else if (memory.share() > 0.9)
+    out += "  over 90 %: the estimate is no better than that, so it may not fit\n";
+  return out;
+}
+
 /// Exchanges of stages that differ in nothing else are one line.
 struct ExchangeLine {
   double calls = 0, seconds = 0, alone = 0;
@@ -95,6 +115,7 @@ std::string step_text(const World& world, const StepForecast& f) {
   out += "#\n# where the time of a GPU goes, mean over all\n";
   for (const Line& line : breakdown_lines(f.mean))
     out += fmt::format("  {:<36} {:>10.4g} s {:>6.1f} %\n", line.what, line.seconds, 100 * line.seconds / f.seconds);
+  if (!f.memory.stages.empty()) out += memory_lines(f.memory);
   if (f.exchanges.empty()) return out;
 
   std::map<std::tuple<Part, CollectiveOp, std::int64_t>, ExchangeLine> lines;

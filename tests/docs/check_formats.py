@@ -29,14 +29,26 @@ def first_words(text):
 def keys_of(binary):
     """All keys that a scenario may have, as paths."""
     keys = set(first_words(output(binary, "list", "scenario")))
-    for section, catalogue in (("fabric", "topologies"), ("routing", "routing")):
+    for section, catalogue in (("fabric", "topologies"), ("routing", "routing"), ("workload", "workloads")):
         for kind in first_words(output(binary, "list", catalogue)):
             keys |= {f"{section}.{key}" for key in first_words(output(binary, "describe", kind))}
     return keys
 
 
+STEP = """fabricast: 1
+node: {profile: hgx-h100}
+cluster: {nodes: 2}
+workload:
+  kind: training_step
+  model: {preset: llama2-7b}
+  batch: {global: 32}
+  parallel: {tensor: 2, pipeline: 2}
+  overlap: {data: false}
+"""
+
+
 # Maps whose keys are the user's or a tool's: the scenario, NCCL's variables, words of a log.
-MAPS = {"scenario", "env", "details", "names"}
+MAPS = {"scenario", "env", "details", "names", "parts_gib"}
 
 
 def fields_of(value):
@@ -97,6 +109,12 @@ def check(root, binary):
         fields |= fields_of(json.loads(output(binary, "explain", str(scenario), "--json", "-")))
         fields |= fields_of(json.loads(output(binary, "run", str(scenario), "--set", "nccl.version=unknown", "--json", "-")))
         fields |= set(output(binary, "run", str(scenario), "--csv", "-").splitlines()[0].split(","))
+        scenario.write_text(STEP)
+        fields |= fields_of(json.loads(output(binary, "explain", str(scenario), "--json", "-")))
+        fields |= set(output(binary, "run", str(scenario), "--csv", "-").splitlines()[0].split(","))
+        plan = [binary, "plan", str(scenario), "--search", "parallel", "--limit", "4"]
+        fields |= fields_of(json.loads(output(*plan, "--json", "-")))
+        fields |= set(output(*plan, "--csv", "-").splitlines()[0].split(","))
         fields |= doctor_fields(binary, pathlib.Path(folder) / "host")
     logs = sorted(str(log) for log in (root / "tests" / "fuzz" / "import").iterdir())
     fields |= fields_of(json.loads(output(binary, "calibrate", "import", *logs, "--json", "-")))

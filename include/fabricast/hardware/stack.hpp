@@ -27,6 +27,7 @@ struct Stack {
   // What it does.
   bool fused_attention = true;        ///< flash attention; else products, softmax, mask and dropout by themselves
   bool fused_accumulation = true;     ///< products add weight gradients to what is there; else a pass of its own
+  bool fused_loss = false;            ///< one kernel from 16-bit logits to their gradient; else a 32-bit softmax is kept
   bool hides_tensor_backward = true;  ///< collectives of tensor parallelism run behind products of weight gradients
   bool compiled = true;               ///< element-wise kernels are fused by a compiler, or by hand
   bool overlaps_data = false, overlaps_tensor = false, overlaps_pipeline = false;  ///< defaults of `overlap`

@@ -6,6 +6,7 @@
 
 #include "fabricast/report/forecast.hpp"
 #include "fabricast/step/timeline.hpp"
+#include "fabricast/workload/memory.hpp"
 #include "fabricast/workload/training.hpp"
 
 namespace fabricast {
@@ -17,6 +18,14 @@ struct ExchangeUse {
   double calls = 0;     ///< of a rank in the step
   double seconds = 0;   ///< that they ran, together
   double slowdown = 1;  ///< seconds / those of the same calls alone
+};
+
+/// What a GPU of each stage holds.
+struct StepMemory {
+  std::vector<MemoryUse> stages;
+  double capacity = 0;  ///< B of a GPU
+  const MemoryUse& peak() const;
+  double share() const { return peak().total() / capacity; }
 };
 
 struct StepForecast {
@@ -31,6 +40,7 @@ struct StepForecast {
   Program program;
   Timeline timeline;
   std::vector<ExchangeUse> exchanges;
+  StepMemory memory;  ///< empty of a trace
 
   std::int64_t gpus = 0;
   double tokens = 0;              ///< of the step; 0: a trace, of which no FLOPs are known either
@@ -46,17 +56,33 @@ struct StepForecast {
 /// The step that a scenario describes. \pre its workload is a training step
 TrainingStep step_of(const World& world);
 
+/// GPUs that share NVLink.
+int nvlink_ranks(const Scenario& scenario);
+StepMemory memory_of_step(const TrainingStep& step, int nvlink_ranks);
+/// \throws UserError if the step does not fit in a GPU's memory, and the scenario does not say `memory: ignore`
+void require_memory(const World& world);
+
 /// How a step's timeline runs: what computation loses to each kind of exchange, by the channels that it holds.
 /// \param interference of a collective of 16 channels
 TimelineOptions timeline_options(double interference, const Program& program, Traffic& traffic);
 
+/// Whether the step fits in memory is not asked.
 /// \throws UserError if the step does not fit together, Interrupted on Ctrl-C
 StepForecast run_step(const World& world, const RunOptions& options = {});
-/// The same of an execution trace, of which neither tokens nor FLOPs are known.
+/// The same of another step on the same GPUs. \param most_draws  only the first ones; 0: all
+StepForecast run_step(const World& world, const TrainingStep& step, const RunOptions& options = {}, int most_draws = 0);
+/// The same of an execution trace, of which neither tokens, FLOPs nor memory are known.
 StepForecast run_trace(const World& world, const RunOptions& options = {});
 
 std::string step_text(const World& world, const StepForecast& forecast);
 std::string step_json(const World& world, const StepForecast& forecast);
 std::string step_csv(const World& world, const StepForecast& forecast);
+
+/// The timeline of the median draw as trace events (JSON), for ui.perfetto.dev.
+struct StepTrace {
+  std::string json;
+  std::string left_out;  ///< of a long step: the micro-batches in the middle; empty: nothing
+};
+StepTrace step_trace(const StepForecast& forecast, std::size_t most_slices = 200'000);
 
 }  // namespace fabricast

@@ -147,6 +147,7 @@ struct Scenario {
 };
 
 void visit_fields(FieldVisitor& visit, NodeSection& section);
+void visit_fields(FieldVisitor& visit, WorkloadSection& section);
 void visit_fields(FieldVisitor& visit, Scenario& scenario);
 
 /// What was read, besides the scenario itself.

@@ -9,9 +9,11 @@
 // for no need of the model.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "fabricast/core/error.hpp"
@@ -39,6 +41,7 @@ struct MemoryQuestion {
   std::vector<int> layers;      ///< of each chunk; empty: as even as can be
   int gradient_bytes = 4;       ///< of a gradient as it is added up: 2 or 4
   bool fused_attention = true;  ///< else its scores are kept
+  bool fused_loss = false;      ///< logits are kept in 16 bits alone, with their gradient
   bool dropout = false;         ///< masks are kept
   bool inputs_8bit = false;     ///< with fp8: linear layers keep their inputs in 8 bits
   // Inference.
@@ -54,6 +57,7 @@ struct MemoryModel {
   Parameter communicator;   ///< GiB of buffers of a NCCL communicator
   Parameter fragmentation;  ///< part of what comes and goes that the allocator loses
   Parameter logit;          ///< B per logit of a training step
+  Parameter fused_logit;    ///< the same with a fused loss
   Parameter prefetched;     ///< layers gathered ahead by ZeRO 3
 };
 std::vector<ParameterRef> parameters(MemoryModel& model);
@@ -70,6 +74,9 @@ struct MemoryUse {
   double workspace = 0;    ///< of the layer at work
   double fragmentation = 0, communicators = 0, framework = 0;
   double total() const;
+  static constexpr std::size_t parts = 11;
+  /// All that it is made of, by name.
+  std::array<std::pair<std::string_view, double>, parts> by_part() const;
 };
 
 /// Micro-batches whose activations a stage holds at once, counted in layers of the whole stage.

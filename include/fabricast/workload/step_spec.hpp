@@ -33,6 +33,13 @@ struct EnumNames<GradientPrecision> {
   static constexpr std::array<std::string_view, 3> names{"auto", "fp32", "bf16"};
 };
 
+/// Whether a step that does not fit in memory is refused.
+enum class MemoryCheck { check, ignore };
+template <>
+struct EnumNames<MemoryCheck> {
+  static constexpr std::array<std::string_view, 2> names{"check", "ignore"};
+};
+
 struct BatchSpec {
   int global = 0;  ///< sequences of a step
   int micro = 1;
@@ -89,6 +96,7 @@ struct TrainingSpec {
   ExpertSpec experts;
   Choose compiled = Choose::automatic;
   Seconds fixed{-1};  ///< per step; below 0: the software's
+  MemoryCheck memory = MemoryCheck::check;
   VariationSpec variation;
 };
 void visit_fields(FieldVisitor& visit, TrainingSpec& spec);

@@ -124,3 +124,12 @@ TEST_CASE("files of steps that are damaged are refused with their place") {
   refused(R"([{"id": "a", "source": "b", "step_s": -1, "scenario": {}}])");
   refused(R"([{"id": "a", "source": "b", "step_s": "1 s", "scenario": {}}])");
 }
+
+TEST_CASE("all published steps fit in the memory that they had, by the estimate") {
+  for (const StepCase& c : shipped()) {
+    INFO(c.id);
+    const Scenario s = parse_scenario(c.scenario, c.id).scenario;
+    const TrainingStep step = training_step(s.workload.training, s.node.spec, s.hardware);
+    CHECK(memory_of_step(step, nvlink_ranks(s)).share() <= 1);
+  }
+}

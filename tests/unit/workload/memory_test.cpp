@@ -125,6 +125,12 @@ TEST_CASE("stages hold their layers, and the vocabulary where it is used", "[wor
   CHECK(elements(3) == layer + 1e6 + 1000);
   CHECK(memory_of(model, q, 3).logits > 0);
   CHECK(memory_of(model, q, 2).logits == 0);
+  MemoryQuestion fused = q;
+  fused.fused_loss = true;
+  const MemoryModel& kept = shipped_memory_model();
+  const double tokens = static_cast<double>(model.sequence * q.micro_batch);
+  CHECK(memory_of(model, q, 3).logits - memory_of(model, fused, 3).logits ==
+        Approx(tokens * static_cast<double>(model.vocab) * (kept.logit.value - kept.fused_logit.value)));
   model.tied = true;  // both ends have a copy
   CHECK(elements(3) == layer + 1e6 + 1000);
   q.layout.pipeline = 1;

@@ -1,0 +1,81 @@
+#include "fabricast/report/plan.hpp"
+
+#include <algorithm>
+#include <mutex>
+#include <numeric>
+#include <optional>
+
+#include "fabricast/core/parallel.hpp"
+#include "fabricast/scenario/trial.hpp"
+
+namespace fabricast {
+
+namespace {
+
+PlanRow row_of(const SplitCandidate& candidate, const StepForecast& f) {
+  PlanRow row;
+  row.candidate = candidate;
+  row.seconds = f.seconds, row.tokens_per_second = f.tokens_per_second(), row.mfu = f.mfu();
+  row.bubble = f.mean.bubble / f.seconds;
+  row.exposed = std::accumulate(f.mean.exposed.begin(), f.mean.exposed.end(), 0.0) / f.seconds;
+  return row;
+}
+
+/// The best estimates, and the scenario's own split among them.
+std::vector<SplitCandidate> bounded(std::vector<SplitCandidate> all, const Split& own, std::size_t limit) {
+  if (all.size() <= limit) return all;
+  const auto given = std::find_if(all.begin(), all.end(), [&](const SplitCandidate& c) { return c.split == own; });
+  if (given >= all.begin() + static_cast<std::ptrdiff_t>(limit) && given != all.end()) all[limit - 1] = *given;
+  all.resize(limit);
+  return all;
+}
+
+}  // namespace
+
+PlanResult plan_parallel(const World& world, std::size_t limit, const RunOptions& options) {
+  const TrainingStep base = step_of(world);
+  const Split own = split_of(base);
+  SplitSearch search = search_splits(world);
+  PlanResult result;
+  result.considered = search.considered, result.not_divided = search.not_divided;
+  result.not_fitting = search.not_fitting, result.gpus = base.layout.ranks();
+  if (search.candidates.empty())
+    throw UserError::at("workload.model", "no split of it fits in memory",
+                        "more GPUs (cluster.nodes), or a smaller batch or model");
+  const std::vector<SplitCandidate> all = bounded(std::move(search.candidates), own, limit);
+  result.left_out = result.considered - result.not_divided - result.not_fitting - all.size();
+
+  const std::string effective = to_yaml(world.scenario);
+  std::vector<std::optional<PlanRow>> rows(all.size());
+  std::mutex mutex;
+  std::size_t done = 0;
+  in_parallel(all.size(), thread_count(options.threads), [&](std::size_t i) {
+    RunOptions alone;
+    alone.threads = 1;
+    const std::vector<std::string> set = words_of(all[i].split, base);
+    try {
+      // The words are read as `run` reads them; nodes and network are those of the scenario.
+      const Scenario made = changed(world.scenario, effective, set);
+      const TrainingStep step = training_step(made.workload.training, made.node.spec, made.hardware);
+      FABRICAST_CHECK(split_of(step) == all[i].split, "a split's words make another split");
+      rows[i] = row_of(all[i], run_step(world, step, alone, 1));
+      rows[i]->set = set, rows[i]->given = all[i].split == own;
+    } catch (const UserError&) {
+      // Its groups lie unevenly over the nodes.
+    }
+    if (!options.progress) return;
+    const std::scoped_lock lock(mutex);
+    options.progress(static_cast<double>(++done) / static_cast<double>(all.size()));
+  });
+  for (std::optional<PlanRow>& row : rows) {
+    if (row)
+      result.rows.push_back(std::move(*row));
+    else
+      ++result.refused;
+  }
+  std::stable_sort(result.rows.begin(), result.rows.end(),
+                   [](const PlanRow& a, const PlanRow& b) { return a.seconds < b.seconds; });
+  return result;
+}
+
+}  // namespace fabricast

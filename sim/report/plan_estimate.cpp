@@ -1,0 +1,101 @@
+// A quick estimate of a step, to choose which splits are worth a forecast. All collectives run at what links carry at
+// best; what overlaps is hidden as far as computation reaches.
+#include <algorithm>
+
+#include "fabricast/report/plan.hpp"
+#include "fabricast/workload/layer.hpp"
+
+namespace fabricast {
+
+namespace {
+
+/// B/s of payload of a GPU.
+struct Rates {
+  double inside = 0, outside = 0;
+  int domain = 1;  ///< GPUs that share the inside
+  /// Of groups whose ranks are so far apart: `span` ranks from the first to the last.
+  double of(std::int64_t span) const { return span <= domain ? inside : outside; }
+};
+
+Rates rates_of(const World& world) {
+  const Node& node = world.planner.comm.node;
+  Rates r;
+  r.domain = nvlink_ranks(world.scenario);
+  const auto rate_of = [&](const std::string& name) {
+    const auto link = world.scenario.hardware.links.find(name);
+    return link == world.scenario.hardware.links.end() ? 0 : link->second.rate.value * link->second.efficiency.value;
+  };
+  r.outside = static_cast<double>(node.nic_rate(true).value) * node.nics / world.planner.comm.gpus();
+  r.inside = node.nvlink ? node.gpu.nvlinks * rate_of(node.gpu.nvlink) : rate_of(node.gpu.pcie);
+  if (r.outside <= 0) r.outside = r.inside;
+  return r;
+}
+
+double sum(const HalfLayer& h, Recompute recompute, bool fused) {
+  double forward = h.before + h.forward;
+  double again = recompute == Recompute::full ? forward : 0;
+  if (recompute == Recompute::selective && !fused) again = h.core;
+  if (recompute == Recompute::ops) again = h.elementwise + h.products / 2;
+  return forward + again + h.before_backward + h.data_gradient + h.weight_gradient;
+}
+
+}  // namespace
+
+double estimate_step(const World& world, const TrainingStep& step) {
+  const Rates rates = rates_of(world);
+  const ParallelLayout& l = step.layout;
+  const Transformer& model = step.model;
+  const double layers = static_cast<double>(model.layers) / l.pipeline;
+  const double sparse = static_cast<double>(model.expert_layers()) / model.layers;
+  const auto layer_seconds = [&](bool experts) {
+    const LayerTimes t = time_layer(step, experts);
+    return sum(t.attention, step.recompute, step.stack.fused_attention) +
+           sum(t.ffn, step.recompute, step.stack.fused_attention);
+  };
+  double layer = 0;
+  if (sparse < 1) layer += (1 - sparse) * layer_seconds(false);
+  if (sparse > 0) layer += sparse * layer_seconds(true);
+
+  // Collectives of a layer, forward and backward.
+  const double width = 2.0 * static_cast<double>(model.hidden), tokens = step.tokens();
+  double exchanges = 0;
+  if (l.tensor > 1) {
+    const double share = step.overlap_tensor ? step.stack.tensor_exposed.value : 1;
+    exchanges += share * 4 * 2 * tokens * width * (l.tensor - 1) / l.tensor / rates.of(l.tensor);
+  }
+  if (l.expert > 1)
+    exchanges += (step.overlap_expert ? step.stack.expert_exposed.value : 1) * sparse * 4 * dispatched_tokens(step) *
+                 width * (l.expert - 1) / l.expert /
+                 rates.of(std::int64_t{l.expert} * (l.expert_tensor > 1 ? l.tensor : 1));
+  if (l.context > 1)
+    exchanges += 3 * 2 * tokens * static_cast<double>(model.cache_width()) / l.tensor * (l.context - 1) /
+                 rates.of(std::int64_t{l.tensor} * l.context) * step.stack.context_exposed.value;
+
+  const VocabularyTimes v = time_vocabulary(step);
+  const double m = step.micro_batches();
+  const double stage = layers * (layer + exchanges) + v.forward + v.backward;
+  double seconds = (m + static_cast<double>(l.pipeline - 1) / step.interleave) * stage;
+
+  // Gradients and parameters of replicas.
+  const ParameterCount count = count_parameters(model);
+  const double experts = static_cast<double>(count.experts) * model.expert_layers();
+  const double held = (static_cast<double>(count.total) - experts) / l.tensor / l.pipeline +
+                      experts / l.expert / l.expert_tensor / l.pipeline;
+  const double replicas = static_cast<double>(l.data) * l.context;
+  if (replicas > 1) {
+    const double gradient = step.stack.gradient_bytes * step.compression, parameter = 2;
+    const bool always = step.zero >= 2 && l.pipeline == 1;
+    const double bytes = step.zero == 3 && always ? m * (2 * parameter + gradient)
+                         : always                 ? m * gradient + parameter
+                                                  : gradient + parameter;
+    const double time = held * bytes / rates.of(l.tensor * l.context * l.data);
+    const double hidden = step.overlap_data ? (always ? seconds : stage * 2 / 3) : 0;
+    seconds += std::max(0.0, time - hidden);
+  }
+  const double shared = step.zero > 0 ? l.shard : 1;
+  return seconds +
+         optimizer(step.kernels, Bytes{static_cast<std::int64_t>(held / shared * step.stack.optimizer.value)}).value +
+         step.stack.step_fixed.value;
+}
+
+}  // namespace fabricast

@@ -1,0 +1,227 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "fabricast/core/names.hpp"
+#include "fabricast/report/plan.hpp"
+#include "fabricast/workload/step_memory.hpp"
+
+namespace fabricast {
+
+namespace {
+
+constexpr int most_stages = 64, most_micro_batch = 16;
+/// Sequences are cut into no smaller parts.
+constexpr std::int64_t least_tokens = 4096;
+
+bool is_power_of_two(std::int64_t n) { return n > 0 && (n & (n - 1)) == 0; }
+
+/// From the fastest to the one that needs least memory. Fused attention never keeps what `selective` computes again.
+std::vector<Recompute> recomputations(const TrainingStep& base) {
+  std::vector<Recompute> ways{Recompute::none};
+  if (!base.stack.fused_attention) ways.push_back(Recompute::selective);
+  if (base.stack.framework == Framework::fsdp || base.recompute == Recompute::ops) ways.push_back(Recompute::ops);
+  ways.push_back(Recompute::full);
+  return ways;
+}
+
+template <class T>
+void add_own(std::vector<T>& list, T own) {
+  if (std::find(list.begin(), list.end(), own) == list.end()) list.push_back(own);
+}
+
+class Enumeration {
+ public:
+  explicit Enumeration(const World& world)
+      : world_(world),
+        base_(step_of(world)),
+        own_(split_of(base_)),
+        gpus_(base_.layout.ranks()),
+        domain_(nvlink_ranks(world.scenario)) {}
+
+  SplitSearch run() {
+    Split s;
+    for (const int tensor : tensor_degrees())
+      for (const int context : context_degrees()) {
+        s.tensor = tensor, s.context = context;
+        if (gpus_ % (std::int64_t{tensor} * context) != 0) continue;
+        for (const int pipeline : stages(gpus_ / tensor / context)) {
+          s.pipeline = pipeline;
+          s.data = static_cast<int>(gpus_ / tensor / context / pipeline);
+          for (const int chunks : interleaves(pipeline)) {
+            s.interleave = chunks;
+            with_batches(s);
+          }
+        }
+      }
+    std::stable_sort(found_.candidates.begin(), found_.candidates.end(),
+                     [](const SplitCandidate& a, const SplitCandidate& b) { return a.estimate < b.estimate; });
+    return std::move(found_);
+  }
+
+ private:
+  std::vector<int> tensor_degrees() const {
+    std::vector<int> list;
+    for (int t = 1; t <= domain_; ++t)
+      if (domain_ % t == 0 && base_.model.heads % t == 0 && base_.model.ffn % t == 0 &&
+          (is_power_of_two(t) || t == own_.tensor))
+        list.push_back(t);
+    add_own(list, own_.tensor);
+    return list;
+  }
+  std::vector<int> context_degrees() const {
+    std::vector<int> list;
+    for (int c = 1; base_.model.sequence / c >= least_tokens || c == 1; c *= 2)
+      if (base_.model.sequence % (2 * c) == 0 || c == 1) list.push_back(c);
+    add_own(list, own_.context);
+    return list;
+  }
+  std::vector<int> stages(std::int64_t ranks) const {
+    std::vector<int> list;
+    for (int p = 1; p <= std::min<std::int64_t>({ranks, base_.model.layers, most_stages}); ++p)
+      if (ranks % p == 0 && (is_power_of_two(p) || base_.model.layers % p == 0)) list.push_back(p);
+    if (ranks % own_.pipeline == 0) add_own(list, own_.pipeline);
+    return list;
+  }
+  std::vector<int> interleaves(int pipeline) const {
+    std::vector<int> list{1};
+    if (pipeline == 1) return list;
+    for (const int v : {2, 3, 4, 6, 8})
+      if (base_.model.layers % (pipeline * v) == 0) list.push_back(v);
+    if (pipeline == own_.pipeline) add_own(list, own_.interleave);
+    return list;
+  }
+  std::vector<int> expert_degrees(const Split& s) const {
+    if (base_.model.experts == 0) return {1};
+    std::vector<int> list;
+    const std::int64_t holders = std::int64_t{s.data} * s.context * (base_.layout.expert_tensor == 1 ? s.tensor : 1);
+    for (int e = 1; e <= std::min<std::int64_t>(holders, base_.model.experts); ++e)
+      if (holders % e == 0 && base_.model.experts % e == 0 && (is_power_of_two(e) || e == own_.expert))
+        list.push_back(e);
+    return list;
+  }
+  std::vector<int> zeros(const Split& s) const {
+    if (s.data * s.context == 1) return {0};
+    std::vector<int> list = zero_stages(base_.stack.framework);
+    add_own(list, own_.zero);
+    // Beside a pipeline, gradients are whole until the last micro-batch: 2 saves nothing there.
+    if (s.pipeline > 1) std::erase_if(list, [&](int z) { return z == 2 && z != own_.zero; });
+    return list;
+  }
+
+  void with_batches(Split s) {
+    std::vector<int> micros;
+    for (int b = 1; b <= most_micro_batch; b *= 2) micros.push_back(b);
+    add_own(micros, own_.micro_batch);
+    const std::vector<int> degrees = expert_degrees(s), shares = zeros(s);
+    for (const int micro : micros) {
+      const std::int64_t at_once = std::int64_t{micro} * s.data;
+      const bool divides =
+          base_.global_batch % at_once == 0 && (s.interleave == 1 || base_.global_batch / at_once % s.pipeline == 0);
+      const std::size_t alike = degrees.size() * shares.size();
+      found_.considered += alike;
+      if (!divides) {
+        found_.not_divided += alike;
+        continue;
+      }
+      s.micro_batch = micro;
+      for (const int expert : degrees)
+        for (const int zero : shares) {
+          s.expert = expert, s.zero = zero;
+          fit(s);
+        }
+    }
+  }
+
+  void fit(Split s) {
+    std::vector<Recompute> ways = recomputations(base_);
+    if (s == without_recompute(own_)) ways = {own_.recompute};
+    for (const Recompute r : ways) {
+      s.recompute = r;
+      const TrainingStep step = with_split(base_, s);
+      const double bytes = peak_memory(step.model, memory_question(step, domain_)).total();
+      if (bytes > static_cast<double>(step.kernels.memory.value) && !is_forced(s)) continue;
+      found_.candidates.push_back({s, bytes, estimate_step(world_, step)});
+      return;
+    }
+    ++found_.not_fitting;
+  }
+
+  static Split without_recompute(Split s) { return s.recompute = Recompute::none, s; }
+  /// The scenario's own split is forecast even if it does not fit, where the scenario says so.
+  bool is_forced(const Split& s) const {
+    return s == own_ && world_.scenario.workload.training.memory == MemoryCheck::ignore;
+  }
+
+  const World& world_;
+  const TrainingStep base_;
+  const Split own_;
+  std::int64_t gpus_;
+  int domain_;
+  SplitSearch found_;
+};
+
+}  // namespace
+
+std::vector<int> zero_stages(Framework framework) {
+  switch (framework) {
+    case Framework::megatron:
+    case Framework::nemo: return {0, 1};
+    case Framework::fsdp: return {2, 3};
+    case Framework::ddp: return {0};
+    default: return {0, 1, 2, 3};
+  }
+}
+
+Split split_of(const TrainingStep& step) {
+  const ParallelLayout& l = step.layout;
+  return {l.tensor, l.context, l.pipeline,       step.interleave, l.data,
+          l.expert, step.zero, step.micro_batch, step.recompute};
+}
+
+TrainingStep with_split(const TrainingStep& base, const Split& s) {
+  if (s == split_of(base)) return base;
+  TrainingStep step = base;
+  ParallelLayout& l = step.layout;
+  // Splitting by tokens comes with tensor parallelism, unless the scenario has the one without the other.
+  step.sequence_parallel = s.tensor > 1 && (base.layout.tensor == 1 || base.sequence_parallel);
+  if (l.expert_tensor > 1) l.expert_tensor = s.tensor;
+  l.tensor = s.tensor, l.context = s.context, l.pipeline = s.pipeline, l.data = s.data, l.expert = s.expert;
+  l.shard = s.zero > 0 ? s.data * s.context : 1;
+  step.interleave = s.interleave;
+  const bool chunked = step.schedule == PipelineSchedule::interleaved;
+  if (s.interleave > 1)
+    step.schedule = PipelineSchedule::interleaved;
+  else if (chunked)
+    step.schedule = PipelineSchedule::one_f_one_b;
+  step.zero = s.zero, step.micro_batch = s.micro_batch, step.recompute = s.recompute;
+  return step;
+}
+
+std::vector<std::string> words_of(const Split& s, const TrainingStep& base) {
+  if (s == split_of(base)) return {};
+  const TrainingStep step = with_split(base, s);
+  std::vector<std::string> set;
+  const auto say = [&](std::string_view key, const auto& value, bool differs = true) {
+    if (differs) set.push_back(fmt::format("workload.{}={}", key, value));
+  };
+  say("parallel.tensor", s.tensor, s.tensor != base.layout.tensor);
+  say("parallel.sequence", step.sequence_parallel, step.sequence_parallel != base.sequence_parallel);
+  say("parallel.context", s.context, s.context != base.layout.context);
+  say("parallel.pipeline", s.pipeline, s.pipeline != base.layout.pipeline);
+  say("parallel.interleave", s.interleave, s.interleave != base.interleave);
+  say("parallel.schedule", name_of(step.schedule), step.schedule != base.schedule);
+  say("parallel.data", s.data, s.data != base.layout.data);
+  say("parallel.expert", s.expert, s.expert != base.layout.expert);
+  say("parallel.expert_tensor", step.layout.expert_tensor, step.layout.expert_tensor != base.layout.expert_tensor);
+  say("parallel.zero", s.zero, s.zero != base.zero);
+  say("parallel.shard", 0, step.layout.shard != base.layout.shard);
+  say("batch.micro", s.micro_batch, s.micro_batch != base.micro_batch);
+  say("recompute", name_of(s.recompute), s.recompute != base.recompute);
+  return set;
+}
+
+SplitSearch search_splits(const World& world) { return Enumeration(world).run(); }
+
+}  // namespace fabricast

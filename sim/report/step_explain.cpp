@@ -1,0 +1,113 @@
+// What binds a step and what would help it, as text and JSON.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <nlohmann/json.hpp>
+
+#include "fabricast/core/names.hpp"
+#include "fabricast/core/quantity.hpp"
+#include "fabricast/report/step_advice.hpp"
+
+namespace fabricast {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr double gib = 1024.0 * 1024 * 1024;
+double digits(double value) { return rounded(value, 10); }
+
+double bus_rate(const StepForecast& f, const ExchangeUse& use) {
+  const RankGroups& groups = f.program.groups[use.kind.groups];
+  return static_cast<double>(use.kind.bytes) / use.alone.seconds *
+         bus_factor(use.kind.op, static_cast<std::int64_t>(groups.front().size()));
+}
+
+std::string binding_text(const StepForecast& f) {
+  const StepBinding b = binding_of(f);
+  const auto percent = [&](double seconds) { return 100 * seconds / f.seconds; };
+  std::string out = "#\n# what binds\n";
+  if (f.stages.size() > 1) {
+    out += fmt::format("  {}: it waits for other stages {:.1f} % of the step, they {:.1f} % (mean)",
+                       f.program.actors[b.stage].name, percent(b.waits), percent(b.others));
+    if (b.more >= least_step_gain * f.seconds)
+      out += fmt::format("\n    it has {:.4g} s more of {} than the others, {:.1f} %", b.more, name_of(b.part),
+                         percent(b.more));
+    out += "\n";
+  }
+  if (b.exchange < 0) return out + "  computation: no exchange is exposed\n";
+  const ExchangeUse& use = f.exchanges[static_cast<std::size_t>(b.exchange)];
+  out += fmt::format("  {} parallelism is exposed most: {:.4g} s, {:.1f} %\n", name_of(use.kind.part), b.exposed,
+                     percent(b.exposed));
+  return out + fmt::format("    {}, {} calls of {} B by {}/{} at {:.2f} GB/s (bus), bound by {}\n", use.kind.name,
+                           use.calls, use.kind.bytes, use.alone.algorithm, use.alone.protocol, bus_rate(f, use) * 1e-9,
+                           use.alone.bottleneck);
+}
+
+std::string what_if_line(const StepForecast& f, const StepWhatIf& w) {
+  std::string out =
+      fmt::format("  {:<44} {:>10.4g} {:>10.4g} {:>6.1f}", w.what, w.seconds, f.seconds - w.seconds, 100 * w.gain);
+  // Where it hardly moves the memory is not worth a column of numbers.
+  if (!w.fits || std::abs(w.memory / f.memory.peak().total() - 1) > 0.005)
+    out += fmt::format("  {:>8.1f}", w.memory / gib);
+  out += "\n   ";
+  for (const std::string& word : w.set) out += fmt::format(" --set '{}'", word);
+  return out + "\n";
+}
+
+}  // namespace
+
+std::string explain_step_text(const World& world, const StepExplanation& explanation) {
+  const StepForecast& f = explanation.forecast;
+  std::string out = step_text(world, f) + binding_text(f);
+  std::string fits, cures, large;
+  for (const StepWhatIf& w : explanation.what_ifs)
+    (!w.fits ? large : w.gain < least_step_gain ? cures : fits) += what_if_line(f, w);
+  if (fits.empty() && cures.empty() && large.empty())
+    return out + fmt::format("\nnothing tried here gains {:.1f} % or more\n", 100 * least_step_gain);
+  if (!fits.empty())
+    out += "\nwhat would help                                  step (s)   gain (s) gain %  GiB if other\n" + fits;
+  if (!cures.empty())
+    out += fmt::format("\nwhat would make it fit in {:.1f} GiB              step (s)   gain (s) gain %       GiB\n",
+                       f.memory.capacity / gib) +
+           cures;
+  if (!large.empty())
+    out += fmt::format("\nwhat would help, but does not fit in {:.1f} GiB    step (s)   gain (s) gain %       GiB\n",
+                       f.memory.capacity / gib) +
+           large;
+  return out;
+}
+
+std::string explain_step_json(const World& world, const StepExplanation& explanation) {
+  const StepForecast& f = explanation.forecast;
+  Json j = Json::parse(step_json(world, f));
+  const StepBinding b = binding_of(f);
+  Json binding = Json::object();
+  if (f.stages.size() > 1) {
+    binding["stage"] = f.program.actors[b.stage].name;
+    binding["waits_s"] = digits(b.waits), binding["others_wait_s"] = digits(b.others);
+    if (b.more > 0) binding["more"] = {{"part", name_of(b.part)}, {"seconds", digits(b.more)}};
+  }
+  if (b.exchange >= 0) {
+    const ExchangeUse& use = f.exchanges[static_cast<std::size_t>(b.exchange)];
+    binding["exposed_most"] = {{"part", name_of(use.kind.part)},
+                               {"seconds", digits(b.exposed)},
+                               {"exchange", use.kind.name},
+                               {"busbw_gbps", digits(bus_rate(f, use) * 1e-9)},
+                               {"bottleneck", use.alone.bottleneck}};
+  }
+  j["binding"] = std::move(binding);
+  Json helps = Json::array();
+  for (const StepWhatIf& w : explanation.what_ifs)
+    helps.push_back({{"what", w.what},
+                     {"set", w.set},
+                     {"step_s", digits(w.seconds)},
+                     {"gain", digits(w.gain)},
+                     {"gain_s", digits(f.seconds - w.seconds)},
+                     {"memory_gib", digits(w.memory / gib)},
+                     {"fits", w.fits}});
+  j["what_would_help"] = std::move(helps);
+  return j.dump(1) + "\n";
+}
+
+}  // namespace fabricast

@@ -1,0 +1,34 @@
+// Whether a step fits in memory.
+#include <algorithm>
+
+#include "fabricast/report/step.hpp"
+#include "fabricast/workload/step_memory.hpp"
+
+namespace fabricast {
+
+const MemoryUse& StepMemory::peak() const {
+  return *std::max_element(stages.begin(), stages.end(),
+                           [](const MemoryUse& a, const MemoryUse& b) { return a.total() < b.total(); });
+}
+
+int nvlink_ranks(const Scenario& s) { return s.node.spec.gpus * std::min(s.nvlink_domain.nodes, s.cluster.nodes); }
+
+StepMemory memory_of_step(const TrainingStep& step, int nvlink_ranks) {
+  const MemoryQuestion question = memory_question(step, nvlink_ranks);
+  StepMemory memory;
+  memory.capacity = static_cast<double>(step.kernels.memory.value);
+  for (int s = 0; s < step.layout.pipeline; ++s) memory.stages.push_back(memory_of(step.model, question, s));
+  return memory;
+}
+
+void require_memory(const World& world) {
+  const Scenario& s = world.scenario;
+  if (s.workload.training.memory == MemoryCheck::ignore) return;
+  const TrainingStep step = step_of(world);
+  auto fault = memory_fault(step.model, memory_question(step, nvlink_ranks(s)), step.kernels.memory);
+  if (!fault) return;
+  fault->hint += "; or forecast it as it is with memory: ignore";
+  throw UserError({std::move(*fault)});
+}
+
+}  // namespace fabricast

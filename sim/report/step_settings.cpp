@@ -1,0 +1,253 @@
+// All that `explain` tries on a step: a line of the table at the end is a kind of change.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "fabricast/core/names.hpp"
+#include "fabricast/core/quantity.hpp"
+#include "fabricast/report/plan.hpp"
+#include "fabricast/report/step_advice.hpp"
+
+namespace fabricast {
+
+namespace {
+
+struct Ground {
+  const World& world;
+  const StepForecast& forecast;
+  const TrainingSpec& spec;
+  const TrainingStep step;
+  const ParallelLayout& layout() const { return step.layout; }
+  bool networked() const { return world.planner.comm.nodes() > 1; }
+  const NodeSpec& node() const { return world.scenario.node.spec; }
+};
+using G = const Ground&;
+
+constexpr auto one = one_if<Trial>;
+
+std::string key(std::string_view name, std::string_view value) { return fmt::format("workload.{}={}", name, value); }
+template <class T>
+std::string key(std::string_view name, const T& value) {
+  return fmt::format("workload.{}={}", name, value);
+}
+
+/// Degrees that the layout follows from; what the GPUs leave is replicas.
+struct Degrees {
+  int tensor, context, pipeline;
+};
+std::vector<std::string> split_words(G g, const Degrees& d) {
+  const ParallelSpec& p = g.spec.parallel;
+  std::vector<std::string> set;
+  const auto say = [&](std::string_view name, std::int64_t degree, std::int64_t now) {
+    if (degree != now) set.push_back(key(name, degree));
+  };
+  say("parallel.tensor", d.tensor, p.tensor);
+  say("parallel.context", d.context, p.context);
+  say("parallel.pipeline", d.pipeline, p.pipeline);
+  const std::int64_t data = g.forecast.gpus / d.tensor / d.context / d.pipeline;
+  say("parallel.data", data, g.layout().data);
+  if (p.zero > 0 && data * d.context != std::int64_t{g.layout().data} * g.layout().context)
+    set.push_back(key("parallel.shard", 0));  // over all replicas that there are then
+  if (p.sequence && d.tensor == 1) set.push_back(key("parallel.sequence", false));
+  if (!p.sequence && p.tensor == 1 && d.tensor > 1) set.push_back(key("parallel.sequence", true));
+  if (p.expert_tensor > 1) set.push_back(key("parallel.expert_tensor", d.tensor));
+  const int chunks = d.pipeline == 1 || d.pipeline * p.interleave > g.step.model.layers ? 1 : p.interleave;
+  if (chunks != p.interleave) {
+    set.push_back(key("parallel.interleave", chunks));
+    set.push_back(key("parallel.schedule", "auto"));
+  }
+  return set;
+}
+
+/// A degree twice or half as large, at the cost of another.
+Alternatives splits(G g) {
+  const ParallelSpec& p = g.spec.parallel;
+  const Degrees now{p.tensor, p.context, p.pipeline};
+  const int most_tensor = nvlink_ranks(g.world.scenario);
+  Alternatives list;
+  for (const int t : {-1, 0, 1})
+    for (const int c : {-1, 0, 1})
+      for (const int s : {-1, 0, 1}) {
+        if ((t == 0 && c == 0 && s == 0) || std::abs(t + c + s) > 1) continue;
+        const auto scaled = [](int degree, int by) { return by > 0 ? 2 * degree : by == 0 ? degree : degree / 2; };
+        const auto whole = [](int degree, int by) { return by >= 0 || degree % 2 == 0; };
+        if (!whole(p.tensor, t) || !whole(p.context, c) || !whole(p.pipeline, s)) continue;
+        // Sequences are split where there are sequences to split already.
+        if (c > 0 && p.context == 1) continue;
+        const Degrees d{scaled(now.tensor, t), scaled(now.context, c), scaled(now.pipeline, s)};
+        if (d.tensor > most_tensor) continue;
+        const std::int64_t others = std::int64_t{d.tensor} * d.context * d.pipeline;
+        if (g.forecast.gpus % others != 0) continue;
+        std::string what = fmt::format("tensor {}", d.tensor);
+        if (now.context > 1) what += fmt::format(" x context {}", d.context);
+        what += fmt::format(" x pipeline {} x data {}", d.pipeline, g.forecast.gpus / others);
+        list.push_back({std::move(what), split_words(g, d)});
+      }
+  return list;
+}
+
+Alternatives buckets(G g) {
+  Alternatives list;
+  if (g.layout().data * g.layout().context == 1 || g.spec.overlap.data != Choose::yes) return list;
+  const std::int64_t now = g.spec.overlap.bucket.value;
+  list.push_back({"buckets of gradients 4 times as large", {key("overlap.bucket", fmt::format("{}B", 4 * now))}});
+  if (now >= 4)
+    list.push_back({"buckets of gradients a quarter as large", {key("overlap.bucket", fmt::format("{}B", now / 4))}});
+  return list;
+}
+
+Alternatives recomputing(G g, bool less) {
+  Alternatives list;
+  for (const Recompute r : {Recompute::none, Recompute::selective, Recompute::ops, Recompute::full})
+    if (r != g.spec.recompute && (r < g.spec.recompute) == less)
+      list.push_back({fmt::format("recompute {}", name_of(r)), {key("recompute", name_of(r))}});
+  return list;
+}
+
+Alternatives micro_batches(G g) {
+  Alternatives list;
+  const int now = g.spec.batch.micro;
+  list.push_back({fmt::format("micro-batches of {}", 2 * now), {key("batch.micro", 2 * now)}});
+  if (now % 2 == 0) list.push_back({fmt::format("micro-batches of {}", now / 2), {key("batch.micro", now / 2)}});
+  return list;
+}
+
+Alternatives chunks(G g) {
+  Alternatives list;
+  const int stages = g.layout().pipeline;
+  if (stages == 1) return list;
+  for (const int v : {1, 2, 3, 4, 6, 8}) {
+    if (v == g.step.interleave || stages * v > g.step.model.layers) continue;
+    list.push_back({v == 1 ? std::string("one chunk of layers a stage") : fmt::format("{} chunks of layers a stage", v),
+                    {key("parallel.interleave", v), key("parallel.schedule", "auto")}});
+  }
+  return list;
+}
+
+Alternatives zero(G g) {
+  Alternatives list;
+  if (g.layout().data * g.layout().context == 1) return list;
+  for (const int z : zero_stages(g.step.stack.framework))
+    if (z != g.spec.parallel.zero)
+      list.push_back({z == 0 ? std::string("replicas hold all (ZeRO 0)") : fmt::format("ZeRO {}", z),
+                      {key("parallel.zero", z), key("parallel.shard", 0)}});
+  return list;
+}
+
+Alternatives experts(G g) {
+  Alternatives list;
+  if (g.step.model.experts == 0) return list;
+  const int now = g.layout().expert;
+  list.push_back({fmt::format("experts over {} ranks", 2 * now), {key("parallel.expert", 2 * now)}});
+  if (now % 2 == 0) list.push_back({fmt::format("experts over {} ranks", now / 2), {key("parallel.expert", now / 2)}});
+  return list;
+}
+
+/// Other algorithms for the collective that a part of parallelism waits for longest.
+Alternatives algorithms(G g) {
+  Alternatives list;
+  const World& w = g.world;
+  if (w.scenario.nccl.env.contains("NCCL_ALGO")) return list;
+  for (std::size_t p = 0; p < parts; ++p) {
+    if (g.forecast.mean.exposed[p] < least_step_gain * g.forecast.seconds) continue;
+    const ExchangeUse* longest = nullptr;
+    for (const ExchangeUse& use : g.forecast.exchanges)
+      if (use.kind.part == static_cast<Part>(p) && (!longest || use.seconds > longest->seconds)) longest = &use;
+    if (!longest || is_point_to_point(longest->kind.op)) continue;
+    for (std::size_t a = 0; a < algorithm_count; ++a) {
+      const std::string_view name = name_of(static_cast<Algorithm>(a));
+      if (name == longest->alone.algorithm || name == "p2p" || name == "symmetric") continue;
+      std::string function(name_of(longest->kind.op));
+      std::erase(function, '_');
+      const bool lists = w.planner.comm.version >= NcclVersion{2, 24, 0};
+      list.push_back({fmt::format("{} by {}", name_of(longest->kind.op), name),
+                      {env_word("NCCL_ALGO", lists ? fmt::format("{}:{}", function, name) : std::string(name))}});
+    }
+  }
+  return list;
+}
+
+Alternatives faster_nics(G g) {
+  const std::string twice = to_text(BytesPerSecond{2 * g.world.planner.comm.node.nic_line_rate.value});
+  return one(g.networked(), "NICs and switches of twice the rate",
+             {"node.nics.rate=" + twice, "fabric.switch.rate=" + twice});
+}
+
+Alternatives routing(G g) {
+  if (!g.world.setup.policy || g.world.setup.policy->name != "ecmp") return {};
+  return {{"adaptive routing", {"routing={kind: adaptive}"}}, {"packets sprayed", {"routing={kind: spray}"}}};
+}
+
+using Kind = Alternatives (*)(const Ground&);
+
+constexpr Kind kinds[] = {
+    [](G g) {
+      return one(g.spec.overlap.data != Choose::yes, "data parallelism beside computation",
+                 {key("overlap.data", true)});
+    },
+    [](G g) {
+      return one(g.layout().tensor > 1 && g.spec.overlap.tensor != Choose::yes,
+                 "tensor parallelism beside its products", {key("overlap.tensor", true)});
+    },
+    [](G g) {
+      return one(g.layout().pipeline > 1 && g.spec.overlap.pipeline != Choose::yes,
+                 "stages hand over beside computation", {key("overlap.pipeline", true)});
+    },
+    [](G g) {
+      return one(g.layout().expert > 1 && g.spec.overlap.expert != Choose::yes, "expert parallelism beside computation",
+                 {key("overlap.expert", true)});
+    },
+    buckets,
+    [](G g) {
+      return one(g.layout().tensor > 1 && !g.spec.parallel.sequence, "sequence parallelism",
+                 {key("parallel.sequence", true)});
+    },
+    [](G g) { return recomputing(g, true); },
+    [](G g) { return g.forecast.memory.share() > 1 ? recomputing(g, false) : Alternatives{}; },
+    micro_batches,
+    chunks,
+    [](G g) {
+      return one(g.layout().pipeline > 1 && g.step.schedule != PipelineSchedule::zero_bubble, "schedule zero_bubble",
+                 {key("parallel.schedule", "zero_bubble"), key("parallel.interleave", 1)});
+    },
+    zero,
+    experts,
+    [](G g) {
+      return one(g.spec.gradients.precision != GradientPrecision::bf16, "gradients reduced in bf16",
+                 {key("gradients.precision", "bf16")});
+    },
+    algorithms,
+    [](G g) { return one(!g.world.scenario.faults.empty(), "no faults", {"faults=[]"}); },
+    [](G g) { return one(g.networked() && !g.world.planner.comm.gdr, "GPUDirect RDMA", {"node.gdr=true"}); },
+    [](G g) {
+      return one(g.node().nics.numa != NicNuma::local, "NICs at their GPUs' socket", {"node.nics.numa=local"});
+    },
+    routing,
+    [](G g) {
+      return one(g.world.fabric != nullptr, "no oversubscription",
+                 {"fabric.oversubscription=1", "fabric.spine_oversubscription=1"});
+    },
+    [](G g) {
+      return one(g.world.fabric && g.world.scenario.cluster.placement != Placement::in_order, "nodes placed in order",
+                 {"cluster.placement=in_order"});
+    },
+    [](G g) {
+      return one(
+          g.networked() && g.node().nics.link == LinkKind::infiniband && !g.world.planner.settings.collnet_enable,
+          "reduction in the switches", {"nccl.env.NCCL_COLLNET_ENABLE=1"});
+    },
+    faster_nics,
+};
+
+}  // namespace
+
+std::vector<Alternatives> step_trials(const World& world, const StepForecast& forecast) {
+  const Ground ground{world, forecast, world.scenario.workload.training, step_of(world)};
+  std::vector<Alternatives> all;
+  for (const Kind kind : kinds)
+    if (Alternatives list = kind(ground); !list.empty()) all.push_back(std::move(list));
+  for (Trial& split : splits(ground)) all.push_back({std::move(split)});  // each is told by itself
+  return all;
+}
+
+}  // namespace fabricast

@@ -1,0 +1,224 @@
+// A step's timeline in the trace-event format that ui.perfetto.dev and chrome://tracing open: a process per actor, a
+// thread per stream, arrows from send to receive, and counters of what exchanges carry.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <span>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "fabricast/core/names.hpp"
+#include "fabricast/report/step.hpp"
+
+namespace fabricast {
+
+namespace {
+
+using Json = nlohmann::json;
+
+/// Intervals of the counters over the whole step.
+constexpr std::size_t counter_bins = 1000;
+
+class TraceWriter {
+ public:
+  TraceWriter(const StepForecast& f, std::size_t most)
+      : f_(f), program_(f.program), use_of_(program_.exchanges.size()) {
+    for (const ExchangeUse& use : f.exchanges)
+      for (std::size_t k = 0; k < program_.exchanges.size(); ++k)
+        if (program_.exchanges[k].name == use.kind.name && program_.exchanges[k].bytes == use.kind.bytes &&
+            program_.exchanges[k].groups == use.kind.groups && program_.exchanges[k].op == use.kind.op)
+          use_of_[k] = &use;
+    choose(most);
+    find_computing();
+  }
+
+  StepTrace write() {
+    name_threads();
+    for (std::uint32_t i = 0; i < program_.activities.size(); ++i)
+      if (is_kept(i)) slices(i);
+    counters();
+    StepTrace trace;
+    if (left_out_ > 0)
+      trace.left_out = fmt::format("micro-batches {} to {}: {} slices", first_left_out_, last_left_out_, left_out_);
+    // One event per line: whole lines can be looked at and compared.
+    trace.json = "{\"displayTimeUnit\": \"ms\", \"otherData\": " +
+                 Json({{"fabricast", "a step of a training or inference job"}, {"left_out", trace.left_out}}).dump() +
+                 ",\n\"traceEvents\": [\n" + events_ + "\n]}\n";
+    return trace;
+  }
+
+ private:
+  bool is_kept(std::uint32_t i) const {
+    const int m = program_.activities[i].micro_batch;
+    return m < first_left_out_ || m > last_left_out_;
+  }
+
+  /// Whole micro-batches in the middle are left out until the slices are few enough; the first and the last one stay.
+  void choose(std::size_t most) {
+    int last = -1;
+    for (const Activity& a : program_.activities) last = std::max(last, a.micro_batch);
+    std::vector<std::size_t> slices(static_cast<std::size_t>(last + 1), 0);
+    std::size_t all = 0;
+    for (std::uint32_t i = 0; i < program_.activities.size(); ++i) {
+      const std::size_t own = program_.places_of(i).size();
+      all += own;
+      if (const int m = program_.activities[i].micro_batch; m >= 0) slices[static_cast<std::size_t>(m)] += own;
+    }
+    first_left_out_ = last + 1, last_left_out_ = last;
+    if (last < 2) return;
+    // From the middle outwards.
+    int low = (last + 1) / 2, high = low - 1;
+    while (all > most && (low > 1 || high < last - 1)) {
+      const bool down = low - 1 >= 1 && (last - high <= low || high + 1 > last - 1);
+      const int next = down ? --low : ++high;
+      all -= slices[static_cast<std::size_t>(next)], left_out_ += slices[static_cast<std::size_t>(next)];
+    }
+    if (low <= high) first_left_out_ = low, last_left_out_ = high;
+  }
+
+  /// When each actor computes, in order of time.
+  void find_computing() {
+    computing_.resize(program_.actors.size());
+    for (std::uint32_t i = 0; i < program_.activities.size(); ++i)
+      if (const Place place = program_.places_of(i).front(); !program_.activities[i].is_exchange() && place.stream == 0)
+        computing_[place.actor].push_back({f_.timeline.start[i], f_.timeline.end[i]});
+    for (auto& list : computing_) std::sort(list.begin(), list.end());
+  }
+
+  /// s of an interval in which an actor does not compute.
+  double exposed(std::uint32_t actor, double from, double to) const {
+    const auto& list = computing_[actor];
+    auto it = std::upper_bound(list.begin(), list.end(), std::pair(from, from));
+    if (it != list.begin()) --it;
+    double covered = 0;
+    for (; it != list.end() && it->first < to; ++it)
+      covered += std::max(0.0, std::min(to, it->second) - std::max(from, it->first));
+    return to - from - covered;
+  }
+
+  void event(const Json& e) {
+    if (!events_.empty()) events_ += ",\n";
+    events_ += e.dump();
+  }
+
+  void name_threads() {
+    for (std::size_t a = 0; a < program_.actors.size(); ++a) {
+      const Actor& actor = program_.actors[a];
+      event({{"ph", "M"}, {"pid", a}, {"name", "process_name"}, {"args", {{"name", actor.name}}}});
+      event({{"ph", "M"}, {"pid", a}, {"name", "process_sort_index"}, {"args", {{"sort_index", a}}}});
+      for (std::size_t s = 0; s < actor.streams.size(); ++s)
+        event({{"ph", "M"}, {"pid", a}, {"tid", s}, {"name", "thread_name"}, {"args", {{"name", actor.streams[s]}}}});
+    }
+    event({{"ph", "M"},
+           {"pid", program_.actors.size()},
+           {"name", "process_name"},
+           {"args", {{"name", "exchanges, GB/s of all GPUs"}}}});
+  }
+
+  static double us(double seconds) { return seconds * 1e6; }
+
+  double bus_bytes(std::uint32_t i) const {
+    const ExchangeKind& kind = program_.exchanges[program_.activities[i].exchange];
+    const auto ranks = static_cast<std::int64_t>(program_.groups[kind.groups].front().size());
+    return program_.activities[i].calls * static_cast<double>(kind.bytes) * bus_factor(kind.op, ranks);
+  }
+
+  void slices(std::uint32_t i) {
+    const Activity& a = program_.activities[i];
+    const double start = f_.timeline.start[i], end = f_.timeline.end[i];
+    const auto places = program_.places_of(i);
+    for (const Place& place : places) {
+      Json e = {{"ph", "X"},
+                {"pid", place.actor},
+                {"tid", place.stream},
+                {"ts", us(start)},
+                {"dur", us(end - start)},
+                {"name", program_.labels[a.label]},
+                {"cat", name_of(a.part)}};
+      Json& args = e["args"];
+      args = Json::object();
+      args["part"] = name_of(a.part);
+      if (a.micro_batch >= 0) args["micro_batch"] = a.micro_batch;
+      if (a.is_exchange()) describe(i, place.actor, args);
+      event(e);
+    }
+    if (!a.is_exchange() || !program_.exchanges[a.exchange].one_way || places.size() != 2) return;
+    const auto arrow = [&](const char* phase, const Place& place, double at) {
+      Json e = {{"ph", phase},           {"id", i},      {"pid", place.actor},
+                {"tid", place.stream},   {"ts", us(at)}, {"name", "hand over"},
+                {"cat", name_of(a.part)}};
+      if (*phase == 'f') e["bp"] = "e";
+      event(e);
+    };
+    arrow("s", places[0], start), arrow("f", places[1], end);
+  }
+
+  void describe(std::uint32_t i, std::uint32_t actor, Json& args) const {
+    const Activity& a = program_.activities[i];
+    const ExchangeKind& kind = program_.exchanges[a.exchange];
+    const double start = f_.timeline.start[i], end = f_.timeline.end[i];
+    args["collective"] = name_of(kind.op), args["bytes"] = kind.bytes, args["calls"] = a.calls;
+    args["ranks"] = program_.groups[kind.groups].front().size();
+    args["groups"] = program_.groups[kind.groups].size();
+    args["exposed_us"] = us(exposed(actor, start, end));
+    if (end > start) args["busbw_gbps"] = bus_bytes(i) / (end - start) * 1e-9;
+    const ExchangeUse* use = use_of_[a.exchange];
+    if (!use) return;
+    args["algorithm"] = use->alone.algorithm, args["protocol"] = use->alone.protocol;
+    args["channels"] = use->alone.channels, args["bottleneck"] = use->alone.bottleneck;
+    if (end > start) args["slowdown"] = (end - start) / (a.calls * use->alone.seconds);
+  }
+
+  /// GB/s on the wire, all ranks together, of each part of parallelism: means over equal intervals of the whole step,
+  /// micro-batches that are left out included.
+  void counters() {
+    const double bin = f_.timeline.seconds / static_cast<double>(counter_bins);
+    if (bin <= 0) return;
+    std::array<std::vector<double>, parts> rates;
+    for (std::uint32_t i = 0; i < program_.activities.size(); ++i) {
+      const Activity& a = program_.activities[i];
+      const double start = f_.timeline.start[i], end = f_.timeline.end[i];
+      if (!a.is_exchange() || end <= start) continue;
+      const ExchangeKind& kind = program_.exchanges[a.exchange];
+      const RankGroups& groups = program_.groups[kind.groups];
+      const double senders =
+          static_cast<double>(groups.size()) * (kind.one_way ? 1.0 : static_cast<double>(groups.front().size()));
+      const double rate = bus_bytes(i) * senders / (end - start) * 1e-9;
+      auto& list = rates[static_cast<std::size_t>(a.part)];
+      list.resize(counter_bins);
+      const auto first = std::min(counter_bins - 1, static_cast<std::size_t>(start / bin));
+      for (std::size_t b = first; b < counter_bins && static_cast<double>(b) * bin < end; ++b) {
+        const double from = static_cast<double>(b) * bin;
+        list[b] += rate * std::max(0.0, std::min(end, from + bin) - std::max(start, from)) / bin;
+      }
+    }
+    for (std::size_t p = 0; p < parts; ++p)
+      for (std::size_t b = 0; b <= rates[p].size() && !rates[p].empty(); ++b) {
+        const double rate = b < rates[p].size() ? rates[p][b] : 0;
+        if (b > 0 && b < rates[p].size() && rate == rates[p][b - 1]) continue;
+        event({{"ph", "C"},
+               {"pid", program_.actors.size()},
+               {"name", fmt::format("{} GB/s", EnumNames<Part>::names[p])},
+               {"ts", us(static_cast<double>(b) * bin)},
+               {"args", {{"GB/s", rate}}}});
+      }
+  }
+
+  const StepForecast& f_;
+  const Program& program_;
+  std::vector<const ExchangeUse*> use_of_;                         ///< by exchange kind
+  std::vector<std::vector<std::pair<double, double>>> computing_;  ///< by actor
+  int first_left_out_ = 0, last_left_out_ = -1;
+  std::size_t left_out_ = 0;
+  std::string events_;
+};
+
+}  // namespace
+
+StepTrace step_trace(const StepForecast& forecast, std::size_t most_slices) {
+  return TraceWriter(forecast, most_slices).write();
+}
+
+}  // namespace fabricast
