@@ -5,6 +5,7 @@
 
 #include "commands.hpp"
 #include "fabricast/planner/graph_file.hpp"
+#include "fabricast/report/inference.hpp"
 #include "fabricast/report/interval.hpp"
 #include "fabricast/report/step.hpp"
 #include "fabricast/report/versions.hpp"
@@ -57,9 +58,15 @@ int run_verb(const std::vector<std::string>& arguments) {
     if (json != "-" && csv != "-") emit("-", step_text(*world, step));
     return 0;
   }
-  const Forecast forecast = placed(world->scenario, [&] {
-    return forecast_with_intervals(*world, how, !options.has("no-intervals"));
-  });
+  if (world->scenario.workload.kind == WorkloadKind::inference) {
+    const InferenceForecast inference = placed(world->scenario, [&] { return run_inference(*world, how); });
+    if (!json.empty()) emit(json, inference_json(*world, inference));
+    if (!csv.empty()) emit(csv, inference_csv(*world, inference));
+    if (json != "-" && csv != "-") emit("-", inference_text(*world, inference));
+    return 0;
+  }
+  const Forecast forecast =
+      placed(world->scenario, [&] { return forecast_with_intervals(*world, how, !options.has("no-intervals")); });
   if (!json.empty()) emit(json, forecast_json(*world, forecast));
   if (!csv.empty()) emit(csv, forecast_csv(*world, forecast));
   if (json != "-" && csv != "-") emit("-", forecast_text(*world, forecast));

@@ -9,6 +9,7 @@
 #include "fabricast/core/rng.hpp"
 #include "fabricast/core/stop.hpp"
 #include "fabricast/step/flow_traffic.hpp"
+#include "step_parts.hpp"
 
 namespace fabricast {
 
@@ -38,6 +39,8 @@ std::vector<double> slower_stages(const TrainingStep& step, const VariationSpec&
   return slower;
 }
 
+}  // namespace
+
 ActorTimes mean_of(const std::vector<ActorTimes>& actors) {
   ActorTimes mean;
   const double n = static_cast<double>(actors.size());
@@ -65,8 +68,6 @@ std::vector<ExchangeUse> uses_of(const Program& program, const Timeline& timelin
   }
   return uses;
 }
-
-}  // namespace
 
 TrainingStep step_of(const World& world) {
   const Scenario& s = world.scenario;

@@ -72,6 +72,16 @@ class Simulator:
         self.noted.append(self.known[key])
         return self.known[key]
 
+    def step(self, scenario, *words):
+        """What is told of a whole step."""
+        key = ("step", scenario, words)
+        if key not in self.known:
+            code, out, err = self.output("run", scenario, words, "--json", "-")
+            if code != 0:
+                raise SystemExit(f"{key}: exit code {code}\n{err}")
+            self.known[key] = json.loads(out)
+        return self.known[key]
+
     def __call__(self, scenario, size, *words):
         return self.row("run", scenario, size, *words)
 

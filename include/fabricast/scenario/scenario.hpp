@@ -17,6 +17,7 @@
 #include "fabricast/planner/graph.hpp"
 #include "fabricast/planner/sharp.hpp"
 #include "fabricast/topology/topology.hpp"
+#include "fabricast/workload/inference_spec.hpp"
 #include "fabricast/workload/step_spec.hpp"
 
 namespace fabricast {
@@ -72,10 +73,10 @@ struct NcclSection {
   std::optional<SearchGraphs> graphs;  ///< what stands in NCCL_GRAPH_FILE
 };
 
-enum class WorkloadKind { collective, training_step };
+enum class WorkloadKind { collective, training_step, inference };
 template <>
 struct EnumNames<WorkloadKind> {
-  static constexpr std::array<std::string_view, 2> names{"collective", "training_step"};
+  static constexpr std::array<std::string_view, 3> names{"collective", "training_step", "inference"};
 };
 
 /// What times the collective: it decides what a small message's time means.
@@ -103,7 +104,8 @@ struct WorkloadSection {
   double factor = 2;
   std::vector<Bytes> sizes;  ///< if not empty, instead of from, to, factor
   HarnessSpec harness;
-  TrainingSpec training;  ///< of kind training_step
+  TrainingSpec training;    ///< of kind training_step
+  InferenceSpec inference;  ///< of kind inference
 };
 
 struct FaultSpec {

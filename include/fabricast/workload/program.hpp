@@ -34,17 +34,21 @@ enum class Part {
   accumulation,
   optimizer,
   host,
+  products,
+  attention,
+  elementwise,
   tensor,
   context,
   expert,
   data,
-  pipeline
+  pipeline,
+  handover
 };
 template <>
 struct EnumNames<Part> {
-  static constexpr std::array<std::string_view, 12> names{"forward",      "backward",  "recompute", "vocabulary",
-                                                          "accumulation", "optimizer", "host",      "tensor",
-                                                          "context",      "expert",    "data",      "pipeline"};
+  static constexpr std::array<std::string_view, 16> names{
+      "forward",   "backward",    "recompute", "vocabulary", "accumulation", "optimizer", "host",     "products",
+      "attention", "elementwise", "tensor",    "context",    "expert",       "data",      "pipeline", "handover"};
 };
 constexpr std::size_t parts = EnumNames<Part>::names.size();
 
@@ -73,8 +77,8 @@ struct Activity {
   std::uint32_t first_dependency = 0;    ///< into Program::dependencies, up to that of the next activity
   std::uint32_t first_place = 0;         ///< into Program::places, likewise; at least one
   Part part = Part::forward;
-  std::int32_t micro_batch = -1;         ///< that it is of; -1: of the whole step
-  std::uint32_t label = 0;  ///< index into Program::labels
+  std::int32_t micro_batch = -1;  ///< that it is of; -1: of the whole step
+  std::uint32_t label = 0;        ///< index into Program::labels
   bool is_exchange() const { return exchange != no_exchange; }
 };
 
