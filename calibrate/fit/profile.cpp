@@ -9,18 +9,25 @@
 namespace fabricast {
 
 std::string profile_json(const Fit& fit, const std::string& source) {
-  // One line per parameter, as in the shipped data.
-  const auto quoted = [](const std::string& text) { return nlohmann::json(text).dump(); };
-  std::map<std::string, std::map<std::string, std::vector<std::string>>> sections;
   std::vector<std::pair<std::string, Parameter>> parameters;
   for (const FittedParameter& p : fit.parameters) parameters.emplace_back(p.path, p.after);
   ForecastSpread spread = fit.hardware.spread;
   for (const ParameterRef& p : fabricast::parameters(spread))
     parameters.emplace_back("forecast.spread." + std::string(p.name), *p.parameter);
+  return profile_json(parameters, source);
+}
+
+std::string profile_json(const std::vector<std::pair<std::string, Parameter>>& parameters, const std::string& source) {
+  // One line per parameter, as in the shipped data.
+  const auto quoted = [](const std::string& text) { return nlohmann::json(text).dump(); };
+  std::map<std::string, std::map<std::string, std::vector<std::string>>> sections;
   for (const auto& [path, p] : parameters) {
     const auto first = path.find('.');
     const std::string section = path.substr(0, first), rest = path.substr(first + 1);
-    const auto second = section == "software" ? std::string::npos : rest.find('.');
+    // Names of software generations hold a dot.
+    const auto second = section == "software" ? std::string::npos
+                        : section == "stacks" ? rest.rfind('.')
+                                              : rest.find('.');
     const std::string group = second == std::string::npos ? "" : rest.substr(0, second);
     const std::string name = second == std::string::npos ? rest : rest.substr(second + 1);
     std::string line = fmt::format("{}: {{\"value\": {:.4g}, \"low\": {:.4g}, \"high\": {:.4g}, \"source\": {}",

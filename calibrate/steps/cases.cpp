@@ -18,9 +18,11 @@ StepCase step_of(const json& j) {
   c.id = j.at("id").get<std::string>(), c.source = j.at("source").get<std::string>();
   c.note = j.value("note", std::string());
   c.seconds = j.at("step_s").get<double>();
+  c.noise = j.value("noise", c.noise);
   c.held_out = j.value("held_out", false);
   c.scenario = j.at("scenario").dump();  // JSON is YAML
   if (!(c.seconds > 0)) throw std::invalid_argument("'step_s' must be above 0");
+  if (!(c.noise > 0)) throw std::invalid_argument("'noise' must be above 0");
   return c;
 }
 

@@ -34,10 +34,13 @@ double StepRunner::seconds(const Hardware& hardware) {
   if (spec.fixed.value == s.hardware.stacks.find(spec.stack)->second.step_fixed.value)
     spec.fixed.value = stack->second.step_fixed.value;
   const TrainingStep step = training_step(spec, s.node.spec, hardware);
-  TimelineOptions how;
-  how.interference = step.stack.interference.value;
-  return run_program(training_program(step), *state_->traffic, how).seconds;
+  const Program program = training_program(step);
+  return run_program(program, *state_->traffic,
+                     timeline_options(step.stack.interference.value, program, *state_->traffic))
+      .seconds;
 }
+
+std::string StepRunner::stack() const { return state_->world->scenario.workload.training.stack; }
 
 bool StepRunner::uses(const std::string& parameter) const {
   return std::any_of(state_->prefixes.begin(), state_->prefixes.end(),

@@ -175,7 +175,8 @@ const Hardware& shipped_hardware() {
   static const Hardware hardware = [] {
     Hardware h = prior_hardware();
     try {
-      overlay_profile(h, std::string(embedded_data("fitted.json")), "fitted.json");
+      for (const char* file : {"fitted.json", "fitted_steps.json"})
+        overlay_profile(h, std::string(embedded_data(file)), file);
     } catch (const std::exception& e) { bad_data(e.what()); }
     return h;
   }();

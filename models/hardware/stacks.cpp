@@ -3,18 +3,23 @@
 namespace fabricast {
 
 std::vector<ParameterRef> parameters(Stack& s) {
-  return {{"gemm", "", "rate of products, relative to the GPU's", &s.gemm},
-          {"attention_rate", "", "rate of attention, relative to the GPU's", &s.attention_rate},
-          {"eager", "", "element-wise traffic without a compiler, relative", &s.eager},
-          {"tensor_exposed", "", "overlap.tensor: part of a collective of tensor parallelism that stays exposed",
-           &s.tensor_exposed},
-          {"context_exposed", "", "part of the exchange of keys and values that stays exposed", &s.context_exposed},
-          {"interference", "", "part of its speed that computation loses beside a collective", &s.interference},
-          {"accumulation", "B", "per parameter and micro-batch, to add gradients up", &s.accumulation},
-          {"optimizer", "B", "per parameter of the optimizer", &s.optimizer},
-          {"layer_launch", "us", "per layer and pass that the GPU waits for its host; backward twice", &s.layer_launch},
-          {"step_fixed", "s", "per step: data, synchronization with the host, logging", &s.step_fixed},
-          {"jitter", "", "standard deviation of a layer's time, relative: groups wait for their slowest", &s.jitter}};
+  return {
+      {"gemm", "", "rate of products, relative to the GPU's", &s.gemm},
+      {"attention_rate", "", "rate of attention, relative to the GPU's", &s.attention_rate},
+      {"eager", "", "element-wise traffic without a compiler, relative", &s.eager},
+      {"tensor_exposed", "", "overlap.tensor: part of a collective of tensor parallelism that stays exposed",
+       &s.tensor_exposed},
+      {"context_exposed", "", "part of the exchange of keys and values that stays exposed", &s.context_exposed},
+      {"expert_exposed", "", "overlap.expert: part of the exchange of tokens that stays exposed", &s.expert_exposed},
+      {"context_imbalance", "", "of attention among ranks that share a sequence: 0 none, 1 as if split in order",
+       &s.context_imbalance},
+      {"interference", "", "part of its speed that computation loses beside 16 channels of a collective",
+       &s.interference},
+      {"accumulation", "B", "per parameter and micro-batch, to add gradients up", &s.accumulation},
+      {"optimizer", "B", "per parameter of the optimizer", &s.optimizer},
+      {"layer_launch", "us", "per layer and pass that the GPU waits for its host; backward twice", &s.layer_launch},
+      {"step_fixed", "s", "per step: data, synchronization with the host, logging", &s.step_fixed},
+      {"jitter", "", "standard deviation of a layer's time, relative: groups wait for their slowest", &s.jitter}};
 }
 
 }  // namespace fabricast

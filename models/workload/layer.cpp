@@ -18,6 +18,11 @@ double stream_seconds(const TrainingStep& step, double bytes) {
   return stream(step.kernels, Bytes{std::llround(bytes)}).value;
 }
 
+/// Tokens of the busiest rank, relative to the mean.
+double busiest_rank(const TrainingStep& step) {
+  return step.capacity > 0 ? std::min(step.capacity, step.expert_imbalance) : step.expert_imbalance;
+}
+
 class LayerTimer {
  public:
   LayerTimer(const TrainingStep& step)
@@ -49,7 +54,7 @@ class LayerTimer {
     HalfLayer half;
     const double hidden = static_cast<double>(model_.hidden);
     const int ways = step_.layout.expert, split = step_.layout.expert_tensor;
-    const double copies = dispatched_tokens(step_) * busiest();
+    const double copies = dispatched_tokens(step_) * busiest_rank(step_);
     const double local = static_cast<double>(model_.experts) / ways;
     const std::vector<Linear> layers = ffn_layers(static_cast<double>(model_.expert_ffn) / split);
     for (const Linear& l : layers) {
@@ -96,7 +101,8 @@ class LayerTimer {
     half.data_gradient += product(rows, l.in, l.out), half.weight_gradient += product(l.out, l.in, rows);
   }
 
-  /// Ranks that share a sequence hold equal parts of the causal square: of the blocks off the diagonal half each.
+  /// Of ranks that share a sequence each has a block on the diagonal of the causal square and half of the blocks beside
+  /// it, if they share evenly; if they are split in order, the last has all of its row.
   double core(bool backward) const {
     const Kernels& k = step_.kernels;
     AttentionBlock block;
@@ -108,7 +114,8 @@ class LayerTimer {
       const auto time = [&] { return (backward ? flash_backward(k, block) : flash_forward(k, block)).value; };
       seconds = time();
       block.causal = false;
-      if (step_.layout.context > 1) seconds += time() * (step_.layout.context - 1) / 2;
+      const double others = step_.layout.context - 1;
+      if (others > 0) seconds += time() * others / 2 * (1 + stack_.context_imbalance.value);
     } else {
       seconds = (backward ? unfused_backward(k, block) : unfused_forward(k, block)).value * step_.layout.context;
     }
@@ -138,9 +145,6 @@ class LayerTimer {
     const double seconds = stack_.layer_launch.us().value / 2;
     half.forward += seconds, half.data_gradient += 2 * seconds;
   }
-  double busiest() const {
-    return step_.capacity > 0 ? std::min(step_.capacity, step_.expert_imbalance) : step_.expert_imbalance;
-  }
 
   const TrainingStep& step_;
   const Transformer& model_;
@@ -154,6 +158,12 @@ class LayerTimer {
 double dispatched_tokens(const TrainingStep& step) {
   const bool split = step.sequence_parallel && step.layout.tensor > 1;
   return step.tokens() / (split ? step.layout.tensor : 1) * step.model.active_experts;
+}
+
+double sent_tokens(const TrainingStep& step) {
+  const double copies = step.token_copies > 0 ? std::min<double>(step.token_copies, step.model.active_experts)
+                                              : step.model.active_experts;
+  return dispatched_tokens(step) * copies / step.model.active_experts * busiest_rank(step);
 }
 
 LayerTimes time_layer(const TrainingStep& step, bool experts) {

@@ -45,11 +45,19 @@ std::uint32_t LayerPasses::tensor_kind(CollectiveOp op) {
   return kind(groups_.tensor, Part::tensor, op, 2 * step_.tokens() * static_cast<double>(step_.model.hidden));
 }
 
+/// Tokens go to the ranks of their experts, or come back: what stays exposed of it.
 void LayerPasses::exchange_tokens(int count, double bytes) {
-  if (step_.layout.expert == 1) return;
-  const double busiest = step_.capacity > 0 ? std::min(step_.capacity, step_.expert_imbalance) : step_.expert_imbalance;
-  const double all = dispatched_tokens(step_) * static_cast<double>(step_.model.hidden) * bytes * busiest;
-  queue_.wait_for(queue_.exchange(kind(groups_.expert, Part::expert, CollectiveOp::alltoall, all), others, count));
+  const double x = step_.overlap_expert ? step_.stack.expert_exposed.value : 1;
+  if (step_.layout.expert > 1) queue_.wait_for(queue_.exchange(expert_kind(bytes), others, count * x));
+}
+/// And what runs beside computation. Both ways of it do, so it is queued once.
+std::uint32_t LayerPasses::tokens_beside(int count, double bytes) {
+  const double x = step_.overlap_expert ? step_.stack.expert_exposed.value : 1;
+  return step_.layout.expert > 1 ? queue_.exchange(expert_kind(bytes), others, count * (1 - x)) : no_activity;
+}
+std::uint32_t LayerPasses::expert_kind(double bytes) {
+  return kind(groups_.expert, Part::expert, CollectiveOp::alltoall,
+              sent_tokens(step_) * static_cast<double>(step_.model.hidden) * bytes);
 }
 
 /// Keys and values of the other ranks, in as many steps. \returns what runs beside attention
@@ -71,19 +79,20 @@ void LayerPasses::forward_half(const HalfLayer& half, bool experts, int count, P
   const bool tensor_experts = experts && step_.layout.expert_tensor == 1;
   const bool split = step_.layout.tensor > 1 && !tensor_experts;
   const double slower = slower_ * count;
+  std::vector<std::uint32_t> beside;
   if (experts) {
     queue_.work(half.before * slower, part, what);
     exchange_tokens(count, bytes_of(step_.precision));
+    beside = {tokens_beside(count, bytes_of(step_.precision)), tokens_beside(count, 2)};
   }
-  std::uint32_t beside = no_activity, beside_too = no_activity;
   if (split && step_.sequence_parallel) {
     const double x = exposed();
     queue_.wait_for(queue_.exchange(tensor_kind(CollectiveOp::all_gather), tensor, count * x));
-    beside = queue_.exchange(tensor_kind(CollectiveOp::all_gather), tensor, count * (1 - x));
-    beside_too = queue_.exchange(tensor_kind(CollectiveOp::reduce_scatter), tensor, count * (1 - x));
+    beside.push_back(queue_.exchange(tensor_kind(CollectiveOp::all_gather), tensor, count * (1 - x)));
+    beside.push_back(queue_.exchange(tensor_kind(CollectiveOp::reduce_scatter), tensor, count * (1 - x)));
   }
   queue_.work(half.forward * slower, part, what);
-  queue_.wait_for(beside), queue_.wait_for(beside_too);
+  for (const std::uint32_t id : beside) queue_.wait_for(id);
   if (split)
     queue_.wait_for(step_.sequence_parallel
                         ? queue_.exchange(tensor_kind(CollectiveOp::reduce_scatter), tensor, count * exposed())
@@ -95,8 +104,11 @@ void LayerPasses::backward_half(const HalfLayer& half, bool experts, int count, 
   const bool split = step_.layout.tensor > 1 && !(experts && step_.layout.expert_tensor == 1);
   const bool hides = step_.stack.hides_tensor_backward;
   const double slower = slower_ * count;
-  if (experts) exchange_tokens(count, 2);
   std::vector<std::uint32_t> beside;
+  if (experts) {
+    exchange_tokens(count, 2);
+    beside = {tokens_beside(count, 2), tokens_beside(count, 2)};
+  }
   if (split && step_.sequence_parallel) {
     const double x = exposed();
     queue_.wait_for(queue_.exchange(tensor_kind(CollectiveOp::all_gather), tensor, count * x));

@@ -30,6 +30,8 @@ class LayerPasses {
   void forward_half(const HalfLayer& half, bool experts, int count, Part part, const char* what);
   void backward_half(const HalfLayer& half, bool experts, int count, bool with_weights, const char* what);
   void exchange_tokens(int count, double bytes);
+  std::uint32_t tokens_beside(int count, double bytes);
+  std::uint32_t expert_kind(double bytes);
   std::uint32_t exchange_keys(int count, double times);
   std::uint32_t kind(std::uint32_t groups, Part part, CollectiveOp op, double bytes);
   std::uint32_t tensor_kind(CollectiveOp op);

@@ -67,6 +67,13 @@ RankGroups split_apart(const RankGroups& groups, int size) {
   return parts;
 }
 
+RankGroups expert_groups(const ParallelLayout& layout, int stage) {
+  const std::vector<Dimension> dimensions = layout.expert_tensor > 1
+                                                ? std::vector{Dimension::context, Dimension::data}
+                                                : std::vector{Dimension::tensor, Dimension::context, Dimension::data};
+  return split_neighbours(groups_of(layout, stage, dimensions), layout.expert);
+}
+
 RankGroups stage_pairs(const ParallelLayout& layout, int from, int to) {
   RankGroups pairs;
   for (std::int64_t r = 0; r < layout.ranks(); ++r) {

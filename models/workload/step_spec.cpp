@@ -40,6 +40,7 @@ void visit_fields(FieldVisitor& visit, OverlapSpec& spec) {
   visit("data", spec.data, "collectives of data parallelism run beside computation");
   visit("tensor", spec.tensor, "those of tensor parallelism run beside the products they belong to");
   visit("pipeline", spec.pipeline, "stages hand over beside computation");
+  visit("expert", spec.expert, "tokens go to experts and back beside computation of other micro-batches");
   visit("bucket", spec.bucket, "gradients that are reduced together; 0B: as the software does",
         between(0, static_cast<double>(std::int64_t{1} << 50)));
 }
@@ -53,13 +54,17 @@ void visit_fields(FieldVisitor& visit, ExpertSpec& spec) {
   visit("imbalance", spec.imbalance, "tokens of the busiest rank, relative to the mean", between(1, 1000));
   visit("capacity", spec.capacity, "most tokens that experts take, relative to the mean; 0: no limit",
         between(0, 1000));
+  visit("copies", spec.copies,
+        "copies of a token that are sent; 0: one for each of its experts; fewer where experts of one node share one",
+        between(0, 1000));
 }
 
 void visit_fields(FieldVisitor& visit, VariationSpec& spec) {
   visit("steps", spec.steps, "steps that are drawn", between(1, 10000));
   visit("slow_hosts", spec.slow_hosts, "part of the hosts that compute slower", between(0, 1));
   visit("slowdown", spec.slowdown, "by how much", between(0, 100));
-  visit("seed", spec.seed, "which hosts", at_least(0));
+  visit("jitter", spec.jitter, "standard deviation of a GPU's computation from step to step", between(0, 1));
+  visit("seed", spec.seed, "which hosts, and which steps", at_least(0));
 }
 
 namespace {
@@ -216,6 +221,7 @@ void complete(TrainingSpec& spec, const Hardware& hardware, std::int64_t gpus) {
   spec.overlap.data = choose(spec.overlap.data, stack.overlaps_data);
   spec.overlap.tensor = choose(spec.overlap.tensor, stack.overlaps_tensor);
   spec.overlap.pipeline = choose(spec.overlap.pipeline, stack.overlaps_pipeline);
+  spec.overlap.expert = choose(spec.overlap.expert, false);
   if (spec.overlap.bucket.value == 0) spec.overlap.bucket = Bytes{stack.bucket};
   if (spec.gradients.precision == GradientPrecision::automatic)
     spec.gradients.precision = stack.gradient_bytes == 2 ? GradientPrecision::bf16 : GradientPrecision::fp32;
@@ -241,6 +247,7 @@ TrainingStep training_step(const TrainingSpec& spec, const NodeSpec& node, const
   step.overlap_pipeline = spec.overlap.pipeline == Choose::yes, step.bucket = spec.overlap.bucket;
   step.compression = spec.gradients.compression, step.compiled = spec.compiled == Choose::yes;
   step.expert_imbalance = spec.experts.imbalance, step.capacity = spec.experts.capacity;
+  step.token_copies = spec.experts.copies, step.overlap_expert = spec.overlap.expert == Choose::yes;
   step.stack = find_stack(hardware, spec.framework, spec.stack);
   step.stack.gradient_bytes = spec.gradients.precision == GradientPrecision::bf16 ? 2 : 4;
   step.stack.step_fixed.value = spec.fixed.value;

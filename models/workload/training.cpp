@@ -18,7 +18,7 @@ namespace fabricast {
 namespace {
 
 /// Layer passes that are queued one by one; of more, neighbours are joined.
-constexpr double most_passes = 20000;
+constexpr double most_passes = 4000;
 
 /// A run of equal layers of a chunk, by place among the stage's layers.
 struct LayerRun {
@@ -109,12 +109,7 @@ class TrainingBuilder {
     LayerGroups groups;
     if (layout.tensor > 1) groups.tensor = builder_.groups(groups_of(layout, s, {Dimension::tensor}));
     if (layout.context > 1) groups.context = builder_.groups(groups_of(layout, s, {Dimension::context}));
-    if (layout.expert > 1)
-      groups.expert = builder_.groups(split_neighbours(
-          groups_of(layout, s,
-                    layout.expert_tensor > 1 ? std::vector{Dimension::context, Dimension::data}
-                                             : std::vector{Dimension::tensor, Dimension::context, Dimension::data}),
-          layout.expert));
+    if (layout.expert > 1) groups.expert = builder_.groups(expert_groups(layout, s));
     std::vector<HeldParameters> held;
     for (int k = 0; k < step_.interleave; ++k) {
       const auto chunk = static_cast<std::size_t>(chunk_number(s, k));

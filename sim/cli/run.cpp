@@ -51,18 +51,20 @@ int run_verb(const std::vector<std::string>& arguments) {
   const RunOptions how = run_options(options);
   const auto world = load_world(options);
   if (options.has("dump-effective")) return emit("-", to_yaml(world->scenario)), 0;
-  if (world->scenario.workload.kind == WorkloadKind::training_step) {
-    const StepForecast step = placed(world->scenario, [&] { return run_step(*world, how); });
-    if (!json.empty()) emit(json, step_json(*world, step));
-    if (!csv.empty()) emit(csv, step_csv(*world, step));
-    if (json != "-" && csv != "-") emit("-", step_text(*world, step));
-    return 0;
-  }
   if (world->scenario.workload.kind == WorkloadKind::inference) {
     const InferenceForecast inference = placed(world->scenario, [&] { return run_inference(*world, how); });
     if (!json.empty()) emit(json, inference_json(*world, inference));
     if (!csv.empty()) emit(csv, inference_csv(*world, inference));
     if (json != "-" && csv != "-") emit("-", inference_text(*world, inference));
+    return 0;
+  }
+  if (world->scenario.workload.kind != WorkloadKind::collective) {
+    const bool trace = world->scenario.workload.kind == WorkloadKind::trace;
+    const StepForecast step =
+        placed(world->scenario, [&] { return trace ? run_trace(*world, how) : run_step(*world, how); });
+    if (!json.empty()) emit(json, step_json(*world, step));
+    if (!csv.empty()) emit(csv, step_csv(*world, step));
+    if (json != "-" && csv != "-") emit("-", step_text(*world, step));
     return 0;
   }
   const Forecast forecast =

@@ -20,7 +20,8 @@ std::vector<StepCase> chosen_steps(const Options& options) {
   std::vector<StepCase> steps = read_steps(file.empty() ? shipped_steps_path() : file);
   const std::string only = options.text("only");
   std::erase_if(steps, [&](const StepCase& c) { return c.id.find(only) == std::string::npos; });
-  if (steps.empty()) throw UserError(only.empty() ? "there are no steps" : fmt::format("no step has '{}' in its id", only));
+  if (steps.empty())
+    throw UserError(only.empty() ? "there are no steps" : fmt::format("no step has '{}' in its id", only));
   return steps;
 }
 
@@ -31,10 +32,14 @@ void show_fit(int iteration, double loss) {
 }  // namespace
 
 int validate_steps_of(const Options& options) {
+  const std::string markdown = output_path(options, "markdown");
   Hardware hardware = shipped_hardware();
   if (options.has("profile")) overlay_profile(hardware, read_file(options.text("profile")), options.text("profile"));
-  const StepValidation v = validate_steps(chosen_steps(options), hardware, progress_bar());
-  emit("-", steps_text(v));
+  const std::vector<StepCase> steps = chosen_steps(options);
+  StepValidation v = validate_steps(steps, hardware, progress_bar());
+  if (options.has("leave-one-out")) v.left_out = leave_out_stacks(steps, prior_hardware(), {}, progress_bar());
+  if (!markdown.empty()) emit(markdown, steps_markdown(v, hardware));
+  if (markdown != "-") emit("-", steps_text(v));
   return 0;
 }
 
@@ -52,7 +57,9 @@ int fit_steps_of(const Options& options) {
     out += fmt::format("  {:<44} {:>9.4g} -> {:>9.4g}  x/: {:.2f}  by data {:.2f}\n", p.path, p.before.value,
                        p.after.value, std::exp(quantile_95 * p.error),
                        std::exp(std::min(9.0, quantile_95 * p.error_by_data)));
-  if (!output.empty()) emit(output, profile_json(fit, options.text("source", "fit")));
+  std::vector<std::pair<std::string, Parameter>> fitted;
+  for (const FittedParameter& p : fit.parameters) fitted.emplace_back(p.path, p.after);
+  if (!output.empty()) emit(output, profile_json(fitted, options.text("source", "fit")));
   emit("-", out + "\n" + steps_text(validate_steps(steps, fit.hardware)));
   return 0;
 }

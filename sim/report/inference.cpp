@@ -47,8 +47,8 @@ class Draw {
     Ran more = run(inference_program(step, passes, rounds, graph));
     TimedPasses t;
     t.seconds = more.timeline.seconds - fewer.timeline.seconds;
-    t.mean = mean_of(more.timeline.actors);
-    const ActorTimes before = mean_of(fewer.timeline.actors);
+    t.mean = mean_of(more.program, more.timeline.actors);
+    const ActorTimes before = mean_of(fewer.program, fewer.timeline.actors);
     for (std::size_t p = 0; p < parts; ++p) t.mean.busy[p] -= before.busy[p], t.mean.exposed[p] -= before.exposed[p];
     t.mean.interference -= before.interference, t.mean.bubble -= before.bubble;
     t.exchanges = std::move(more.exchanges), t.program = std::move(more.program);
@@ -58,7 +58,8 @@ class Draw {
 
   TimedPasses once(const InferenceStep& step, const std::vector<InferencePass>& passes, bool graph) const {
     Ran ran = run(inference_program(step, passes, 1, graph));
-    return {ran.timeline.seconds, mean_of(ran.timeline.actors), std::move(ran.exchanges), std::move(ran.program)};
+    return {ran.timeline.seconds, mean_of(ran.program, ran.timeline.actors), std::move(ran.exchanges),
+            std::move(ran.program)};
   }
 
   TimedPasses decode(const InferenceStep& step) const { return steady(step, decode_passes(step), step.graph); }

@@ -1,52 +1,30 @@
 #include "fabricast/report/step.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
+#include <memory>
 #include <mutex>
 #include <numeric>
 
 #include "fabricast/core/parallel.hpp"
-#include "fabricast/core/rng.hpp"
 #include "fabricast/core/stop.hpp"
 #include "fabricast/step/flow_traffic.hpp"
 #include "step_parts.hpp"
+#include "variation.hpp"
 
 namespace fabricast {
 
-namespace {
-
-/// What stages take longer in the replica that has most slow hosts: all others wait for it.
-std::vector<double> slower_stages(const TrainingStep& step, const VariationSpec& variation, int gpus_per_host,
-                                  std::size_t draw) {
-  if (variation.slow_hosts.value == 0) return {};
-  const ParallelLayout& layout = step.layout;
-  Rng rng(static_cast<std::uint64_t>(variation.seed) + draw * 0x9e3779b97f4a7c15ULL);
-  std::vector<bool> slow(static_cast<std::size_t>((layout.ranks() + gpus_per_host - 1) / gpus_per_host));
-  for (std::size_t h = 0; h < slow.size(); ++h) slow[h] = rng.uniform() < variation.slow_hosts.value;
-  const auto replicas = static_cast<std::size_t>(layout.data);
-  std::vector<std::vector<bool>> hit(replicas, std::vector<bool>(static_cast<std::size_t>(layout.pipeline)));
-  for (std::int64_t r = 0; r < layout.ranks(); ++r) {
-    const auto c = layout.coordinates(r);
-    if (slow[static_cast<std::size_t>(r / gpus_per_host)])
-      hit[static_cast<std::size_t>(c[static_cast<std::size_t>(Dimension::data)])]
-         [static_cast<std::size_t>(c[static_cast<std::size_t>(Dimension::pipeline)])] = true;
-  }
-  const auto stages_hit = [](const std::vector<bool>& h) { return std::count(h.begin(), h.end(), true); };
-  const auto most = std::max_element(hit.begin(), hit.end(),
-                                     [&](const auto& a, const auto& b) { return stages_hit(a) < stages_hit(b); });
-  std::vector<double> slower;
-  for (const bool h : *most) slower.push_back(h ? 1 + variation.slowdown.value : 1);
-  return slower;
-}
-
-}  // namespace
-
-ActorTimes mean_of(const std::vector<ActorTimes>& actors) {
+ActorTimes mean_of(const Program& program, const std::vector<ActorTimes>& actors) {
   ActorTimes mean;
-  const double n = static_cast<double>(actors.size());
-  for (const ActorTimes& a : actors) {
-    for (std::size_t p = 0; p < parts; ++p) mean.busy[p] += a.busy[p] / n, mean.exposed[p] += a.exposed[p] / n;
-    mean.interference += a.interference / n, mean.bubble += a.bubble / n;
+  double ranks = 0;
+  for (const Actor& a : program.actors) ranks += a.ranks;
+  for (std::size_t i = 0; i < actors.size(); ++i) {
+    const ActorTimes& a = actors[i];
+    const double part = program.actors[i].ranks / ranks;
+    for (std::size_t p = 0; p < parts; ++p) mean.busy[p] += a.busy[p] * part, mean.exposed[p] += a.exposed[p] * part;
+    mean.interference += a.interference * part, mean.bubble += a.bubble * part;
   }
   return mean;
 }
@@ -74,37 +52,45 @@ TrainingStep step_of(const World& world) {
   return training_step(s.workload.training, s.node.spec, s.hardware);
 }
 
-StepForecast run_step(const World& world, const RunOptions& options) {
-  const TrainingStep step = step_of(world);
-  const VariationSpec& variation = world.scenario.workload.training.variation;
-  StepForecast f;
-  f.program = training_program(step);
-  f.gpus = step.layout.ranks();
-  f.tokens = static_cast<double>(step.global_batch) * static_cast<double>(step.model.sequence);
-  f.flops = model_flops_per_gpu(step, false), f.flops_causal = model_flops_per_gpu(step, true);
-  f.peak = step.kernels.peak[static_cast<std::size_t>(step.precision)];
-  f.draws = std::max(world.draws.count, variation.steps);
+TimelineOptions timeline_options(double interference, const Program& program, Traffic& traffic) {
+  // A channel holds a multiprocessor; the parameter is of collectives with so many.
+  constexpr double measured_channels = 16;
+  TimelineOptions options;
+  for (std::uint32_t k = 0; k < program.exchanges.size(); ++k)
+    options.interference.push_back(interference * std::min(1.0, traffic.alone(k).channels / measured_channels));
+  return options;
+}
 
+namespace {
+
+/// Runs all draws of a program, and keeps what happens in the median one.
+/// \param options_of (draw, traffic) -> options of its timeline
+template <class OptionsOf>
+void simulate(const World& world, int least_draws, OptionsOf options_of, const RunOptions& options, StepForecast& f) {
+  f.draws = std::max(world.draws.count, least_draws);
   const auto draws = static_cast<std::size_t>(f.draws);
-  const auto run = [&](std::size_t draw, Traffic& traffic) {
-    TimelineOptions how;
-    how.interference = step.stack.interference.value;
-    how.slower = slower_stages(step, variation, world.scenario.node.spec.gpus, draw);
-    return run_program(f.program, traffic, how);
-  };
+  const auto seeds = std::min(draws, static_cast<std::size_t>(world.draws.count));
   const auto traffic_of = [&](std::size_t draw) {
-    const auto seeds = static_cast<std::size_t>(world.draws.count);
     return make_flow_traffic(world, f.program, world.draws.first_seed + draw % seeds);
   };
+  const auto run = [&](std::size_t draw, Traffic& traffic) {
+    return run_program(f.program, traffic, options_of(draw, traffic));
+  };
   std::vector<double> seconds(draws);
+  std::unique_ptr<Traffic> traffic;
   std::size_t done = 0;
   std::mutex mutex;
-  in_parallel(draws, thread_count(options.threads), [&](std::size_t draw) {
-    stop_if_requested();
-    seconds[draw] = run(draw, *traffic_of(draw)).seconds;
-    if (!options.progress) return;
-    const std::scoped_lock lock(mutex);
-    options.progress(static_cast<double>(++done) / static_cast<double>(draws + 1));
+  // Steps on the same draw of the network share what its exchanges take.
+  in_parallel(seeds, thread_count(options.threads), [&](std::size_t seed) {
+    std::unique_ptr<Traffic> own = traffic_of(seed);
+    for (std::size_t draw = seed; draw < draws; draw += seeds) {
+      stop_if_requested();
+      seconds[draw] = run(draw, *own).seconds;
+      if (!options.progress) continue;
+      const std::scoped_lock lock(mutex);
+      options.progress(static_cast<double>(++done) / static_cast<double>(draws + 1));
+    }
+    if (seeds == 1) traffic = std::move(own);
   });
   std::vector<std::size_t> order(draws);
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -116,11 +102,50 @@ StepForecast run_step(const World& world, const RunOptions& options) {
   f.seconds_worst = seconds[order.back()];
   for (const double s : seconds) f.fingerprint = fold(f.fingerprint, std::bit_cast<std::uint64_t>(s));
   // The median draw once more, to keep what happens in it.
-  const auto traffic = traffic_of(at(0.5));
+  if (!traffic) traffic = traffic_of(at(0.5));
   f.timeline = run(at(0.5), *traffic);
-  f.stages = f.timeline.actors, f.mean = mean_of(f.stages);
+  f.stages = f.timeline.actors, f.mean = mean_of(f.program, f.stages);
   f.exchanges = uses_of(f.program, f.timeline, *traffic);
   if (options.progress) options.progress(1);
+}
+
+}  // namespace
+
+StepForecast run_step(const World& world, const RunOptions& options) {
+  const TrainingStep step = step_of(world);
+  const VariationSpec& variation = world.scenario.workload.training.variation;
+  StepForecast f;
+  f.program = training_program(step);
+  f.gpus = step.layout.ranks();
+  f.tokens = static_cast<double>(step.global_batch) * static_cast<double>(step.model.sequence);
+  f.flops = model_flops_per_gpu(step, false), f.flops_causal = model_flops_per_gpu(step, true);
+  f.peak = step.kernels.peak[static_cast<std::size_t>(step.precision)];
+  const Variation differing(step, variation, world.scenario.node.spec.gpus, f.program);
+  const auto options_of = [&](std::size_t draw, Traffic& traffic) {
+    TimelineOptions how = timeline_options(step.stack.interference.value, f.program, traffic);
+    how.slower = differing.slower(draw);
+    return how;
+  };
+  simulate(world, variation.steps, options_of, options, f);
+  return f;
+}
+
+StepForecast run_trace(const World& world, const RunOptions& options) {
+  const Scenario& s = world.scenario;
+  const Kernels kernels = resolve_kernels(s.node.spec, s.hardware);
+  const double products = kernels.product_rate(Precision::bf16), memory = kernels.memory_rate.value;
+  StepForecast f;
+  f.program = read_trace(s.workload.trace, [&](double flops, double bytes) {
+    return std::max(flops / products, bytes / (memory * kernels.model.stream.value));
+  });
+  f.gpus = ranks_of(f.program);
+  if (const std::int64_t gpus = std::int64_t{s.cluster.nodes} * s.node.spec.gpus; f.gpus != gpus)
+    throw UserError::at("cluster.nodes", fmt::format("the trace has {} ranks, and the job {} GPUs", f.gpus, gpus),
+                        f.gpus % s.node.spec.gpus == 0 ? fmt::format("nodes: {}", f.gpus / s.node.spec.gpus)
+                                                       : std::string("change node.gpus, too"));
+  // Recorded computation holds what it lost to collectives.
+  simulate(
+      world, 1, [](std::size_t, Traffic&) { return TimelineOptions{}; }, options, f);
   return f;
 }
 

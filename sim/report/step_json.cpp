@@ -62,10 +62,12 @@ std::string step_json(const World& world, const StepForecast& f) {
   j["step_s_p5"] = digits(f.seconds_p5), j["step_s_p95"] = digits(f.seconds_p95);
   j["step_s_worst"] = digits(f.seconds_worst);
   j["draws"] = f.draws;
-  j["tokens_per_s"] = digits(f.tokens_per_second());
-  j["tokens_per_s_per_gpu"] = digits(f.tokens_per_second() / static_cast<double>(f.gpus));
-  j["tflops_per_gpu"] = digits(f.flops / f.seconds * 1e-12);
-  j["mfu"] = digits(f.mfu()), j["mfu_causal"] = digits(f.mfu_causal());
+  if (f.tokens > 0) {
+    j["tokens_per_s"] = digits(f.tokens_per_second());
+    j["tokens_per_s_per_gpu"] = digits(f.tokens_per_second() / static_cast<double>(f.gpus));
+    j["tflops_per_gpu"] = digits(f.flops / f.seconds * 1e-12);
+    j["mfu"] = digits(f.mfu()), j["mfu_causal"] = digits(f.mfu_causal());
+  }
   j["breakdown"] = breakdown_json(f.mean);
   Json stages = Json::array();
   for (std::size_t s = 0; s < f.stages.size(); ++s) {

@@ -10,8 +10,8 @@
 
 namespace fabricast {
 
-/// Over all actors.
-ActorTimes mean_of(const std::vector<ActorTimes>& actors);
+/// Over all ranks that the actors stand for.
+ActorTimes mean_of(const Program& program, const std::vector<ActorTimes>& actors);
 /// The exchanges that ran.
 std::vector<ExchangeUse> uses_of(const Program& program, const Timeline& timeline, Traffic& traffic);
 

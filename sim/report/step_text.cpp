@@ -55,6 +55,27 @@ struct ExchangeLine {
   const ExchangeUse* use = nullptr;  ///< the slowest one
 };
 
+/// What runs, on what.
+std::string head_text(const World& world, const StepForecast& f) {
+  const Scenario& s = world.scenario;
+  const NodeSpec& node = s.node.spec;
+  std::string out = fmt::format("# fabricast {}   {}\n", version_text(), s.name);
+  std::string gpus = fmt::format("{} GPUs = {} nodes x {} {}", f.gpus, s.cluster.nodes, node.gpus, node.gpu);
+  if (s.cluster.nodes > 1)
+    gpus += fmt::format(", {} x {} {} per node, {} fabric, {} routing", node.nics.count, to_text(node.nics.rate),
+                        name_of(node.nics.link), topologies()[s.fabric.kind].name, world.setup.policy->name);
+  if (f.tokens == 0)
+    return out + fmt::format("# trace {}: {} activities of {} actors\n# {}\n",
+                             s.workload.trace.path + s.workload.trace.file, f.program.activities.size(),
+                             f.program.actors.size(), gpus);
+  const TrainingStep step = step_of(world);
+  out += fmt::format("# training step: {}, {:.4g} parameters, {}\n", step.model.name,
+                     static_cast<double>(count_parameters(step.model).total), gpus);
+  return out + fmt::format("# {}; {} micro-batches of {} x {} tokens; {}, recompute {}; {}\n", degrees(step),
+                           step.micro_batches(), step.micro_batch, step.model.sequence, name_of(step.precision),
+                           name_of(step.recompute), step.stack.name);
+}
+
 }  // namespace
 
 std::string exchange_table(const Program& program, const std::vector<ExchangeUse>& exchanges) {
@@ -83,28 +104,20 @@ std::string exchange_table(const Program& program, const std::vector<ExchangeUse
 }
 
 std::string step_text(const World& world, const StepForecast& f) {
-  const Scenario& s = world.scenario;
-  const TrainingStep step = step_of(world);
-  const NodeSpec& node = s.node.spec;
-  std::string out = fmt::format("# fabricast {}   {}\n", version_text(), s.name);
-  out += fmt::format("# training step: {}, {:.4g} parameters, {} GPUs = {} nodes x {} {}", step.model.name,
-                     static_cast<double>(count_parameters(step.model).total), f.gpus, s.cluster.nodes, node.gpus,
-                     node.gpu);
-  if (s.cluster.nodes > 1)
-    out += fmt::format(", {} x {} {} per node, {} fabric, {} routing", node.nics.count, to_text(node.nics.rate),
-                       name_of(node.nics.link), topologies()[s.fabric.kind].name, world.setup.policy->name);
-  out += fmt::format("\n# {}; {} micro-batches of {} x {} tokens; {}, recompute {}; {}\n", degrees(step),
-                     step.micro_batches(), step.micro_batch, step.model.sequence, name_of(step.precision),
-                     name_of(step.recompute), step.stack.name);
+  std::string out = head_text(world, f);
   out += fmt::format("#\nstep            {:>10.4g} s", f.seconds);
   if (f.draws > 1)
     out += fmt::format("   median of {} draws; p5 {:.4g}, p95 {:.4g}, worst {:.4g}", f.draws, f.seconds_p5,
                        f.seconds_p95, f.seconds_worst);
-  out += fmt::format("\ntokens          {:>10.4g} /s   {:.4g} /s per GPU\n", f.tokens_per_second(),
-                     f.tokens_per_second() / static_cast<double>(f.gpus));
-  out += fmt::format(
-      "model FLOP/s    {:>10.4g} TFLOP/s per GPU   MFU {:.1f} % of {:.4g} ({}); {:.1f} % with causal attention\n",
-      f.flops / f.seconds * 1e-12, 100 * f.mfu(), f.peak * 1e-12, name_of(step.precision), 100 * f.mfu_causal());
+  out += '\n';
+  if (f.tokens > 0) {
+    const Precision precision = world.scenario.workload.training.precision;
+    out += fmt::format("tokens          {:>10.4g} /s   {:.4g} /s per GPU\n", f.tokens_per_second(),
+                       f.tokens_per_second() / static_cast<double>(f.gpus));
+    out += fmt::format(
+        "model FLOP/s    {:>10.4g} TFLOP/s per GPU   MFU {:.1f} % of {:.4g} ({}); {:.1f} % with causal attention\n",
+        f.flops / f.seconds * 1e-12, 100 * f.mfu(), f.peak * 1e-12, name_of(precision), 100 * f.mfu_causal());
+  }
   out += "#\n# where the time of a GPU goes, mean over all\n";
   for (const Line& line : breakdown_lines(f.mean))
     out += fmt::format("  {:<36} {:>10.4g} s {:>6.1f} %\n", line.what, line.seconds, 100 * line.seconds / f.seconds);

@@ -77,6 +77,7 @@ class Reading {
     guarded([&] { lay_profile_over(s.hardware); });
     guarded([&] { read_topology_file(s); });
     read_node(s);
+    guarded([&] { read_model_config(s); });
     guarded([&] { visit_fields(*reader_, s); });
     reader_->finish();
     if (!reader_->given("fabricast"))
@@ -185,6 +186,14 @@ class Reading {
     s.node.layout = &*layout_;
   }
 
+  /// `workload.model.config`: the dimensions of a Hugging Face model, which keys beside it override.
+  void read_model_config(Scenario& s) {
+    const std::string config = early({"workload", "model", "config"});
+    if (config.empty()) return;
+    const std::string file = beside(path_, config);
+    s.workload.training.model.imported = read_hugging_face(read_named("workload.model.config", file), file);
+  }
+
   void read_graph_file(Scenario& s) {
     const auto it = s.nccl.env.find("NCCL_GRAPH_FILE");
     if (it == s.nccl.env.end() || it->second.empty()) return;
@@ -241,6 +250,9 @@ class Reading {
       reader_->add(at(std::move(path), std::move(message), std::move(hint)));
     };
     check_version(s);
+    if (s.workload.kind == WorkloadKind::trace)
+      for (std::string* file : {&s.workload.trace.path, &s.workload.trace.file, &s.workload.trace.groups})
+        if (!file->empty()) *file = beside(path_, *file);
     if (s.workload.kind == WorkloadKind::training_step)
       guarded([&] { complete(s.workload.training, s.hardware, std::int64_t{s.cluster.nodes} * s.node.spec.gpus); });
     if (s.workload.kind == WorkloadKind::inference)

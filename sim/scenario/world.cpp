@@ -47,22 +47,17 @@ void choose_policy(World& world, const NcclSettings& settings) {
   world.setup.policy_spec = &world.static_ways;
 }
 
-/// From 2.24 on NCCL fails where NCCL_ALGO and NCCL_PROTO leave nothing; before, its own choice stands. So it does
-/// where the version is only implied: too little is known to call the run impossible.
+std::string path_of_choice(const Scenario& s) {
+  return s.nccl.env.contains("NCCL_ALGO") ? "nccl.env.NCCL_ALGO" : "nccl.env.NCCL_PROTO";
+}
+
 void check_choice(World& world) {
   const Scenario& s = world.scenario;
-  const auto op = static_cast<std::size_t>(s.workload.collective);
-  if (op >= world.planner.costs.fell_back.size() || !world.planner.costs.fell_back[op]) return;
-  const std::string path = s.nccl.env.contains("NCCL_ALGO") ? "nccl.env.NCCL_ALGO" : "nccl.env.NCCL_PROTO";
-  const NcclVersion& version = world.planner.settings.version;
-  if (s.nccl.version_given && version >= strict_lists)
-    throw UserError::at(path,
-                        fmt::format("NCCL {} stops here: no algorithm and protocol available for {}", to_text(version),
-                                    name_of(s.workload.collective)),
-                        "`fabricast inspect plan` without the variable lists what works here");
+  // A step's exchanges are checked one by one, as each communicator has its own choice.
+  if (s.workload.kind != WorkloadKind::collective || !falls_back(s, world.planner, s.workload.collective)) return;
   world.warnings.push_back({Diagnostic::Severity::warning,
                             {},
-                            path,
+                            path_of_choice(s),
                             "NCCL_ALGO and NCCL_PROTO leave no algorithm that works here",
                             "what NCCL before 2.24 then runs is forecast: rings, or rings and trees"});
 }
@@ -101,6 +96,20 @@ std::vector<std::uint32_t> place(const ClusterSpec& cluster) {
 
 }  // namespace
 
+/// From 2.24 on NCCL fails where NCCL_ALGO and NCCL_PROTO leave nothing; before, its own choice stands. So it does
+/// where the version is only implied: too little is known to call the run impossible.
+bool falls_back(const Scenario& s, const Planner& planner, CollectiveOp collective) {
+  const auto op = static_cast<std::size_t>(collective);
+  if (op >= planner.costs.fell_back.size() || !planner.costs.fell_back[op]) return false;
+  const NcclVersion& version = planner.settings.version;
+  if (s.nccl.version_given && version >= strict_lists)
+    throw UserError::at(path_of_choice(s),
+                        fmt::format("NCCL {} stops here: no algorithm and protocol available for {}", to_text(version),
+                                    name_of(collective)),
+                        "`fabricast inspect plan` without the variable lists what works here");
+  return true;
+}
+
 NcclVersions nccl_versions(const Scenario& s) {
   const auto versions = parse_nccl_versions(s.nccl.version, gpu_of(s).compute_capability);
   return versions.value_or(NcclVersions{NcclVersion{}, NcclVersion{}});
@@ -131,6 +140,12 @@ std::unique_ptr<World> build_world(Scenario scenario, const SearchGraphs* found)
   Node node = build_node(spec, s.hardware, hosts, use);
   settings.given_graphs = s.nccl.graphs;
   if (s.nccl.graphs) check_graphs(*s.nccl.graphs, node, s.cluster.nodes > hosts);
+  if (s.workload.kind != WorkloadKind::collective && s.cluster.nodes * s.node.spec.gpus == 1) {
+    // A step of one GPU has no collectives.
+    world->planner.comm.node = std::move(node), world->planner.comm.placement = place(s.cluster);
+    world->setup.comm = &world->planner.comm;
+    return world;
+  }
   world->planner =
       make_planner(std::move(node), place(s.cluster), static_cast<std::uint32_t>(hosts), std::move(settings), found);
   const Communicator& comm = world->planner.comm;

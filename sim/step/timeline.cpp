@@ -12,6 +12,8 @@ namespace fabricast {
 namespace {
 
 constexpr std::uint32_t none = 0xffffffff;
+/// However many exchanges run beside it.
+constexpr double least_pace = 0.1;
 
 /// What follows what: dependencies, and the order on each stream, turned round.
 struct Followers {
@@ -60,7 +62,7 @@ class Run {
     timeline_.actors.resize(program.actors.size());
     state_.resize(n);
     released_by_.assign(n, none);
-    exchanges_at_.assign(program.actors.size(), 0);
+    exchanges_at_.assign(program.actors.size(), 0), lost_at_.assign(program.actors.size(), 0);
     computing_.assign(program.actors.size(), none);
     idle_since_.assign(program.actors.size(), 0);
     last_of_.assign(program.actors.size(), none);
@@ -112,9 +114,14 @@ class Run {
     }
   };
 
-  bool is_slowed(std::uint32_t activity) const {
+  /// Of computation, beside the exchanges that run on its actor.
+  double pace_of(std::uint32_t activity) const {
     const Place place = program_.places_of(activity).front();
-    return place.stream == 0 && exchanges_at_[place.actor] > 0;
+    return place.stream == 0 ? std::max(least_pace, 1 - lost_at_[place.actor]) : 1;
+  }
+  /// What computation loses to an exchange.
+  double lost_to(const Activity& exchange) const {
+    return options_.interference.empty() ? 0 : options_.interference[exchange.exchange];
   }
 
   void set_pace(std::uint32_t activity, double pace) {
@@ -139,7 +146,8 @@ class Run {
           in_flight_.push_back({a.exchange, i}), traffic = true;
         for (const Place& place : program_.places_of(i)) {
           if (place.stream == 0) attribute_wait(i, place.actor);
-          if (exchanges_at_[place.actor]++ == 0) change_computing(place.actor);
+          ++exchanges_at_[place.actor], lost_at_[place.actor] += lost_to(a);
+          change_computing(place.actor);
         }
       } else {
         const Place place = program_.places_of(i).front();
@@ -149,7 +157,7 @@ class Run {
           attribute_wait(i, place.actor);
           computing_[place.actor] = i;
         }
-        set_pace(i, is_slowed(i) ? 1 - options_.interference : 1);
+        set_pace(i, pace_of(i));
       }
     }
     if (traffic || traffic_changed_) change_paces();
@@ -167,7 +175,9 @@ class Run {
       }
       for (const Place& place : program_.places_of(i)) {
         last_of_[place.actor] = i;
-        if (--exchanges_at_[place.actor] == 0) change_computing(place.actor);
+        // Nothing is left of sums of parts when none is left.
+        lost_at_[place.actor] = --exchanges_at_[place.actor] == 0 ? 0 : lost_at_[place.actor] - lost_to(a);
+        change_computing(place.actor);
         if (place.stream == 0) {
           timeline_.actors[place.actor].exposed[static_cast<std::size_t>(a.part)] += now_ - timeline_.start[i];
           idle_since_[place.actor] = now_;
@@ -191,10 +201,10 @@ class Run {
     return program_.activities[i].seconds * (options_.slower.empty() ? 1 : options_.slower[actor]);
   }
 
-  /// Exchanges have begun on an actor, or none is left there.
+  /// Exchanges have begun or ended on an actor.
   void change_computing(std::uint32_t actor) {
     const std::uint32_t i = computing_[actor];
-    if (i != none) set_pace(i, is_slowed(i) ? 1 - options_.interference : 1);
+    if (i != none) set_pace(i, pace_of(i));
   }
 
   void change_paces() {
@@ -258,6 +268,7 @@ class Run {
   std::vector<State> state_;
   std::vector<std::uint32_t> released_by_;   ///< by activity: what ended last of what it waited for
   std::vector<std::uint32_t> exchanges_at_;  ///< by actor: running
+  std::vector<double> lost_at_;              ///< by actor: part of its speed that computation loses to them
   std::vector<std::uint32_t> computing_;     ///< by actor: what its first stream computes
   std::vector<double> idle_since_;           ///< by actor
   std::vector<std::uint32_t> last_of_;       ///< by actor: what ended last

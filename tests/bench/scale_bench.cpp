@@ -5,13 +5,6 @@
 // Each row is the best of N runs of the command as a user types it, process start included. The last one runs the chunk
 // engine on the ring that the flow engine has just timed; it is stopped at the limit, and the ratio is then a lower
 // bound.
-#include <fmt/format.h>
-#include <signal.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
@@ -19,40 +12,11 @@
 #include <string>
 #include <vector>
 
+#include "bench/commands.hpp"
+
+using namespace fabricast::bench;
+
 namespace {
-
-struct Usage {
-  double seconds = 0, megabytes = 0;
-  bool finished = false;
-};
-
-Usage measure(const std::string& scenario, const std::vector<std::string>& sets, double limit) {
-  std::vector<std::string> words = {FABRICAST_BINARY, "run", "--no-intervals", scenario};
-  for (const std::string& set : sets) words.insert(words.end(), {"--set", set});
-  std::vector<char*> arguments;
-  for (std::string& word : words) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
-  const auto begin = std::chrono::steady_clock::now();
-  std::fflush(nullptr);
-  const pid_t child = fork();
-  if (child == 0) {
-    if (!std::freopen("/dev/null", "w", stdout)) _exit(127);
-    alarm(static_cast<unsigned>(limit));
-    execv(arguments[0], arguments.data());
-    _exit(127);
-  }
-  int status = 0;
-  rusage used{};
-  wait4(child, &status, 0, &used);
-  const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - begin;
-  return {wall.count(), static_cast<double>(used.ru_maxrss) / 1024, WIFEXITED(status) && WEXITSTATUS(status) == 0};
-}
-
-struct Row {
-  std::string what;
-  std::vector<std::string> sets;
-  double most_seconds, most_megabytes;
-};
 
 /// `path=[1KiB, 2KiB, ...]`
 std::string powers_of_two(const std::string& path, int count) {
@@ -99,21 +63,8 @@ int main(int argc, char** argv) {
        {"cluster.nodes=131072", "routing.seeds=16", "nccl.env.NCCL_ALGO=NVLSTree"},
        30,
        4096}};
-  fmt::print("{:34} {:>9} {:>9} {:>9} {:>9}\n", "fabricast run", "s", "MB", "target s", "target MB");
-  bool met = true;
   std::vector<double> seconds;
-  for (const Row& row : rows) {
-    Usage best{1e9, 0, false};
-    for (int r = 0; r < repeats; ++r) {
-      const Usage u = measure(scenario, row.sets, 600);
-      if (u.finished && u.seconds < best.seconds) best = u;
-    }
-    const bool ok = best.finished && best.seconds <= row.most_seconds && best.megabytes <= row.most_megabytes;
-    met &= ok;
-    seconds.push_back(best.seconds);
-    fmt::print("{:34} {:9.3f} {:9.0f} {:9.1f} {:9.0f}{}\n", row.what, best.seconds, best.megabytes, row.most_seconds,
-               row.most_megabytes, ok ? "" : "  missed");
-  }
+  const bool met = run_rows(scenario, rows, repeats, seconds);
   const auto exponent = [&](std::size_t small, std::size_t large, double factor) {
     return std::log(seconds[large] / seconds[small]) / std::log(factor);
   };

@@ -2,6 +2,7 @@
 
 from facts import FACTS
 from rows import *  # the words of the tables
+from steps import BINDING_STEPS, SHARP_STEPS, STEPS
 
 CLAIMS = [
     Claim("A1", "tree and GPUDirect RDMA over nodes", [
@@ -80,7 +81,7 @@ CLAIMS = [
     ] + [Row("all_reduce, 16MB, eight GPUs in each of two nodes", None, None, "GB/s",
              busbw("eight_nodes", "16MB", "cluster.nodes=2"))]),
     Claim("A9", "all-reduces of a decode step", [
-        Row("decode step, one node", "33 ms", about(33), "ms", lambda run: 1e3 * run.step("decode")["step_s"]),
+        Row("decode step, one node", "33 ms", about(33), "ms", lambda run: 1e3 * run.step("decode").time),
         *[row for where, words, text, most, share, of in (
             ("NVSwitch", (), "0.3 ms", 0.3, "below 1 %", (-INFINITY, 1)),
             ("one GPU in each of four nodes, same rack", FOUR_NODES, "5.2 ms", 5.2, "15 to 17 %", between(15, 17)),
@@ -117,7 +118,7 @@ CLAIMS = [
         Row("64 nodes, 1 KiB, against NCCL's choice", None, None, "times",
             times_faster(("sharp", "1KiB", "nccl.env={}"), ("sharp", "1KiB"))),
         Row("jobs of eight trees at once, NDR", "8 to 16", between(8, 16), "", sharp_groups),
-    ]),
+    ] + SHARP_STEPS),
     Claim("B7", "GPUDirect RDMA off", [
         Row("64 nodes of eight GPUs, 8 GiB", "40 to 60 %", between(40, 60), "%",
             lost(("binding", "8GiB"), ("binding", "8GiB", *NO_GDR))),
@@ -209,7 +210,7 @@ CLAIMS = [
     Claim("D3", "a slow way between PCIe switches", [
         Row("NICs taken at the GPU's socket", "30 %", about(30), "%",
             saved(("binding", "8GiB", "node.nics.numa=remote"), ("binding", "8GiB"))),
-    ]),
+    ] + BINDING_STEPS),
     Claim("D4", "reduction in switches", [
         Row("SHARP, 64 nodes, 1 GiB, against a ring", "2 to 5 times", between(2, 5), "times",
             times_faster(("sharp", "1GiB", f"nccl.env={FORCED_RING}"), ("sharp", "1GiB"))),
@@ -235,15 +236,6 @@ CLAIMS = [
             times_faster(("one_nic", "256MB", "node.nics.link=socket", *env(SOCKET_NTHREADS=1, NSOCKS_PERTHREAD=1)),
                          ("one_nic", "256MB", "node.nics.link=socket", *env(SOCKET_NTHREADS=8, NSOCKS_PERTHREAD=8)))),
     ]),
-    Claim("D8", "hand-over of a cache", [
-        Row("prefill and decode in one NVLink domain", "nvlink", "nvlink", "", handover("path", *RACK)),
-        Row("in two nodes, GPUDirect RDMA", "rdma", "rdma", "", handover("path")),
-        Row("in two nodes, no GPUDirect RDMA", "storage", "storage", "", handover("path", "node.gdr=false")),
-        *[Row(f"100,000 tokens, {where}", None, None, "ms",
-              lambda run, words=words: 1e3 * handover("time_s", *words)(run))
-          for where, words in (("NVLink", RACK), ("RDMA", ()), ("host memory", ("node.gdr=false",)))],
-        Row("bytes", "tens of GB", between(10, 100), "GB", lambda run: 1e-9 * handover("bytes")(run)),
-    ]),
     Claim("D7", "PAT", [
         Row("128 ranks, 1 GiB: bandwidth against a ring", "near 100 %", (90, 110), "%",
             lambda run: percent(run("pat", "1GiB").busbw / run("pat", "1GiB", *env(ALGO="Ring")).busbw)),
@@ -255,6 +247,15 @@ CLAIMS = [
         Row("8 KiB, 128 ranks: PAT against a ring by LL", None, None, "times",
             times_faster(("pat", "8KiB", *env(ALGO="Ring", PROTO="LL")), ("pat", "8KiB"))),
     ]),
+    Claim("D8", "hand-over of a cache", [
+        Row("prefill and decode in one NVLink domain", "nvlink", "nvlink", "", handover("path", *RACK)),
+        Row("in two nodes, GPUDirect RDMA", "rdma", "rdma", "", handover("path")),
+        Row("in two nodes, no GPUDirect RDMA", "storage", "storage", "", handover("path", "node.gdr=false")),
+        *[Row(f"100,000 tokens, {where}", None, None, "ms",
+              lambda run, words=words: 1e3 * handover("time_s", *words)(run))
+          for where, words in (("NVLink", RACK), ("RDMA", ()), ("host memory", ("node.gdr=false",)))],
+        Row("bytes", "tens of GB", between(10, 100), "GB", lambda run: 1e-9 * handover("bytes")(run)),
+    ]),
 ]
 
-ALL = [*CLAIMS, *FACTS]
+ALL = [*sorted([*CLAIMS, *STEPS], key=lambda claim: (claim.name[0], int(claim.name[1:]))), *FACTS]

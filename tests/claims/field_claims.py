@@ -45,6 +45,27 @@ class Run:
         return f"`{what}`: {self.algorithm}/{self.protocol}, {self.bottleneck}{share}"
 
 
+class Step:
+    """One forecast step. Times in seconds."""
+
+    def __init__(self, scenario, words, told):
+        self.scenario, self.words = scenario, words
+        self.time, self.worst = told["step_s"], told["step_s_worst"]
+        self.tokens = told["step_s"] * told["tokens_per_s"]
+        self.tokens_per_gpu = told["tokens_per_s_per_gpu"]
+        self.exposed = sum(told["breakdown"]["exposed"].values())
+        self.exchanges = told["exchanges"]
+        self.disaggregated = told.get("disaggregated")
+
+    def exchange(self, collective):
+        """The one with most bytes."""
+        return max((e for e in self.exchanges if e["collective"] == collective), key=lambda e: e["bytes"])
+
+    def text(self):
+        what = " ".join([f"{self.scenario}.yaml", *self.words]).replace("nccl.env.NCCL", "NCCL").replace("workload.", "")
+        return f"`{what}`: exposed {100 * self.exposed / self.time:.0f} %"
+
+
 class Simulator:
     """Runs scenarios of scenarios/claims, each only once, and notes what was run."""
 
@@ -72,18 +93,18 @@ class Simulator:
         self.noted.append(self.known[key])
         return self.known[key]
 
+    def __call__(self, scenario, size, *words):
+        return self.row("run", scenario, size, *words)
+
     def step(self, scenario, *words):
-        """What is told of a whole step."""
         key = ("step", scenario, words)
         if key not in self.known:
             code, out, err = self.output("run", scenario, words, "--json", "-")
             if code != 0:
                 raise SystemExit(f"{key}: exit code {code}\n{err}")
-            self.known[key] = json.loads(out)
+            self.known[key] = Step(scenario, words, json.loads(out))
+        self.noted.append(self.known[key])
         return self.known[key]
-
-    def __call__(self, scenario, size, *words):
-        return self.row("run", scenario, size, *words)
 
     def explained(self, scenario, size, *words):
         """As a call, with the parts of the time; takes longer."""

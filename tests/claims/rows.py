@@ -132,16 +132,16 @@ def reduces_ms(scenario, *words):
     """Of a decode step's all-reduces."""
 
     def forecast(run):
-        calls = [e for e in run.step(scenario, *words)["exchanges"] if e["collective"] == "all_reduce"]
+        calls = [e for e in run.step(scenario, *words).exchanges if e["collective"] == "all_reduce"]
         return sum(e["calls"] * e["time_us"] for e in calls) / 1000
 
     return forecast
 
 
 def reduces_share(scenario, *words):
-    return lambda run: percent(reduces_ms(scenario, *words)(run) / (1e3 * run.step(scenario, *words)["step_s"]))
+    return lambda run: percent(reduces_ms(scenario, *words)(run) / (1e3 * run.step(scenario, *words).time))
 
 
 def handover(what, *words):
     """Of a request's cache."""
-    return lambda run: run.step("kv_cache", *words)["disaggregated"]["transfer"][what]
+    return lambda run: run.step("kv_cache", *words).disaggregated["transfer"][what]

@@ -62,5 +62,6 @@ CrossValidation leave_one_out(const std::vector<MeasuredCase>& cases, const Hard
 
 /// The fitted parameters as a profile (JSON) that `node.profile` takes.
 std::string profile_json(const Fit& fit, const std::string& source);
+std::string profile_json(const std::vector<std::pair<std::string, Parameter>>& parameters, const std::string& source);
 
 }  // namespace fabricast

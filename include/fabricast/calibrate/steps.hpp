@@ -2,7 +2,8 @@
 // GPUs and software reach (`compute.*`, `stacks.*`) to them.
 //
 // A file of steps is JSON: a list of {id, source, step_s, scenario} with a scenario as an object, as in YAML. Steps of
-// one `source` were measured by the same people on the same system. `held_out`: no fit sees it.
+// one `source` were measured by the same people on the same system. `held_out`: no fit sees it; `noise`: what fits take
+// the time to be uncertain by.
 #pragma once
 
 #include <functional>
@@ -16,7 +17,8 @@ namespace fabricast {
 
 struct StepCase {
   std::string id, source, note;
-  double seconds = 0;  ///< measured
+  double seconds = 0;   ///< measured
+  double noise = 0.02;  ///< of the publication, relative: digits, run to run, and what rows of one kind disagree by
   bool held_out = false;
   std::string scenario;  ///< its text
 };
@@ -33,6 +35,8 @@ class StepRunner {
   StepRunner(StepRunner&&) noexcept;
   /// s of a step with other parameters of GPU and software.
   double seconds(const Hardware& hardware);
+  /// The software generation.
+  std::string stack() const;
   /// Whether its time may depend on a parameter.
   bool uses(const std::string& parameter) const;
 
@@ -48,15 +52,17 @@ struct StepRow {
   double error() const { return forecast / measured - 1; }
 };
 
+/// Sources with the errors of their rows.
+struct StepSummary {
+  std::string source;
+  std::size_t rows = 0;
+  double mean = 0, worst = 0, bias = 0;  ///< of errors: the mean and the largest size, and the mean
+};
+std::vector<StepSummary> summarize(const std::vector<StepRow>& rows, bool held_out = false);
+
 struct StepValidation {
   std::vector<StepRow> rows;
-  /// A source's mean and worst error, of rows that are in the fit (or held out).
-  struct Summary {
-    std::string source;
-    std::size_t rows = 0;
-    double mean = 0, worst = 0, bias = 0;
-  };
-  std::vector<Summary> summaries(bool held_out) const;
+  std::vector<StepRow> left_out;  ///< forecasts by fits without any step of the same software; empty: not asked for
 };
 
 StepValidation validate_steps(const std::vector<StepCase>& steps, const Hardware& hardware,
@@ -69,6 +75,12 @@ struct StepFitOptions {
 /// Fits what the steps that are not held out depend on. \throws UserError if there are none
 Fit fit_steps(const std::vector<StepCase>& steps, const Hardware& prior, const StepFitOptions& options);
 
+/// Fits without the steps of each software generation in turn, and forecasts those by it.
+std::vector<StepRow> leave_out_stacks(const std::vector<StepCase>& steps, const Hardware& prior,
+                                      const StepFitOptions& options, const std::function<void(double)>& progress = {});
+
 std::string steps_text(const StepValidation& validation);
+/// The page for the docs: all rows, sources, parameters.
+std::string steps_markdown(const StepValidation& validation, const Hardware& hardware);
 
 }  // namespace fabricast

@@ -39,11 +39,14 @@ struct GroupTime {
   CollectiveResult result;
   std::vector<ChannelPace> channels;  ///< one for all where one stream stands for all channels
   std::vector<InsideUse> inside;
+  /// Rate of a channel at which one of its connections has 1 B/s of a link: links are fair to connections.
+  double weight = 1;
   double longest = 0;  ///< s; of the channels at the rates of the start
 };
 
 /// As the flow engine runs the plan, alone on its network.
-GroupTime time_group(const NetworkSetup& setup, const Plan& plan, std::uint64_t seed);
+/// \param router  of the first segment and this seed, if there is one already: thousands of groups share it
+GroupTime time_group(const NetworkSetup& setup, const Plan& plan, std::uint64_t seed, const Router* router = nullptr);
 
 /// What the channels of a group take of the fabric's links, and where: parts of the rate for each B/s of payload.
 struct FabricUse {

@@ -45,12 +45,15 @@ struct Stack {
   Parameter eager;            ///< element-wise traffic without a compiler, relative
   Parameter tensor_exposed;   ///< with overlap.tensor: part of a collective of tensor parallelism that stays exposed
   Parameter context_exposed;  ///< the same of the exchange of keys and values
-  Parameter interference;     ///< part of its speed that computation loses beside a collective
-  Parameter accumulation;     ///< B per parameter and micro-batch, to add gradients up
-  Parameter optimizer;        ///< B per parameter of the optimizer
-  Parameter layer_launch;     ///< us per layer and pass that the GPU waits for its host; backward twice
-  Parameter step_fixed;       ///< s per step: data, synchronization with the host, logging
-  Parameter jitter;           ///< standard deviation of a layer's time, relative: groups wait for their slowest
+  Parameter expert_exposed;   ///< with overlap.expert: part of the exchange of tokens that stays exposed
+  /// 0: ranks that share a sequence attend to equally much; 1: in order, the last to most.
+  Parameter context_imbalance;
+  Parameter interference;  ///< part of its speed that computation loses beside 16 channels of a collective
+  Parameter accumulation;  ///< B per parameter and micro-batch, to add gradients up
+  Parameter optimizer;     ///< B per parameter of the optimizer
+  Parameter layer_launch;  ///< us per layer and pass that the GPU waits for its host; backward twice
+  Parameter step_fixed;    ///< s per step: data, synchronization with the host, logging
+  Parameter jitter;        ///< standard deviation of a layer's time, relative: groups wait for their slowest
 };
 std::vector<ParameterRef> parameters(Stack& stack);
 

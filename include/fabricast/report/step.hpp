@@ -1,4 +1,4 @@
-// The forecast of a training step, from which all its writers print, and the run that makes it.
+// The forecast of a training step or an execution trace, from which all its writers print, and the run that makes it.
 #pragma once
 
 #include <string>
@@ -32,7 +32,7 @@ struct StepForecast {
   std::vector<ExchangeUse> exchanges;
 
   std::int64_t gpus = 0;
-  double tokens = 0;              ///< of the step
+  double tokens = 0;              ///< of the step; 0: a trace, of which no FLOPs are known either
   double flops = 0;               ///< that the model needs of a GPU, attention over the full square
   double flops_causal = 0;        ///< the same with half of it
   double peak = 0;                ///< FLOP/s of the GPU's data sheet at the step's precision
@@ -45,8 +45,14 @@ struct StepForecast {
 /// The step that a scenario describes. \pre its workload is a training step
 TrainingStep step_of(const World& world);
 
+/// How a step's timeline runs: what computation loses to each kind of exchange, by the channels that it holds.
+/// \param interference of a collective of 16 channels
+TimelineOptions timeline_options(double interference, const Program& program, Traffic& traffic);
+
 /// \throws UserError if the step does not fit together, Interrupted on Ctrl-C
 StepForecast run_step(const World& world, const RunOptions& options = {});
+/// The same of an execution trace, of which neither tokens nor FLOPs are known.
+StepForecast run_trace(const World& world, const RunOptions& options = {});
 
 std::string step_text(const World& world, const StepForecast& forecast);
 std::string step_json(const World& world, const StepForecast& forecast);

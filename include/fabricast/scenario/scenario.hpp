@@ -17,6 +17,7 @@
 #include "fabricast/planner/graph.hpp"
 #include "fabricast/planner/sharp.hpp"
 #include "fabricast/topology/topology.hpp"
+#include "fabricast/trace/trace.hpp"
 #include "fabricast/workload/inference_spec.hpp"
 #include "fabricast/workload/step_spec.hpp"
 
@@ -73,10 +74,10 @@ struct NcclSection {
   std::optional<SearchGraphs> graphs;  ///< what stands in NCCL_GRAPH_FILE
 };
 
-enum class WorkloadKind { collective, training_step, inference };
+enum class WorkloadKind { collective, training_step, inference, trace };
 template <>
 struct EnumNames<WorkloadKind> {
-  static constexpr std::array<std::string_view, 3> names{"collective", "training_step", "inference"};
+  static constexpr std::array<std::string_view, 4> names{"collective", "training_step", "inference", "trace"};
 };
 
 /// What times the collective: it decides what a small message's time means.
@@ -106,6 +107,7 @@ struct WorkloadSection {
   HarnessSpec harness;
   TrainingSpec training;    ///< of kind training_step
   InferenceSpec inference;  ///< of kind inference
+  TraceSpec trace;          ///< of kind trace
 };
 
 struct FaultSpec {

@@ -30,6 +30,10 @@ NcclVersions nccl_versions(const Scenario& scenario);
 /// The one that is forecast: the only one; of several the usual one of the GPU, or else the newest.
 NcclVersion main_version(const Scenario& scenario);
 
+/// Whether NCCL_ALGO and NCCL_PROTO leave nothing for an operation, so that NCCL's own choice stands.
+/// \throws UserError if this NCCL stops there
+bool falls_back(const Scenario& scenario, const Planner& planner, CollectiveOp collective);
+
 /// \param found  what NCCL's search finds in this scenario, if known (make_planner)
 /// \throws UserError if something does not fit together.
 std::unique_ptr<World> build_world(Scenario scenario, const SearchGraphs* found = nullptr);

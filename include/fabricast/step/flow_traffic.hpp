@@ -14,7 +14,7 @@ namespace fabricast {
 /// One draw of the network. Exchanges are timed when they are first asked for; what comes out does not depend on the
 /// order. World and program outlive it.
 /// \throws UserError, then or later, if a fault comes or goes, if a group's ranks are spread unevenly over its nodes, or
-///   if the fabric is cut
+///   if the fabric is cut. Interrupted on Ctrl-C
 std::unique_ptr<Traffic> make_flow_traffic(const World& world, const Program& program, std::uint64_t seed);
 
 }  // namespace fabricast

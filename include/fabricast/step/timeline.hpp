@@ -2,7 +2,7 @@
 //
 //   while an activity runs or is ready:
 //     start what is ready; an exchange that starts or ends changes the paces of those in flight (traffic.hpp), and the
-//       pace of computation on its actors: 1 - interference while exchanges run there
+//       pace of computation on its actors, which loses a part of its speed to each that runs there
 //     now = the earliest end;  end it, release what depends on it
 //
 // Where computation waits, the wait is put down to what it waited for: to the exchange that was running, or to what ran
@@ -33,7 +33,8 @@ struct Timeline {
 };
 
 struct TimelineOptions {
-  double interference = 0;     ///< part of its speed that computation loses while an exchange runs
+  /// By exchange kind: part of its speed that computation loses on its actors while one runs. Empty: none.
+  std::vector<double> interference;
   std::vector<double> slower;  ///< by actor: computation takes so many times longer; empty: 1
 };
 

@@ -24,6 +24,9 @@ LayerTimes time_layer(const TrainingStep& step, bool experts);
 /// Tokens that a rank hands to experts of a layer, copies to several experts counted.
 double dispatched_tokens(const TrainingStep& step);
 
+/// What it sends of them: copies to several experts of one node may go as one; the busiest rank counts.
+double sent_tokens(const TrainingStep& step);
+
 struct VocabularyTimes {
   double forward = 0, backward = 0;  ///< output matrix and loss
   double embedding = 0, embedding_backward = 0;

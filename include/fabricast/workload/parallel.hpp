@@ -46,6 +46,8 @@ RankGroups groups_of(const ParallelLayout& layout, int stage, const std::vector<
 /// Groups cut into parts of `size` members: neighbours, or members as far apart as can be. \pre size divides them
 RankGroups split_neighbours(const RankGroups& groups, int size);
 RankGroups split_apart(const RankGroups& groups, int size);
+/// The groups of a stage that share experts. \pre expert is more than 1
+RankGroups expert_groups(const ParallelLayout& layout, int stage);
 /// Ranks of one stage with those that take over from them in another.
 RankGroups stage_pairs(const ParallelLayout& layout, int from, int to);
 

@@ -51,7 +51,7 @@ struct ParallelSpec {
 };
 
 struct OverlapSpec {
-  Choose data = Choose::automatic, tensor = Choose::automatic, pipeline = Choose::automatic;
+  Choose data = Choose::automatic, tensor = Choose::automatic, pipeline = Choose::automatic, expert = Choose::automatic;
   Bytes bucket{0};  ///< 0: as the software does
 };
 
@@ -63,6 +63,7 @@ struct GradientSpec {
 struct ExpertSpec {
   double imbalance = 1;
   double capacity = 0;
+  int copies = 0;  ///< of a token that are sent; 0: one for each of its experts
 };
 
 /// What makes one step differ from the next.
@@ -70,6 +71,7 @@ struct VariationSpec {
   int steps = 1;        ///< that are drawn
   Ratio slow_hosts{0};  ///< of all
   Ratio slowdown{0.1};  ///< by which they compute slower
+  Ratio jitter{0};      ///< of a GPU's computation from step to step: a standard deviation
   std::int64_t seed = 1;
 };
 

@@ -11,10 +11,10 @@
 #include "fabricast/core/units.hpp"
 #include "fabricast/hardware/compute.hpp"
 #include "fabricast/hardware/stack.hpp"
-#include "fabricast/workload/program.hpp"
 #include "fabricast/workload/kernels.hpp"
 #include "fabricast/workload/model.hpp"
 #include "fabricast/workload/parallel.hpp"
+#include "fabricast/workload/program.hpp"
 #include "fabricast/workload/recompute.hpp"
 #include "fabricast/workload/schedule.hpp"
 
@@ -32,7 +32,8 @@ struct TrainingStep {
       0;  ///< 0: all replicas hold all; 1 optimizer, 2 and gradients, 3 and parameters are split over `shard` ranks
   PipelineSchedule schedule = PipelineSchedule::one_f_one_b;
   int interleave = 1;
-  bool overlap_data = false, overlap_tensor = false, overlap_pipeline = false;
+  bool overlap_data = false, overlap_tensor = false, overlap_pipeline = false, overlap_expert = false;
+  int token_copies = 0;    ///< of a token that are sent; 0: one for each of its experts
   Bytes bucket{25 << 20};  ///< of gradients that are reduced together
   double compression = 1;  ///< of gradients: bytes on the network, relative
   bool compiled = true;

@@ -141,7 +141,6 @@ ChannelTime time_channel(const ChannelView& v) {
     const double links = static_cast<double>(stream.sends * v.plan.pair) / v.rate;
     t.makespan = t.work = peers.makespan;
     t.by_proxy = peers.proxy > std::max(links, t.makespan / 2);
-    t.whole = {1, peers.proxy, 0, static_cast<double>(stream.sends * v.plan.pair)};
     return t;
   }
   if (stream.pattern == StreamPattern::kernel) {

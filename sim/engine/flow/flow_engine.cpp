@@ -41,8 +41,9 @@ namespace {
 
 class FlowEngine final : public NetworkEngine {
  public:
-  FlowEngine(const NetworkSetup& setup, std::uint64_t seed)
-      : setup_(setup), seed_(seed), routers_(setup.segments.size() + 1), paths_(*setup.comm) {}
+  /// \param known  the router of the first segment, or null
+  FlowEngine(const NetworkSetup& setup, std::uint64_t seed, const Router* known = nullptr)
+      : setup_(setup), seed_(seed), known_(known), routers_(setup.segments.size() + 1), paths_(*setup.comm) {}
 
   CollectiveResult run(const Plan& asked) override {
     const Communicator& comm = *setup_.comm;
@@ -118,6 +119,17 @@ class FlowEngine final : public NetworkEngine {
   }
 
  private:
+  /// How many connections there are for each message that a channel counts: of sends and receives each pair has one of
+  /// its own, of others a connection may carry several messages.
+  double connections_per_message(const Plan& plan) const {
+    const CollectiveAlgorithm& algorithm = *find_by_algorithm(plan.algorithm);
+    double connections = 0, messages = 0;
+    if (algorithm.network_edges && setup_.comm->nodes() > 1 && !is_point_to_point(plan.op))
+      algorithm.network_edges(*setup_.comm, plan, 0,
+                              [&](const NetworkEdge& edge) { connections += 1, messages += edge.weight; });
+    return messages > 0 ? connections / messages : 1;
+  }
+
   /// Channels as they are timed at the start.
   void record(const Plan& plan, const Loads& loads, const ProtocolCosts& costs, const std::vector<double>& caps,
               const ChannelShares& shares, const std::vector<ChannelTime>& reference) {
@@ -128,12 +140,12 @@ class FlowEngine final : public NetworkEngine {
           {t.makespan_at(shares.rate[c]), shares.rate[c], caps[c], slices(t.whole), slices(t.tail)});
       record_->longest = std::max(record_->longest, record_->channels.back().makespan);
       if (!is_point_to_point(plan.op)) continue;
-      // Sends and receives may wait for threads and slots, too: a smaller share counts where it takes longer than these.
+      // One message of a pair. It may wait for threads and slots, too: a smaller share counts where it takes longer.
       const std::vector<double> alone{1};
       const double latency = peer_latency({*setup_.comm, plan, costs, loads, alone, 0, shares.rate[c], true});
-      ChannelPace::Slices& whole = record_->channels.back().whole;
-      whole.least = std::max(whole.least, t.makespan - latency);
+      record_->channels.back().whole = {1, t.makespan - latency, static_cast<double>(plan.pair)};
     }
+    record_->weight = connections_per_message(plan) / costs.wire;
     for (const LinkGroup& g : loads.groups) {
       if (!g.inside) continue;
       InsideUse inside{g.node, static_cast<std::uint16_t>(g.resource), g.connections};
@@ -148,6 +160,7 @@ class FlowEngine final : public NetworkEngine {
 
   const Router* router(std::size_t segment) {
     if (!setup_.fabric || setup_.comm->nodes() == 1) return nullptr;
+    if (segment == 0 && known_) return known_;
     if (!routers_[segment])
       routers_[segment] = setup_.policy->make(*setup_.policy_spec, *setup_.fabric, segment_at(segment).links, seed_);
     return routers_[segment].get();
@@ -298,6 +311,7 @@ class FlowEngine final : public NetworkEngine {
   static constexpr std::size_t no_segment = static_cast<std::size_t>(-1);
   const NetworkSetup& setup_;
   std::uint64_t seed_;
+  const Router* known_;
   std::vector<std::unique_ptr<Router>> routers_;
   InsidePaths paths_;
   std::map<std::tuple<CollectiveOp, Algorithm, int, int, std::size_t>, Loads> loads_;
@@ -311,8 +325,8 @@ std::unique_ptr<NetworkEngine> make_flow_engine(const NetworkSetup& setup, std::
   return std::make_unique<FlowEngine>(setup, seed);
 }
 
-GroupTime time_group(const NetworkSetup& setup, const Plan& plan, std::uint64_t seed) {
-  return FlowEngine(setup, seed).time(plan);
+GroupTime time_group(const NetworkSetup& setup, const Plan& plan, std::uint64_t seed, const Router* router) {
+  return FlowEngine(setup, seed, router).time(plan);
 }
 
 }  // namespace fabricast

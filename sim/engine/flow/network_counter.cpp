@@ -21,21 +21,15 @@ NetworkCounter::NetworkCounter(const Communicator& comm, const Plan& plan, const
       queue_pairs_(static_cast<std::uint32_t>(comm.qps_per_connection)),
       tree_weight_(tree_weight) {
   const std::uint32_t resources = fabric.links() + router.bundles();
-  signature_.resize(resources);
+  signature_.assign(resources, untouched);
   count_.assign(resources, 0);
   blocked_.assign(static_cast<std::size_t>(plan.channels), false);
-  const bool nominal = segment.links.all_nominal();
-  std::vector<std::uint32_t> by_class;
-  for (const LinkClass& c : fabric.classes()) by_class.push_back(signatures_.root(c.rate.value));
-  for (std::uint32_t r = 0; r < fabric.links(); ++r) signature_[r] = by_class[fabric.class_index(LinkId(r))];
-  for (const auto& [link, factor] : segment.links.factors())
-    signature_[link] = signatures_.root(capacity(fabric, router, segment.links, link).value);
-  if (segment.ports != 1)
-    for (std::uint32_t r = 0; r < fabric.links(); ++r)
-      if (is_port(fabric, r))
-        signature_[r] = signatures_.root(capacity(fabric, router, segment.links, r).value * segment.ports);
-  for (std::uint32_t r = fabric.links(); r < resources; ++r)
-    signature_[r] = signatures_.root(capacity(fabric, router, nominal ? LinkState{} : segment.links, r).value);
+}
+
+std::uint32_t NetworkCounter::root_of(std::uint32_t resource) {
+  double rate = capacity(fabric_, router_, segment_.links, resource).value;
+  if (segment_.ports != 1 && is_port(fabric_, resource)) rate *= segment_.ports;
+  return signatures_.root(rate);
 }
 
 void NetworkCounter::count(Loads& loads) {
@@ -47,11 +41,11 @@ void NetworkCounter::count(Loads& loads) {
 }
 
 bool NetworkCounter::uses(LinkId link) const {
-  if (!signatures_.unused(signature_[link.value])) return true;
+  if (signature_[link.value] != untouched) return true;
   for (std::uint32_t b = 0; b < router_.bundles(); ++b) {
     const auto [first, count] = router_.bundle(b);
     const bool member = link.value >= first && link.value < first + 2 * count && (link.value - first) % 2 == 0;
-    if (member && !signatures_.unused(signature_[fabric_.links() + b])) return true;
+    if (member && signature_[fabric_.links() + b] != untouched) return true;
   }
   return false;
 }
@@ -139,6 +133,7 @@ void NetworkCounter::count_channel(std::uint32_t channel) {
   if (algorithm_.network_trees) count_trees(channel, tally);
   mean_latency_.push_back(tally.paths ? tally.latency / static_cast<double>(tally.paths) : 0);
   const auto sign = [&](std::uint32_t r, std::uint64_t count) {
+    if (signature_[r] == untouched) signature_[r] = root_of(r), used_.push_back(r);
     signature_[r] = signatures_.child(signature_[r], channel, count);
     count_[r] = 0;
   };
@@ -171,9 +166,9 @@ void NetworkCounter::collect_groups(Loads& loads) {
   group_of_.assign(signatures_.size(), no_group);
   crowd_.assign(loads.groups.size(), 0);
   const double unit = (weighted_ ? weight_unit : 1.0) / queue_pairs_;
-  for (std::uint32_t r = 0; r < signature_.size(); ++r) {
+  std::sort(used_.begin(), used_.end());
+  for (const std::uint32_t r : used_) {
     const std::uint32_t s = signature_[r];
-    if (signatures_.unused(s)) continue;
     if (group_of_[s] == no_group) {
       group_of_[s] = static_cast<std::uint32_t>(loads.groups.size());
       LinkGroup g = signatures_.group(s, static_cast<std::size_t>(plan_.channels), unit);

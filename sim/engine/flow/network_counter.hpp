@@ -48,6 +48,8 @@ class NetworkCounter {
   void count_edge(std::uint32_t channel, std::size_t edge_index, const NetworkEdge& edge, Tally& tally);
   const EdgeSet& set_of(std::uint32_t channel);
   void count_trees(std::uint32_t channel, Tally& tally);
+  /// The signature of a resource that nobody has used yet.
+  std::uint32_t root_of(std::uint32_t resource);
   void collect_groups(Loads& loads);
   void see(std::uint32_t channel, EdgeGroups& out);
 
@@ -63,7 +65,10 @@ class NetworkCounter {
   bool weighted_ = false;
   std::vector<bool> blocked_;
   Signatures signatures_;
-  std::vector<std::uint32_t> signature_, touched_, group_of_;
+  static constexpr std::uint32_t untouched = no_group;
+  std::vector<std::uint32_t> signature_;  ///< by resource
+  std::vector<std::uint32_t> used_;       ///< resources that have a signature
+  std::vector<std::uint32_t> touched_, group_of_;
   std::vector<std::uint64_t> count_;
   std::vector<double> crowd_, mean_latency_;
   std::map<int, EdgeSet> sets_;   ///< by number, while channels are counted

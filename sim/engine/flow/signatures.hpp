@@ -40,7 +40,6 @@ class Signatures {
     g.capacity = entries_[id].capacity;
     return g;
   }
-  bool unused(std::uint32_t id) const { return entries_[id].parent == no_group; }
   std::uint32_t size() const { return static_cast<std::uint32_t>(entries_.size()); }
 
  private:

@@ -8,6 +8,7 @@
 #include "fabricast/collective/algorithm.hpp"
 #include "fabricast/core/error.hpp"
 #include "fabricast/core/rng.hpp"
+#include "fabricast/core/stop.hpp"
 #include "fabricast/protocol/costs.hpp"
 
 namespace fabricast {
@@ -95,9 +96,10 @@ std::shared_ptr<const TimedShape> ExchangeTimer::time_team(const ExchangeKind& k
   if (const auto known = inside_.find(key); alike && known != inside_.end()) return known->second;
   const Planner& planner = communicators_.of(s, t, number_of(kind, t.shape));
   auto shape = std::make_shared<TimedShape>();
+  shape->place = t.placement.front();
   shape->plan = communicators_.plan(planner, kind);
   const NetworkSetup setup = communicators_.setup(planner, kind.op);
-  shape->time = time_group(setup, shape->plan, seed_);
+  shape->time = time_group(setup, shape->plan, seed_, router_.get());
   find_roles(planner.comm, *shape);
   if (alike) inside_.emplace(key, shape);
   return shape;
@@ -135,9 +137,9 @@ void ExchangeTimer::sign_nodes(Exchange& x) const {
 
 /// Rates of all items. Of nodes that look alike the first one stands for all.
 LinkShares ExchangeTimer::share(const Exchange& x) const {
-  std::vector<double> caps(x.team_of.size());
+  std::vector<double> caps(x.team_of.size()), weights(x.team_of.size());
   for (std::uint32_t i = 0; i < caps.size(); ++i)
-    caps[i] = x.timed[x.team_of[i]]->time.channels[i - x.first_item[x.team_of[i]]].cap;
+    weights[i] = x.weight(i), caps[i] = x.timed[x.team_of[i]]->time.channels[i - x.first_item[x.team_of[i]]].cap;
   std::vector<LinkUse> uses = x.fabric;
   std::map<std::uint64_t, std::size_t> stands;
   for (std::size_t n = 0; n < x.teams->nodes.size(); ++n) {
@@ -150,7 +152,7 @@ LinkShares ExchangeTimer::share(const Exchange& x) const {
             uses.push_back({resource(x.teams->nodes[n], inside.link), x.first_item[member.team] + c, inside.use[c]});
     }
   }
-  LinkShares shares = share_links(caps, std::move(uses));
+  LinkShares shares = share_links(caps, weights, std::move(uses));
   for (std::size_t n = 0; n < x.teams->nodes.size(); ++n) {
     const std::size_t first = stands[x.signature[n]];
     if (first == n) continue;
@@ -167,6 +169,14 @@ LinkShares ExchangeTimer::share(const Exchange& x) const {
   return shares;
 }
 
+/// Teams inside a node are timed once, wherever they are: a link is then the team's own.
+std::string ExchangeTimer::bottleneck_of(const Exchange& x, std::uint32_t team) const {
+  const std::string& name = x.timed[team]->time.result.bottleneck.name;
+  const std::string timed = fmt::format("node{}.", x.timed[team]->place);
+  if (x.teams->teams[team].nodes.size() > 1 || !name.starts_with(timed)) return name;
+  return fmt::format("node{}.{}", x.teams->teams[team].placement.front(), name.substr(timed.size()));
+}
+
 std::string ExchangeTimer::name_of_resource(std::uint32_t r) const {
   if (r < first_inside_) return resource_name(*world_.fabric, *router_, r);
   const Communicator& comm = world_.planner.comm;
@@ -175,6 +185,7 @@ std::string ExchangeTimer::name_of_resource(std::uint32_t r) const {
 }
 
 std::unique_ptr<Exchange> ExchangeTimer::time(const ExchangeKind& kind) {
+  stop_if_requested();
   auto x = std::make_unique<Exchange>();
   x->teams = &teams_of_groups(kind);
   const std::vector<Team>& teams = x->teams->teams;
@@ -193,17 +204,15 @@ std::unique_ptr<Exchange> ExchangeTimer::time(const ExchangeKind& kind) {
   sign_nodes(*x);
 
   const GroupTime* slowest = nullptr;
-  for (const auto& shape : x->timed) {
-    if (!slowest || shape->time.result.makespan > slowest->result.makespan) {
-      slowest = &shape->time;
-      x->time = {shape->time.result.makespan,
-                 0,
-                 std::string(name_of(shape->plan.algorithm)),
-                 std::string(name_of(shape->plan.protocol)),
-                 shape->plan.open_channels(),
-                 shape->time.result.bottleneck.name};
-    }
-    x->time.launch = std::max(x->time.launch, shape->time.result.launch);
+  for (std::uint32_t t = 0; t < teams.size(); ++t) {
+    const TimedShape& shape = *x->timed[t];
+    x->time.launch = std::max(x->time.launch, shape.time.result.launch);
+    if (slowest && shape.time.result.makespan <= slowest->result.makespan) continue;
+    slowest = &shape.time;
+    x->time.seconds = shape.time.result.makespan;
+    x->time.algorithm = name_of(shape.plan.algorithm), x->time.protocol = name_of(shape.plan.protocol);
+    x->time.channels = shape.plan.open_channels();
+    x->time.bottleneck = bottleneck_of(*x, t);
   }
   if (teams.size() == 1) {
     for (const ChannelPace& channel : x->timed[0]->time.channels) x->rate.push_back(channel.rate);

@@ -26,6 +26,7 @@ namespace fabricast {
 struct TimedShape {
   Plan plan;
   GroupTime time;
+  std::uint32_t place = 0;  ///< on the fabric, of the first host that it was timed on
   /// By the team's node: which of `inside` it takes.
   std::vector<std::uint32_t> role;
   std::vector<std::vector<InsideUse>> inside;  ///< by role, then by link, rising
@@ -53,6 +54,7 @@ struct Exchange {
 
   /// When the team of an item is done if the item goes at another rate, s.
   double at(std::uint32_t item, double other) const;
+  double weight(std::uint32_t item) const { return timed[team_of[item]]->time.weight; }
   /// What members of a node take of a link inside it; `use(item, part per B/s)`.
   template <class Use>
   void for_each_inside(std::size_t node, std::uint16_t link, Use use) const;
@@ -98,6 +100,7 @@ class ExchangeTimer {
   LinkShares share(const Exchange& x) const;
   void add_loads(Exchange& x) const;
   void find_behind(Exchange& x) const;
+  std::string bottleneck_of(const Exchange& x, std::uint32_t team) const;
   std::string name_of_resource(std::uint32_t resource) const;
   std::uint32_t resource(std::uint32_t node, std::uint16_t link) const {
     return first_inside_ + node * node_links_ + link;

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "fabricast/core/rng.hpp"
+#include "fabricast/core/stop.hpp"
 
 namespace fabricast {
 
@@ -79,6 +80,7 @@ void Meetings::clear_loads(const Flight& flight) {
 bool Meetings::is_crowded(std::uint32_t resource) const { return load_[resource] > full && behind_[resource] == none; }
 
 std::vector<double> Meetings::solve(const Flight& flight) {
+  stop_if_requested();
   Flight kinds;
   std::vector<double> times;
   for (const std::uint32_t kind : flight) {
@@ -170,7 +172,7 @@ std::vector<double> Meetings::share(const Flight& flight, const std::vector<doub
   add_inside(flight, times, base, uses);
   // Only items on crowded links take part.
   std::vector<std::uint32_t> number(all, none), item_of;
-  std::vector<double> caps;
+  std::vector<double> caps, weights;
   for (LinkUse& use : uses) {
     std::uint32_t& n = number[use.item];
     if (n == none) n = static_cast<std::uint32_t>(item_of.size()), item_of.push_back(use.item);
@@ -182,8 +184,9 @@ std::vector<double> Meetings::share(const Flight& flight, const std::vector<doub
   for (const std::uint32_t item : item_of) {
     const std::size_t k = exchange_of(item);
     caps.push_back(exchanges_[flight[k]]->rate[item - base[k]]);
+    weights.push_back(exchanges_[flight[k]]->weight(item - base[k]));
   }
-  const LinkShares shares = share_links(caps, std::move(uses));
+  const LinkShares shares = share_links(caps, weights, std::move(uses));
   std::vector<double> seconds;
   for (const std::uint32_t kind : flight) seconds.push_back(exchanges_[kind]->time.seconds);
   for (std::size_t n = 0; n < item_of.size(); ++n) {

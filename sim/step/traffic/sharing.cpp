@@ -47,15 +47,28 @@ std::vector<Users> binding_links(const std::vector<double>& caps, const std::vec
   return links;
 }
 
+/// Users of a link one after the other, in the order given: counted, as there are more of them than links.
+std::vector<LinkUse> by_link(std::vector<LinkUse> uses) {
+  if (std::is_sorted(uses.begin(), uses.end(), [](const LinkUse& a, const LinkUse& b) { return a.link < b.link; }))
+    return uses;
+  std::uint32_t last = 0;
+  for (const LinkUse& u : uses) last = std::max(last, u.link);
+  std::vector<std::uint32_t> next(last + 2, 0);
+  for (const LinkUse& u : uses) ++next[u.link + 1];
+  for (std::uint32_t l = 0; l <= last; ++l) next[l + 1] += next[l];
+  std::vector<LinkUse> sorted(uses.size());
+  for (const LinkUse& u : uses) sorted[next[u.link]++] = u;
+  return sorted;
+}
+
 }  // namespace
 
-LinkShares share_links(const std::vector<double>& caps, std::vector<LinkUse> uses) {
-  std::sort(uses.begin(), uses.end(),
-            [](const LinkUse& a, const LinkUse& b) { return a.link != b.link ? a.link < b.link : a.item < b.item; });
+LinkShares share_links(const std::vector<double>& caps, const std::vector<double>& weights, std::vector<LinkUse> uses) {
+  uses = by_link(std::move(uses));
   const std::vector<Users> links = binding_links(caps, uses);
   SharingProblem problem;
   problem.capacity.assign(links.size(), 1);
-  problem.cap = caps, problem.weight.assign(caps.size(), 1);
+  problem.cap = caps, problem.weight = weights;
   problem.first.assign(caps.size() + 1, 0);
   for (const Users& users : links)
     for (const LinkUse& u : users) ++problem.first[u.item + 1];
@@ -65,6 +78,7 @@ LinkShares share_links(const std::vector<double>& caps, std::vector<LinkUse> use
   for (std::uint32_t l = 0; l < links.size(); ++l)
     for (const LinkUse& u : links[l]) problem.link[next[u.item]] = l, problem.use[next[u.item]++] = u.use;
   Sharing sharing = fill(problem);
+  for (std::size_t i = 0; i < caps.size(); ++i) sharing.level[i] *= weights[i];
   for (std::uint32_t& link : sharing.bottleneck)
     if (link != no_link) link = links[link].front().link;
   return {std::move(sharing.level), std::move(sharing.bottleneck)};

@@ -17,7 +17,9 @@ struct LinkShares {
   std::vector<std::uint32_t> link;  ///< what binds it, or no_link: its own cap
 };
 
-/// \param caps  greatest rate by item, may be infinite; \param uses  in any order, an item at most once on a link
-LinkShares share_links(const std::vector<double>& caps, std::vector<LinkUse> uses);
+/// \param caps     greatest rate by item, may be infinite
+/// \param weights  by item: links are fair to rate / weight
+/// \param uses     an item at most once on a link; its users in the same order on all links
+LinkShares share_links(const std::vector<double>& caps, const std::vector<double>& weights, std::vector<LinkUse> uses);
 
 }  // namespace fabricast

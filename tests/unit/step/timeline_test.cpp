@@ -75,7 +75,7 @@ TEST_CASE("an exchange beside computation is hidden, and slows it down") {
   FakeTraffic traffic({{0, 2.0}});
   CHECK(run_program(m.program, traffic).seconds == 6);
   TimelineOptions options;
-  options.interference = 0.25;
+  options.interference = {0.25};
   // Two of the four seconds' time go at three quarters: half a second is lost.
   const Timeline t = run_program(m.program, traffic, options);
   CHECK(t.seconds == Approx(6.5));

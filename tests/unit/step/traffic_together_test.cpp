@@ -69,6 +69,17 @@ TEST_CASE("short messages, which wait for latency, lose little by a smaller shar
   CHECK(paces(*traffic, {0, 1})[0] > 0.9);
 }
 
+TEST_CASE("a connection that carries more messages has no larger share", "[pat]") {
+  const auto w = world(32, "kind: rail_optimized");
+  Exchanges x;
+  x.add(CollectiveOp::all_gather, 1 << 20, groups_of_ranks(0, 256, 32, 8));  // by PAT: 31 blocks over 5 connections
+  x.add(CollectiveOp::all_gather, large, x.program.groups[0]);               // by rings
+  const auto traffic = make_flow_traffic(*w, x.program, 1);
+  REQUIRE(traffic->alone(0).algorithm == "pat");
+  REQUIRE(traffic->alone(1).algorithm == "ring");
+  CHECK(paces(*traffic, {0, 1})[1] == Approx(1 / 6.).margin(0.02));
+}
+
 TEST_CASE("two ways of a cable are two links") {
   const auto w = world(2, "kind: single_switch");
   Exchanges x;
@@ -192,11 +203,13 @@ TEST_CASE("shares are feasible, and max-min, whatever is folded") {
   const std::uint32_t items = 1 + random(12), links = 1 + random(20);
   std::vector<double> caps(items);
   for (double& cap : caps) cap = 1 + random(100);
+  std::vector<double> weights(items);
+  for (double& weight : weights) weight = 1 + random(3);
   std::vector<LinkUse> uses;
   for (std::uint32_t l = 0; l < links; ++l)
     for (std::uint32_t i = 0; i < items; ++i)
       if (random(3) == 0) uses.push_back({l, i, (1 + random(3)) / 100.});
-  const LinkShares shares = share_links(caps, uses);
+  const LinkShares shares = share_links(caps, weights, uses);
   std::vector<double> load(links, 0);
   for (const LinkUse& u : uses) load[u.link] += u.use * shares.rate[u.item];
   for (std::uint32_t i = 0; i < items; ++i) {
@@ -206,7 +219,8 @@ TEST_CASE("shares are feasible, and max-min, whatever is folded") {
       CHECK(load[u.link] <= 1 + 1e-9);
       if (u.item != i || load[u.link] < 1 - 1e-9) continue;
       bound |= std::all_of(uses.begin(), uses.end(), [&](const LinkUse& other) {
-        return other.link != u.link || shares.rate[other.item] <= shares.rate[i] * (1 + 1e-9);
+        return other.link != u.link ||
+               shares.rate[other.item] / weights[other.item] <= shares.rate[i] / weights[i] * (1 + 1e-9);
       });
     }
     CHECK(bound);

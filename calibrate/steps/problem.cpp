@@ -1,0 +1,120 @@
+#include "problem.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "fabricast/core/error.hpp"
+#include "fabricast/core/parallel.hpp"
+#include "fabricast/core/stop.hpp"
+
+namespace fabricast {
+
+StepProblem::StepProblem(const std::vector<StepCase>& steps, Hardware prior) : prior_(std::move(prior)) {
+  for (const StepCase& c : steps)
+    if (!c.held_out) chosen_.push_back(&c);
+  if (chosen_.empty()) throw UserError("there are no steps to fit to");
+  runners_.resize(chosen_.size());
+  in_parallel(chosen_.size(), thread_count(0), [&](std::size_t i) { runners_[i].emplace(*chosen_[i]); });
+  for (const auto& [path, ref] : prior_.all_parameters()) {
+    if (!path.starts_with("compute.") && !path.starts_with("stacks.")) continue;
+    if (!(ref.parameter->high > ref.parameter->low) || !(ref.parameter->low > 0)) continue;
+    const auto uses = [&](const auto& runner) { return runner->uses(path); };
+    if (std::none_of(runners_.begin(), runners_.end(), uses)) continue;
+    paths_.push_back(path), priors_.push_back(*ref.parameter);
+  }
+  keep_telling();
+}
+
+void StepProblem::keep_telling() {
+  constexpr double least = 0.2;
+  jacobian_ = Eigen::MatrixXd::Zero(static_cast<Eigen::Index>(runners_.size()), size());
+  taken_at_ = Eigen::VectorXd::Constant(size(), std::nan(""));
+  (void)derivatives(centre(), residuals(centre()));
+  std::vector<Eigen::Index> kept;
+  for (Eigen::Index j = 0; j < size(); ++j) {
+    const Parameter& p = priors_[static_cast<std::size_t>(j)];
+    const double deviation = std::log(p.high / p.low) / (2 * quantile_95);
+    if (jacobian_.col(j).cwiseAbs().maxCoeff() * deviation >= least) kept.push_back(j);
+  }
+  std::vector<std::string> paths;
+  std::vector<Parameter> priors;
+  for (const Eigen::Index j : kept)
+    paths.push_back(paths_[static_cast<std::size_t>(j)]), priors.push_back(priors_[static_cast<std::size_t>(j)]);
+  first_jacobian_ = Eigen::MatrixXd(jacobian_(Eigen::all, kept));
+  paths_ = std::move(paths), priors_ = std::move(priors);
+  restart();
+}
+
+Eigen::VectorXd StepProblem::centre() const {
+  Eigen::VectorXd c(size());
+  for (Eigen::Index j = 0; j < size(); ++j) c[j] = std::log(priors_[static_cast<std::size_t>(j)].value);
+  return c;
+}
+Eigen::VectorXd StepProblem::precision() const {
+  Eigen::VectorXd q(size());
+  for (Eigen::Index j = 0; j < size(); ++j) {
+    const Parameter& p = priors_[static_cast<std::size_t>(j)];
+    q[j] = std::pow(2 * quantile_95 / std::log(p.high / p.low), 2);
+  }
+  return q;
+}
+
+Hardware StepProblem::hardware(const Eigen::VectorXd& theta) const {
+  Hardware h = prior_;
+  std::size_t j = 0;
+  for (const auto& [path, ref] : h.all_parameters())
+    if (j < paths_.size() && path == paths_[j]) ref.parameter->value = std::exp(theta[static_cast<Eigen::Index>(j++)]);
+  return h;
+}
+
+Eigen::VectorXd StepProblem::residuals(const Eigen::VectorXd& theta) {
+  const Hardware h = hardware(theta);
+  Eigen::VectorXd r(static_cast<Eigen::Index>(runners_.size()));
+  in_parallel(runners_.size(), thread_count(0), [&](std::size_t i) {
+    stop_if_requested();
+    r[static_cast<Eigen::Index>(i)] = residual(i, h);
+  });
+  return r;
+}
+
+/// Steps are nearly linear in the logarithms: columns are taken anew where their parameter has moved.
+const Eigen::MatrixXd& StepProblem::derivatives(const Eigen::VectorXd& theta, const Eigen::VectorXd& at) {
+  constexpr double h = 0.01, moved_enough = 0.15;
+  std::vector<Eigen::Index> columns;
+  for (Eigen::Index j = 0; j < size(); ++j)
+    if (!(std::abs(theta[j] - taken_at_[j]) <= moved_enough)) columns.push_back(j), taken_at_[j] = theta[j];
+  std::vector<Hardware> moved;
+  for (const Eigen::Index j : columns) {
+    Eigen::VectorXd there = theta;
+    there[j] += h;
+    moved.push_back(hardware(there));
+  }
+  in_parallel(runners_.size(), thread_count(0), [&](std::size_t i) {
+    const auto row = static_cast<Eigen::Index>(i);
+    for (std::size_t c = 0; c < columns.size(); ++c) {
+      stop_if_requested();
+      const bool uses = runners_[i]->uses(paths_[static_cast<std::size_t>(columns[c])]);
+      jacobian_(row, columns[c]) = uses ? (residual(i, moved[c]) - at[row]) / h : 0;
+    }
+  });
+  return jacobian_;
+}
+
+double StepProblem::residual(std::size_t i, const Hardware& h) {
+  return std::log(runners_[i]->seconds(h) / chosen_[i]->seconds) / chosen_[i]->noise;
+}
+
+LeastSquares StepProblem::task(int iterations, Eigen::VectorXd weights) {
+  LeastSquares task;
+  task.residuals = [this](const Eigen::VectorXd& theta) { return residuals(theta); };
+  task.derivatives = [this](const Eigen::VectorXd& theta, const Eigen::VectorXd& r) -> Eigen::MatrixXd {
+    return derivatives(theta, r);
+  };
+  task.weights = std::move(weights);
+  task.prior = centre(), task.precision = precision();
+  task.scale = 2.5;  // of Cauchy's loss, in units of the noise
+  task.longest_step = 0.5, task.iterations = iterations, task.tolerance = 1e-4;
+  return task;
+}
+
+}  // namespace fabricast

@@ -1,0 +1,71 @@
+#include <fmt/format.h>
+
+#include "fabricast/calibrate/steps.hpp"
+
+namespace fabricast {
+
+namespace {
+
+std::string summary_text(const std::string& title, const std::vector<StepSummary>& list) {
+  std::string out = fmt::format("\n{}\n                         source  rows   mean %  worst %   bias %\n", title);
+  for (const StepSummary& s : list)
+    out += fmt::format("{:>31} {:>5} {:>8.2f} {:>8.1f} {:>8.1f}\n", s.source, s.rows, 100 * s.mean, 100 * s.worst,
+                       100 * s.bias);
+  return out;
+}
+
+std::string summary_markdown(const std::vector<StepSummary>& list) {
+  std::string out = "| source | rows | mean % | worst % | bias % |\n|---|---:|---:|---:|---:|\n";
+  for (const StepSummary& s : list)
+    out += fmt::format("| {} | {} | {:.2f} | {:+.1f} | {:+.1f} |\n", s.source, s.rows, 100 * s.mean, 100 * s.worst,
+                       100 * s.bias);
+  return out;
+}
+
+}  // namespace
+
+std::string steps_text(const StepValidation& v) {
+  std::string out = "                           step   measured s   forecast s   error %\n";
+  for (const StepRow& row : v.rows)
+    out += fmt::format("{:>31} {:>12.4f} {:>12.4f} {:>9.1f}{}\n", row.id, row.measured, row.forecast, 100 * row.error(),
+                       row.held_out ? "  held out" : "");
+  out += summary_text("in the fit", summarize(v.rows));
+  if (const auto held = summarize(v.rows, true); !held.empty()) out += summary_text("held out of every fit", held);
+  if (!v.left_out.empty()) out += summary_text("by fits without any step of the same software", summarize(v.left_out));
+  return out;
+}
+
+std::string steps_markdown(const StepValidation& v, const Hardware& hardware) {
+  std::string out =
+      "# Validation of step times\n\n"
+      "Written by `fabricast calibrate validate --steps --leave-one-out --markdown docs/validation-steps.md`.\n"
+      "Published steps are in `calibrate/data/steps.json`, each with its scenario and source; what was not published "
+      "of\n"
+      "them and is taken from public run scripts, identities or guesses is said in\n"
+      "[models/training.md](models/training.md). Error is forecast over published, less one.\n\n"
+      "Most rows hardly feel the network: they test computation, schedules and tensor parallelism\n"
+      "[steptime-study]. What a step feels of the fabric is tested by itself.\n\n## In the fit\n\n";
+  out += summary_markdown(summarize(v.rows));
+  if (const auto held = summarize(v.rows, true); !held.empty())
+    out += "\n## Held out of every fit\n\n" + summary_markdown(held);
+  if (!v.left_out.empty())
+    out +=
+        "\n## Software left out\n\n"
+        "Fitted without any step of the same software generation: its own parameters are at their priors. The priors "
+        "of\n"
+        "some came from a study of the same rows [steptime-study], so this flatters.\n\n" +
+        summary_markdown(summarize(v.left_out));
+  out += "\n## Rows\n\n| step | source | published s | forecast s | error % |\n|---|---|---:|---:|---:|\n";
+  for (const StepRow& row : v.rows)
+    out += fmt::format("| {} | {}{} | {:.4g} | {:.4g} | {:+.1f} |\n", row.id, row.source,
+                       row.held_out ? ", held out" : "", row.measured, row.forecast, 100 * row.error());
+  out += "\n## Parameters\n\n| parameter | value | 90 % interval | source |\n|---|---:|---:|---|\n";
+  Hardware copy = hardware;
+  for (const auto& [path, p] : copy.all_parameters())
+    if (path.starts_with("compute.") || path.starts_with("stacks."))
+      out += fmt::format("| {} | {:.4g} {} | {:.4g} to {:.4g} | {} |\n", path, p.parameter->value, p.unit,
+                         p.parameter->low, p.parameter->high, p.parameter->source);
+  return out;
+}
+
+}  // namespace fabricast

@@ -1,0 +1,67 @@
+#include "variation.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "fabricast/core/rng.hpp"
+
+namespace fabricast {
+
+namespace {
+
+std::size_t coordinate(const ParallelLayout& layout, std::int64_t rank, Dimension d) {
+  return static_cast<std::size_t>(layout.coordinates(rank)[static_cast<std::size_t>(d)]);
+}
+
+}  // namespace
+
+Variation::Variation(const TrainingStep& step, const VariationSpec& spec, int gpus_per_host, const Program& program)
+    : step_(step), spec_(spec), gpus_per_host_(gpus_per_host), work_(program.actors.size(), 0) {
+  if (spec.slow_hosts.value == 0 && spec.jitter.value == 0) return;
+  for (std::size_t i = 0; i < program.activities.size(); ++i)
+    if (const Place place = program.places_of(i).front(); !program.activities[i].is_exchange() && place.stream == 0)
+      work_[place.actor] += program.activities[i].seconds;
+  join_replicas();
+}
+
+/// Replicas that share groups of experts are one set.
+void Variation::join_replicas() {
+  const ParallelLayout& layout = step_.layout;
+  set_of_.resize(static_cast<std::size_t>(layout.data));
+  std::iota(set_of_.begin(), set_of_.end(), std::size_t{0});
+  if (layout.expert > 1)
+    for (const auto& group : expert_groups(layout, 0)) {
+      const std::size_t first = set_of_[coordinate(layout, group.front(), Dimension::data)];
+      for (const std::uint32_t rank : group) {
+        const std::size_t other = set_of_[coordinate(layout, rank, Dimension::data)];
+        if (other != first) std::replace(set_of_.begin(), set_of_.end(), other, first);
+      }
+    }
+}
+
+double Variation::seconds_of(const std::vector<double>& slower) const {
+  double sum = 0, most = 0;
+  for (std::size_t s = 0; s < slower.size(); ++s)
+    sum += slower[s] * work_[s], most = std::max(most, slower[s] * work_[s]);
+  return most + (sum - most) / (step_.micro_batches() * step_.interleave);
+}
+
+std::vector<double> Variation::slower(std::size_t draw) const {
+  if (set_of_.empty()) return {};
+  const ParallelLayout& layout = step_.layout;
+  Rng rng(static_cast<std::uint64_t>(spec_.seed) + draw * 0x9e3779b97f4a7c15ULL);
+  std::vector<double> host(static_cast<std::size_t>((layout.ranks() + gpus_per_host_ - 1) / gpus_per_host_), 1);
+  for (double& h : host)
+    if (rng.uniform() < spec_.slow_hosts.value) h += spec_.slowdown.value;
+  std::vector<std::vector<double>> sets(set_of_.size(), std::vector<double>(work_.size(), 0));
+  for (std::int64_t r = 0; r < layout.ranks(); ++r) {
+    double factor = host[static_cast<std::size_t>(r / gpus_per_host_)];
+    if (spec_.jitter.value > 0) factor *= std::max(0.0, 1 + spec_.jitter.value * rng.normal());
+    double& stage = sets[set_of_[coordinate(layout, r, Dimension::data)]][coordinate(layout, r, Dimension::pipeline)];
+    stage = std::max(stage, factor);
+  }
+  return *std::max_element(sets.begin(), sets.end(),
+                           [&](const auto& a, const auto& b) { return seconds_of(a) < seconds_of(b); });
+}
+
+}  // namespace fabricast

@@ -1,0 +1,190 @@
+#include "fabricast/report/step.hpp"
+
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+#include "fabricast/core/error.hpp"
+
+using namespace fabricast;
+
+namespace {
+
+const std::string small =
+    "fabricast: 1\n"
+    "node: {profile: hgx-h100}\n"
+    "cluster: {nodes: 4}\n"
+    "workload:\n"
+    "  kind: training_step\n"
+    "  model: {preset: llama2-7b}\n"
+    "  batch: {global: 64, micro: 1}\n";
+
+StepForecast forecast(const std::vector<std::string>& set = {}, const std::string& text = small) {
+  return run_step(*build_world(parse_scenario(text, "step.yaml", set).scenario));
+}
+
+double exposed(const StepForecast& f, Part part) { return f.mean.exposed[static_cast<std::size_t>(part)]; }
+double busy(const StepForecast& f, Part part) { return f.mean.busy[static_cast<std::size_t>(part)]; }
+
+const ExchangeUse* find_use(const StepForecast& f, Part part, CollectiveOp op) {
+  for (const ExchangeUse& use : f.exchanges)
+    if (use.kind.part == part && use.kind.op == op) return &use;
+  return nullptr;
+}
+
+/// What is said to be wrong.
+std::string fault(const std::vector<std::string>& set) {
+  try {
+    forecast(set);
+  } catch (const UserError& e) {
+    const Diagnostic& d = e.diagnostics().front();
+    return d.path + ": " + d.message + " | " + d.hint;
+  }
+  return "nothing";
+}
+
+}  // namespace
+
+TEST_CASE("exchanges of a step carry what the split asks for") {
+  const StepForecast f = forecast({"workload.parallel.tensor=4", "workload.parallel.pipeline=2"});
+  // Activations of 4096 tokens of 4096 in 16 bits, twice per layer and pass, 16 layers a stage, 16 micro-batches.
+  const ExchangeUse* tensor = find_use(f, Part::tensor, CollectiveOp::all_reduce);
+  REQUIRE(tensor);
+  CHECK(tensor->kind.bytes == 2 * 4096 * 4096);
+  CHECK(f.program.groups[tensor->kind.groups].front() == std::vector<std::uint32_t>{0, 1, 2, 3});
+  const ExchangeUse* pipeline = find_use(f, Part::pipeline, CollectiveOp::sendrecv);
+  REQUIRE(pipeline);
+  CHECK(pipeline->kind.bytes == 2 * 4096 * 4096 / 4);
+  CHECK(pipeline->kind.one_way);
+  CHECK(pipeline->calls == 16);
+  // Replicas are a tensor group apart.
+  const ExchangeUse* data = find_use(f, Part::data, CollectiveOp::reduce_scatter);
+  REQUIRE(data);
+  const std::vector<std::uint32_t>& replicas = f.program.groups[data->kind.groups].front();
+  REQUIRE(replicas.size() == 4);
+  for (std::size_t i = 1; i < replicas.size(); ++i) CHECK(replicas[i] - replicas[i - 1] == 4);
+}
+
+TEST_CASE("gradients are reduced once per step, whatever their buckets") {
+  for (const char* bucket : {"1MB", "100MB", "100GB"}) {
+    const StepForecast f = forecast({"workload.overlap.bucket=" + std::string(bucket), "workload.parallel.zero=1"});
+    double reduced = 0, gathered = 0;
+    for (const ExchangeUse& use : f.exchanges) {
+      if (use.kind.part != Part::data) continue;
+      (use.kind.op == CollectiveOp::reduce_scatter ? reduced : gathered) +=
+          use.calls * static_cast<double>(use.kind.bytes);
+    }
+    const double parameters = static_cast<double>(
+        count_parameters(step_of(*build_world(parse_scenario(small, "step.yaml").scenario)).model).total);
+    CHECK(reduced == Approx(4 * parameters).epsilon(1e-6));
+    CHECK(gathered == Approx(2 * parameters).epsilon(1e-6));
+  }
+}
+
+TEST_CASE("ZeRO 3 gathers every layer forward and backward, in every micro-batch") {
+  const std::vector<std::string> set{"workload.framework=fsdp", "workload.parallel.zero=3"};
+  const StepForecast f = forecast(set);
+  double gathers = 0, reductions = 0;
+  for (const ExchangeUse& use : f.exchanges) {
+    if (use.kind.op == CollectiveOp::all_gather) gathers += use.calls;
+    if (use.kind.op == CollectiveOp::reduce_scatter) reductions += use.calls;
+  }
+  // Two micro-batches of 32 layers; the last layer of the forward pass stays for the backward pass.
+  CHECK(gathers == 2 * (32 + 31));
+  CHECK(reductions == 2 * 32);
+  auto fewer = set;
+  fewer.push_back("workload.parallel.shard=8");
+  const StepForecast hybrid = forecast(fewer);
+  const ExchangeUse* gather = find_use(hybrid, Part::data, CollectiveOp::all_gather);
+  REQUIRE(gather);
+  CHECK(hybrid.program.groups[gather->kind.groups].front().size() == 8);
+  CHECK(find_use(hybrid, Part::data, CollectiveOp::all_reduce));  // of the parts, over four nodes
+}
+
+TEST_CASE("overlap hides, and never costs more than it hides") {
+  const StepForecast off = forecast({"workload.overlap.data=false"}), on = forecast({"workload.overlap.data=true"});
+  CHECK(exposed(on, Part::data) < 0.5 * exposed(off, Part::data));
+  CHECK(on.seconds < off.seconds);
+  CHECK(on.seconds > off.seconds - exposed(off, Part::data));
+}
+
+TEST_CASE("what is computed again is told by itself") {
+  double before = 0;
+  for (const char* recompute : {"none", "selective", "ops", "full"}) {
+    const double again = busy(forecast({"workload.recompute=" + std::string(recompute)}), Part::recompute);
+    CHECK(again >= before);
+    before = again;
+  }
+  CHECK(before == Approx(busy(forecast(), Part::forward)).epsilon(0.05));
+}
+
+TEST_CASE("experts exchange the tokens that they are sent") {
+  const std::string moe =
+      "fabricast: 1\nnode: {profile: hgx-h100}\ncluster: {nodes: 4}\nworkload:\n  kind: training_step\n"
+      "  model: {preset: mixtral-8x7b, sequence: 4096}\n  batch: {global: 64, micro: 1}\n  parallel: {expert: 8}\n";
+  const StepForecast f = forecast({}, moe);
+  const ExchangeUse* tokens = find_use(f, Part::expert, CollectiveOp::alltoall);
+  REQUIRE(tokens);
+  CHECK(tokens->kind.bytes == 2 * 4096 * 4096 * 2);  // two experts of each token, 16 bits
+  // Two micro-batches, 32 layers, there and back, forward and backward.
+  CHECK(tokens->calls == 2 * 32 * 4);
+  CHECK(forecast({"workload.experts.imbalance=2"}, moe).seconds > f.seconds);
+}
+
+TEST_CASE("a faster network never makes a step slower, a slower one never faster") {
+  double before = 1e9;
+  for (const char* rate : {"50Gbps", "100Gbps", "200Gbps", "400Gbps", "800Gbps"}) {
+    const double seconds = forecast({"node.nics.rate=" + std::string(rate)}).seconds;
+    CHECK(seconds <= before * (1 + 1e-9));
+    before = seconds;
+  }
+}
+
+TEST_CASE("the same step is the same, whatever the number of threads") {
+  const std::vector<std::string> set{"node.profile=hgx-h100-roce", "fabric.kind=fat_tree", "routing.kind=ecmp",
+                                     "routing.seeds=4"};
+  const auto world = build_world(parse_scenario(small, "step.yaml", set).scenario);
+  RunOptions one, two;
+  one.threads = 1, two.threads = 2;
+  CHECK(step_json(*world, run_step(*world, one)) == step_json(*world, run_step(*world, two)));
+}
+
+TEST_CASE("a step of one GPU has no exchanges") {
+  const StepForecast f = forecast({"node.gpus=1", "cluster.nodes=1", "workload.batch.global=1"});
+  CHECK(f.exchanges.empty());
+  CHECK(f.mean.bubble == Approx(0).margin(1e-9));
+  CHECK(f.seconds > 0);
+}
+
+TEST_CASE("JSON holds what is promised") {
+  const auto world = build_world(parse_scenario(small, "step.yaml").scenario);
+  const StepForecast f = run_step(*world);
+  const auto j = nlohmann::json::parse(step_json(*world, f));
+  for (const char* key :
+       {"fabricast", "scenario", "fingerprint", "step_s", "tokens_per_s", "mfu", "breakdown", "timeline"})
+    CHECK(j.contains(key));
+  CHECK(j["step_s"].get<double>() == Approx(f.seconds));
+  CHECK(j["tokens_per_s"].get<double>() == Approx(64 * 4096 / f.seconds));
+}
+
+TEST_CASE("splits that do not fit name the number to change") {
+  CHECK(fault({"workload.parallel.tensor=3"}).find("does not divide") != std::string::npos);
+  CHECK(fault({"workload.parallel.pipeline=5"}).find("is 5, which does not divide 32 GPUs") != std::string::npos);
+  CHECK(fault({"workload.parallel.data=7"}).find("7 ranks, and the job has 32 GPUs | data: 32 fills it") !=
+        std::string::npos);
+  CHECK(fault({"workload.batch.global=33"}).find("33 sequences do not divide by micro 1 x data 32 | e.g. 32") !=
+        std::string::npos);
+  CHECK(fault({"workload.batch.global=0"}).find("the batch is missing") != std::string::npos);
+  CHECK(fault({"workload.parallel.expert=2"}).find("the model has no experts") != std::string::npos);
+  CHECK(fault({"workload.parallel.sequence=true"}).find("tensor is 1") != std::string::npos);
+  CHECK(fault({"workload.parallel.interleave=2"}).find("there is one stage") != std::string::npos);
+  CHECK(fault({"workload.parallel.pipeline=4", "workload.parallel.interleave=16"}).find("more than 32 layers") !=
+        std::string::npos);
+  CHECK(fault({"workload.parallel.pipeline=4", "workload.parallel.interleave=2", "workload.batch.global=48"})
+            .find("6 micro-batches do not divide by 4 stages") != std::string::npos);
+  CHECK(fault({"workload.parallel.order=tensor-data"}).find("does not name each dimension once") != std::string::npos);
+  CHECK(fault({"workload.stack=megatron-2042"}).find("unknown software generation") != std::string::npos);
+  CHECK(fault({"workload.stack=nemo-24.07"}).find("framework: nemo") != std::string::npos);
+  CHECK(fault({"workload.framework=vllm"}).find("does not train") != std::string::npos);
+  CHECK(fault({"workload.model.preset=llama9"}).find("unknown") != std::string::npos);
+  CHECK(fault({"node.gpu=v100-sxm", "node.profile="}).find("workload.precision") != std::string::npos);
+}

@@ -1,0 +1,113 @@
+// Exchanges of whole steps alone, against what `run` has for the same traffic.
+//
+// The same traffic is a collective of the same bytes, by as many ranks, on the same hosts of the same fabric. All groups of
+// a kind call at once, so a scenario has all of it where one group holds all ranks, where groups keep inside a node, and
+// where the stage is one group. Groups of one GPU of each node are eight, one for each rail: a node of one GPU and its NIC
+// is one of them, which has the same share of the fabric as long as switches spread all traffic over links for all of it.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+#include <set>
+
+#include "fabricast/engine/engine.hpp"
+#include "fabricast/step/flow_traffic.hpp"
+#include "support/step_jobs.hpp"
+
+namespace fabricast {
+namespace {
+
+using test::both;
+using test::Sets;
+using test::step_world;
+
+/// The changes that make a step's scenario one of an exchange kind's first group.
+Sets as_collective(const World& world, const Program& program, const ExchangeKind& kind) {
+  const RankGroups& groups = program.groups[kind.groups];
+  const auto gpus = static_cast<std::uint32_t>(world.scenario.node.spec.gpus);
+  std::vector<std::uint32_t> hosts;
+  for (const std::uint32_t rank : groups.front())
+    if (std::find(hosts.begin(), hosts.end(), rank / gpus) == hosts.end()) hosts.push_back(rank / gpus);
+  std::sort(hosts.begin(), hosts.end());
+  const std::size_t of_each = groups.front().size() / hosts.size();
+  Sets set{fmt::format("workload={{kind: collective, collective: {}}}", name_of(kind.op)),
+           fmt::format("cluster={{nodes: {}, size: {}, placement: list, order: [{}]}}", hosts.size(),
+                       world.scenario.cluster.size, fmt::join(hosts, ", "))};
+  if (of_each < gpus) set.push_back(fmt::format("node.gpus={}", of_each));
+  if (of_each == 1) set.push_back("node.nics.count=1");
+  return set;
+}
+
+double run(const World& world, const ExchangeKind& kind, std::uint64_t seed) {
+  return make_flow_engine(world.setup, seed)->run(plan_collective(world.planner, kind.op, kind.bytes)).makespan;
+}
+
+const std::string adaptive = "routing={kind: adaptive}";
+
+TEST_CASE("every exchange of the three jobs takes alone what its collective takes by itself") {
+  const std::string name = GENERATE(as<std::string>(), "zero3", "strong_scaling", "experts");
+  const auto world = step_world(name, {adaptive});
+  const Program program = training_program(step_of(*world));
+  const auto traffic = make_flow_traffic(*world, program, 1);
+  std::set<std::pair<CollectiveOp, Part>> seen;
+  for (std::uint32_t k = 0; k < program.exchanges.size(); ++k) {
+    const ExchangeKind& kind = program.exchanges[k];
+    const auto alone = step_world(name, both({adaptive}, as_collective(*world, program, kind)));
+    CAPTURE(name, kind.name, kind.bytes, program.groups[kind.groups].front().size());
+    CHECK(traffic->alone(k).seconds == Approx(run(*alone, kind, 1)).epsilon(0.03));
+    seen.emplace(kind.op, kind.part);
+  }
+  CHECK(seen.size() == (name == "zero3" ? 2 : name == "experts" ? 4 : 6));
+}
+
+TEST_CASE("a group of all ranks takes what `run` has, by the same draw of the hash") {
+  const auto world = step_world("zero3");
+  const Program program = training_program(step_of(*world));
+  const std::uint64_t seed = GENERATE(1u, 2u, 3u, 4u);
+  const auto traffic = make_flow_traffic(*world, program, seed);
+  for (std::uint32_t k = 0; k < program.exchanges.size(); ++k) {
+    const auto alone = step_world("zero3", as_collective(*world, program, program.exchanges[k]));
+    CHECK(traffic->alone(k).seconds == Approx(run(*alone, program.exchanges[k], seed)).epsilon(1e-9));
+  }
+}
+
+/// No scenario has the groups of all rails at once; the engine's time of each one by itself is less where they share.
+TEST_CASE("groups of all rails take no less than each of them, and no more than all one after the other") {
+  const auto world = step_world("strong_scaling", {adaptive, "fabric.oversubscription=4", "cluster.placement=random"});
+  const Program program = training_program(step_of(*world));
+  const auto traffic = make_flow_traffic(*world, program, 1);
+  bool meet = false;
+  for (std::uint32_t k = 0; k < program.exchanges.size(); ++k) {
+    const ExchangeKind& kind = program.exchanges[k];
+    if (kind.part != Part::data) continue;
+    double longest = 0, sum = 0;
+    for (const std::vector<std::uint32_t>& group : program.groups[kind.groups]) {
+      Program one;
+      one.groups.push_back({group});
+      one.exchanges.push_back(kind);
+      one.exchanges[0].groups = 0;
+      const double seconds = make_flow_traffic(*world, one, 1)->alone(0).seconds;
+      longest = std::max(longest, seconds), sum += seconds;
+    }
+    CAPTURE(kind.name, kind.bytes);
+    CHECK(traffic->alone(k).seconds >= longest * (1 - 1e-9));
+    CHECK(traffic->alone(k).seconds <= sum);
+    meet = meet || traffic->alone(k).seconds > 1.05 * longest;
+  }
+  CHECK(meet);
+}
+
+TEST_CASE("where NCCL stops for want of an algorithm, so does the step") {
+  const Sets tree{adaptive, "nccl.version=2.28", "nccl.env.NCCL_ALGO=Tree"};
+  const auto world = step_world("zero3", tree);
+  const Program program = training_program(step_of(*world));
+  CHECK_THROWS_WITH(make_flow_traffic(*world, program, 1)->alone(0),
+                    Catch::Contains("no algorithm and protocol available for all_gather"));
+  const auto reducing = step_world("zero3", both(tree, {"workload.parallel.zero=0"}));
+  const Program all_reduce = training_program(step_of(*reducing));
+  CHECK(make_flow_traffic(*reducing, all_reduce, 1)->alone(0).algorithm == "tree");
+}
+
+}  // namespace
+}  // namespace fabricast

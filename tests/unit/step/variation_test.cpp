@@ -1,0 +1,124 @@
+// Steps that differ: slow hosts, and jitter.
+#include <fmt/format.h>
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+
+#include "fabricast/report/step.hpp"
+#include "sim/report/variation.hpp"
+#include "support/worlds.hpp"
+
+namespace fabricast {
+namespace {
+
+std::unique_ptr<World> world(int nodes, const std::string& parallel, int batch, const std::string& variation,
+                             const std::string& model = "preset: llama2-7b, sequence: 2048") {
+  return test::world_of(
+      fmt::format("node: {{profile: hgx-h100}}\ncluster: {{nodes: {}}}\n"
+                  "fabric: {{kind: single_switch}}\n"
+                  "workload:\n  kind: training_step\n  model: {{{}}}\n"
+                  "  batch: {{global: {}}}\n  parallel: {{{}}}\n  fixed: 0s\n  variation: {{{}}}\n",
+                  nodes, model, batch, parallel, variation));
+}
+std::vector<double> slower(const World& w, std::size_t draw = 0) {
+  const TrainingStep step = step_of(w);
+  const Program program = training_program(step);
+  return Variation(step, w.scenario.workload.training.variation, 8, program).slower(draw);
+}
+double computing(const ActorTimes& times) {
+  double sum = 0;
+  for (const double seconds : times.busy) sum += seconds;
+  return sum;
+}
+
+TEST_CASE("without variation all steps are one") {
+  const auto w = world(2, "", 16, "steps: 5");
+  CHECK(slower(*w).empty());
+  const StepForecast f = run_step(*w);
+  CHECK(f.draws == 5);
+  CHECK(f.seconds_worst == f.seconds_p5);
+}
+
+TEST_CASE("with data parallelism alone one slow host slows every step by its slowdown of computation") {
+  const auto usual = world(4, "zero: 0", 64, ""), slow = world(4, "zero: 0", 64, "slow_hosts: 1, slowdown: 0.25");
+  const StepForecast before = run_step(*usual), after = run_step(*slow);
+  CHECK(computing(after.mean) == Approx(1.25 * computing(before.mean)));
+  // One in four is as bad as all.
+  for (std::size_t draw = 0; draw < 20; ++draw) {
+    const auto some = world(4, "zero: 0", 64, "slow_hosts: 0.25, slowdown: 0.25");
+    const double factor = slower(*some, draw).at(0);
+    CHECK((factor == 1 || factor == 1.25));
+    if (factor != 1)
+      CHECK(run_step(
+                *world(4, "zero: 0", 64, fmt::format("slow_hosts: 0.25, slowdown: 0.25, seed: 1, steps: {}", draw + 1)))
+                .seconds_worst == Approx(after.seconds));
+  }
+}
+
+TEST_CASE("a pipeline goes at the pace of the slowest stage of the slowest replica") {
+  // Stage s is host s, of eight replicas at once.
+  const auto w = world(8, "pipeline: 8", 512, "slow_hosts: 0.12, slowdown: 0.5");
+  bool one = false;
+  for (std::size_t draw = 0; draw < 50 && !one; ++draw) {
+    const std::vector<double> found = slower(*w, draw);
+    REQUIRE(found.size() == 8);
+    if (std::count(found.begin(), found.end(), 1.5) != 1 || std::count(found.begin(), found.end(), 1.0) != 7) continue;
+    one = true;
+    const auto all = world(8, "pipeline: 8", 512, "slow_hosts: 1, slowdown: 0.5"),
+               none = world(8, "pipeline: 8", 512, "");
+    const auto these =
+        world(8, "pipeline: 8", 512, fmt::format("slow_hosts: 0.12, slowdown: 0.5, steps: {}", draw + 1));
+    const double worst = run_step(*these).seconds_worst, most = run_step(*all).seconds, least = run_step(*none).seconds;
+    // 63 of 71 rounds go at the pace of the slow one, which without its slowness may be faster than the last one.
+    CHECK(worst > least * 1.2);
+    CHECK(worst <= most * (1 + 1e-9));
+  }
+  CHECK(one);
+}
+
+TEST_CASE("of replicas the one counts whose step is longest, not the one with most slow hosts") {
+  const auto w = world(16, "tensor: 8, pipeline: 4", 64, "slow_hosts: 0.3, slowdown: 0.2");
+  const TrainingStep step = step_of(*w);
+  const Program program = training_program(step);
+  std::vector<double> work(4, 0);
+  for (std::size_t i = 0; i < program.activities.size(); ++i)
+    if (!program.activities[i].is_exchange()) work[program.places_of(i).front().actor] += program.activities[i].seconds;
+  const auto heavy = static_cast<std::size_t>(std::max_element(work.begin(), work.end()) - work.begin());
+  const Variation variation(step, w->scenario.workload.training.variation, 8, program);
+  int hit = 0;
+  for (std::size_t draw = 0; draw < 200; ++draw) hit += variation.slower(draw)[heavy] > 1;
+  // One of four replicas has the stage with most work slow with the odds 1 - 0.7^4 = 0.76; the one with most slow hosts
+  // has it so in about 0.6.
+  CHECK(hit == Approx(152).margin(15));
+}
+
+TEST_CASE("replicas that share experts go at one pace") {
+  const std::string model = "preset: mixtral-8x7b, sequence: 2048";
+  // Pipeline stages of one host each hold a replica of one GPU apiece; experts join all eight.
+  const auto alone = world(16, "tensor: 8, pipeline: 2, expert: 1", 64, "slow_hosts: 0.3, slowdown: 0.2", model);
+  const auto joined =
+      world(16, "tensor: 8, pipeline: 2, expert: 8, expert_tensor: 8", 64, "slow_hosts: 0.3, slowdown: 0.2", model);
+  int more = 0;
+  for (std::size_t draw = 0; draw < 20; ++draw) {
+    const std::vector<double> a = slower(*alone, draw), b = slower(*joined, draw);
+    for (std::size_t s = 0; s < 2; ++s) CHECK(b[s] >= a[s]);
+    more += b != a;
+  }
+  CHECK(more > 0);
+}
+
+TEST_CASE("jitter makes steps longer, the more GPUs wait for each other, and gives a distribution") {
+  const StepForecast none = run_step(*world(4, "zero: 0", 64, "")),
+                     few = run_step(*world(4, "zero: 0", 64, "jitter: 0.02, steps: 40")),
+                     many = run_step(*world(32, "zero: 0", 512, "jitter: 0.02, steps: 40"));
+  const double compute = computing(none.mean);
+  CHECK(few.seconds_worst > few.seconds);
+  CHECK(few.seconds > few.seconds_p5);
+  CHECK(few.seconds_p5 > none.seconds);
+  // The largest of 32 normal deviates has the mean 2.07, of 256 2.78.
+  CHECK(computing(few.mean) == Approx(compute * (1 + 0.02 * 2.07)).epsilon(0.01));
+  CHECK(computing(many.mean) == Approx(compute * (1 + 0.02 * 2.78)).epsilon(0.01));
+}
+
+}  // namespace
+}  // namespace fabricast
