@@ -5,10 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <memory>
 
-#include "fabricast/core/error.hpp"
 #include "fabricast/core/names.hpp"
 #include "fabricast/workload/stages.hpp"
 #include "stage_queue.hpp"
@@ -28,6 +26,12 @@ struct ServingStage {
   std::vector<LayerRun> runs;
   std::uint32_t tensor = 0, expert = 0;   ///< groups
   std::uint16_t host = 0, hand_over = 0;  ///< streams
+};
+
+struct TimedPass {
+  InferencePass pass;
+  PassTime time;
+  std::vector<TimedPass> halves;  ///< that take turns
 };
 
 RankGroups shifted(RankGroups groups, std::uint32_t by) {
@@ -56,15 +60,15 @@ class InferenceBuilder {
 
   InferenceProgram build(const std::vector<InferencePass>& passes, int rounds, const Handover* handover) {
     if (handover) hand_over(*handover);
-    std::vector<PassTime> times;
-    for (std::size_t j = 0; j < passes.size(); ++j)
-      times.push_back(j > 0 && passes[j].tokens() == passes[j - 1].tokens() && passes[j].keys == passes[j - 1].keys
-                          ? times.back()
-                          : time_pass(step_, passes[j]));
+    std::vector<TimedPass> timed;
+    for (std::size_t j = 0; j < passes.size(); ++j) {
+      const bool same = j > 0 && passes[j].tokens() == passes[j - 1].tokens() && passes[j].keys == passes[j - 1].keys;
+      timed.push_back(same ? timed.back() : time_with_halves(passes[j]));
+    }
     std::vector<std::uint32_t> tokens(passes.size(), no_activity);  ///< by pass: what its next round waits for
     for (int round = 0; round < rounds; ++round)
       for (std::size_t j = 0; j < passes.size(); ++j) {
-        pass_ = &passes[j], times_ = &times[j];
+        whole_ = &timed[j];
         tokens[j] = run_pass(static_cast<int>(j), tokens[j]);
       }
     return {builder_.finish(), std::move(launches_)};
@@ -72,6 +76,15 @@ class InferenceBuilder {
 
  private:
   static std::size_t index(int stage) { return static_cast<std::size_t>(stage); }
+
+  TimedPass time_with_halves(const InferencePass& pass) const {
+    TimedPass timed{pass, time_pass(step_, pass), {}};
+    if (!step_.overlap) return timed;
+    const std::vector<InferencePass> halves = halves_of(pass);
+    if (halves.size() < 2) return timed;
+    for (const InferencePass& half : halves) timed.halves.push_back({half, time_pass(step_, half), {}});
+    return timed;
+  }
 
   ServingStage make_stage(int s) {
     const ParallelLayout& l = step_.layout;
@@ -94,14 +107,16 @@ class InferenceBuilder {
 
   /// \returns what its tokens wait for
   std::uint32_t run_pass(int micro_batch, std::uint32_t before) {
+    const InferencePass& pass = whole_->pass;
     const double host = (step_.stack.step_fixed.value +
-                         step_.stack.sequence_fixed.value * static_cast<double>(pass_->sequences + pass_->prompts)) *
+                         step_.stack.sequence_fixed.value * static_cast<double>(pass.sequences + pass.prompts)) *
                         1e-6;
     std::uint32_t scheduled = no_activity, received = no_activity;
     for (int s = 0; s < p_; ++s) {
       ServingStage& stage = stages_[index(s)];
       stage_ = &stage;
       stage.queue->begin(micro_batch);
+      work_on(whole_->halves.size());
       if (s == 0) {
         scheduled = host_work(host, "host");
         if (before != no_activity) builder_.depends(scheduled, before);
@@ -113,18 +128,34 @@ class InferenceBuilder {
         builder_.depends(host_work(0, "host"), scheduled);
       }
       for (const LayerRun& run : stage.runs) {
-        // The host goes ahead of the GPU, kernel by kernel: layers one by one.
-        const int pieces = graph_ ? 1 : run.count;
+        // The host goes ahead of the GPU, kernel by kernel, and halves take turns: layers one by one.
+        const int pieces = graph_ && whole_->halves.empty() ? 1 : run.count;
         for (int i = 0; i < pieces; ++i) layers(run.experts, run.count / pieces);
       }
+      work_on(whole_->halves.size());
       if (s + 1 < p_) received = send(s);
     }
     compute(times_->vocabulary, 1, Part::vocabulary, "vocabulary");
     const double logits =
-        static_cast<double>(pass_->sequences + pass_->prompts) * static_cast<double>(step_.model.vocab) * 2;
+        static_cast<double>(pass.sequences + pass.prompts) * static_cast<double>(step_.model.vocab) * 2;
     if (step_.layout.tensor > 1) call(stage_->tensor, Part::tensor, CollectiveOp::all_gather, logits, 1);
+    stage_->queue->wait_for(pending());
+    pending() = no_activity;
     return stage_->queue->work(0, Part::vocabulary, "tokens");
   }
+
+  /// What follows is of a half of the pass; of the whole pass where the number is that of its halves.
+  void work_on(std::size_t half) {
+    const bool whole = half == whole_->halves.size();
+    half_ = whole ? 0 : half;
+    const TimedPass& now = whole ? *whole_ : whole_->halves[half];
+    pass_ = &now.pass, times_ = &now.time;
+    if (!whole) return;
+    // The whole pass goes on where its halves have ended.
+    for (std::uint32_t& exchange : pending_) stage_->queue->wait_for(exchange), exchange = no_activity;
+  }
+  /// The last exchange of this half.
+  std::uint32_t& pending() { return pending_[half_]; }
 
   std::uint32_t host_work(double seconds, const std::string& what) {
     Activity a;
@@ -134,6 +165,8 @@ class InferenceBuilder {
   }
 
   void compute(const LayerTime& t, int count, Part products, const std::string& what) {
+    stage_->queue->wait_for(pending());
+    pending() = no_activity;
     if (!graph_) stage_->queue->wait_for(host_work(count * t.kernels * step_.stack.kernel_launch.us().value, "launch"));
     stage_->queue->work(count * t.products, products, what);
     if (t.attention > 0) stage_->queue->work(count * t.attention, Part::attention, what);
@@ -146,13 +179,17 @@ class InferenceBuilder {
     k.name = fmt::format("{} {}", name_of(part), name_of(op));
     k.part = part, k.op = op, k.bytes = std::max<std::int64_t>(1, std::llround(bytes)), k.groups = groups;
     const std::uint32_t kind = builder_.exchange(std::move(k));
+    // The other half may compute meanwhile.
+    const std::uint32_t before = pending();
+    if (whole_->halves.empty()) stage_->queue->wait_for(before);
     stage_->queue->work(count * step_.stack.collective.us().value, part, "fixed cost of collectives");
     if (!graph_) {
       const std::uint32_t launch = host_work(0, "launch of a collective");
       launches_.emplace_back(launch, kind);
       stage_->queue->wait_for(launch);
     }
-    stage_->queue->wait_for(stage_->queue->exchange(kind, part == Part::tensor ? tensor : others, count));
+    pending() = stage_->queue->exchange(kind, part == Part::tensor ? tensor : others, count);
+    if (before != no_activity) builder_.depends(pending(), before);
   }
 
   double hidden_bytes() const {
@@ -163,16 +200,27 @@ class InferenceBuilder {
   }
 
   void layers(bool experts, int count) {
+    const std::size_t halves = std::max<std::size_t>(1, whole_->halves.size());
+    for (std::size_t h = 0; h < halves; ++h) work_on(h), attention(experts, count);
+    for (std::size_t h = 0; h < halves; ++h) work_on(h), feed_forward(experts, count);
+  }
+
+  double bytes_of_copies() const {
+    return hidden_bytes() * step_.model.active_experts / step_.layout.tensor * step_.imbalance;
+  }
+
+  void attention(bool experts, int count) {
     compute(times_->attention, count, Part::products, "attention");
     reduce(count);
-    const double copies = hidden_bytes() * step_.model.active_experts / step_.layout.tensor * step_.imbalance;
-    const bool travels = experts && dispatches();
-    if (travels)
-      call(stage_->expert, Part::expert, CollectiveOp::alltoall, copies * std::min(2.0, bytes_of(step_.precision)) / 2,
-           count);
+    if (experts && dispatches())
+      call(stage_->expert, Part::expert, CollectiveOp::alltoall,
+           bytes_of_copies() * std::min(2.0, bytes_of(step_.precision)) / 2, count);
+  }
+
+  void feed_forward(bool experts, int count) {
     compute(experts ? times_->sparse : times_->dense, count, Part::products, experts ? "experts" : "ffn");
-    if (!travels) return reduce(count);
-    call(stage_->expert, Part::expert, CollectiveOp::alltoall, copies, count);
+    if (!experts || !dispatches()) return reduce(count);
+    call(stage_->expert, Part::expert, CollectiveOp::alltoall, bytes_of_copies(), count);
     // Each rank of a replica has brought back its part of the tokens.
     if (step_.layout.tensor > 1) call(stage_->tensor, Part::tensor, CollectiveOp::all_gather, hidden_bytes(), count);
   }
@@ -210,8 +258,11 @@ class InferenceBuilder {
   std::vector<ServingStage> stages_;
   std::vector<std::uint32_t> pairs_;  ///< by the stage that sends
   std::vector<std::pair<std::uint32_t, std::uint32_t>> launches_;
-  const InferencePass* pass_ = nullptr;
+  const TimedPass* whole_ = nullptr;
+  const InferencePass* pass_ = nullptr;  ///< the whole, or the half at work
   const PassTime* times_ = nullptr;
+  std::size_t half_ = 0;
+  std::array<std::uint32_t, 2> pending_{no_activity, no_activity};  ///< by half
   ServingStage* stage_ = nullptr;
 };
 
@@ -220,55 +271,6 @@ class InferenceBuilder {
 InferenceProgram inference_program(const InferenceStep& step, const std::vector<InferencePass>& passes, int rounds,
                                    bool graph, const Handover* handover) {
   return InferenceBuilder(step, graph).build(passes, rounds, handover);
-}
-
-Handover handover_of(const InferenceStep& from, const InferenceStep& to) {
-  const ParallelLayout& a = from.layout;
-  const ParallelLayout& b = to.layout;
-  const int replicas = std::min(a.data, b.data);
-  // Ranks of a replica, by stage, then by tensor.
-  const auto ranks = [&](const InferenceStep& step, int replica) {
-    std::vector<std::uint32_t> list;
-    for (int s = 0; s < step.layout.pipeline; ++s)
-      for (int t = 0; t < step.layout.tensor; ++t)
-        list.push_back(step.first_rank + static_cast<std::uint32_t>(step.layout.rank({t, 0, replica, s})));
-    return list;
-  };
-  const int senders = a.tensor * a.pipeline, receivers = b.tensor * b.pipeline, pairs = std::max(senders, receivers);
-  const int sets = pairs / std::min(senders, receivers) + (pairs % std::min(senders, receivers) != 0 ? 1 : 0);
-  Handover h;
-  h.pairs.resize(static_cast<std::size_t>(sets));
-  for (int r = 0; r < replicas; ++r) {
-    const auto out = ranks(from, r), in = ranks(to, r);
-    for (int i = 0; i < pairs; ++i) {
-      // Sets take every `sets`-th pair: neighbours share a rank.
-      const auto sender = static_cast<std::size_t>(i * senders / pairs);
-      const auto receiver = static_cast<std::size_t>(i * receivers / pairs);
-      h.pairs[static_cast<std::size_t>(i % sets)].push_back({out[sender], in[receiver]});
-    }
-  }
-  const double layers = static_cast<double>((to.model.layers + b.pipeline - 1) / b.pipeline);
-  const double whole = layers * cached_bytes(to) * static_cast<double>(to.input);
-  h.bytes = std::max<std::int64_t>(1, std::llround(whole * receivers / pairs));
-  h.total = static_cast<double>(h.bytes) * pairs;
-  return h;
-}
-
-Program handover_program(const Handover& handover) {
-  ProgramBuilder builder;
-  builder.program.actors.push_back({"hand over", {}, 1});
-  for (std::size_t i = 0; i < handover.pairs.size(); ++i) {
-    builder.program.actors.front().streams.push_back(fmt::format("hand over {}", i));
-    ExchangeKind kind;
-    kind.part = Part::handover, kind.op = CollectiveOp::sendrecv, kind.one_way = true;
-    kind.bytes = handover.bytes, kind.name = "handover";
-    kind.groups = builder.groups(handover.pairs[i]);
-    Activity a;
-    a.part = Part::handover, a.exchange = builder.exchange(kind), a.label = builder.label(kind.name);
-    const Place place{0, static_cast<std::uint16_t>(i)};
-    builder.add(a, {&place, 1});
-  }
-  return builder.finish();
 }
 
 }  // namespace fabricast

@@ -45,6 +45,8 @@ void visit_fields(FieldVisitor& visit, InferenceSpec& spec) {
         between(0, 1e8));
   visit("parallel", spec.parallel, "how a replica is split");
   visit("launch", spec.launch, "of decode passes: as a CUDA graph, or kernel by kernel by the host");
+  visit("overlap", spec.overlap,
+        "two halves of a pass take turns: exchanges of one run beside the computation of the other");
   visit("imbalance", spec.imbalance, "tokens of the busiest rank's experts, relative to the mean", between(1, 1000));
   visit("disaggregated", spec.disaggregated, "prompts on GPUs of their own, and how their cache gets to the others");
 }
@@ -176,6 +178,7 @@ InferenceStep inference_step(const InferenceSpec& spec, const NodeSpec& node, co
   step.cache = spec.cache_precision == CacheChoice::fp8 ? Precision::fp8 : Precision::bf16;
   step.batch = spec.batch, step.input = spec.input, step.output = spec.output;
   step.graph = spec.launch == PassLaunch::graph, step.imbalance = spec.imbalance;
+  step.overlap = spec.overlap;
   step.stack = find_serving_stack(spec.framework, spec.stack);
   step.chunked = spec.chunk > 0;
   step.chunk = step.chunked ? spec.chunk : step.stack.tokens;

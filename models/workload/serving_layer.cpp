@@ -162,6 +162,14 @@ MemoryQuestion memory_question(const InferenceStep& step, int batch, int nvlink_
   return q;
 }
 
+std::vector<InferencePass> halves_of(const InferencePass& pass) {
+  if (pass.sequences + pass.prompts < 2) return {pass};
+  InferencePass first = pass, second = pass;
+  first.sequences = pass.sequences / 2, second.sequences = pass.sequences - first.sequences;
+  first.prompts = pass.prompts - pass.prompts / 2, second.prompts = pass.prompts / 2;
+  return {first, second};
+}
+
 std::vector<InferencePass> decode_passes(const InferenceStep& step) {
   const std::int64_t passes = std::min<std::int64_t>(step.layout.pipeline, step.batch);
   std::vector<InferencePass> all;

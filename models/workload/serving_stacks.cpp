@@ -42,6 +42,7 @@ std::vector<ParameterRef> parameters(ServingStack& s) {
           {"collective", "us", "that a collective takes beside its exchange and launch", &s.collective},
           {"step_fixed", "us", "of the host per pass: schedule, inputs, what comes out", &s.step_fixed},
           {"sequence_fixed", "us", "of the host per pass and sequence", &s.sequence_fixed},
+          {"interference", "", "part of its speed that computation loses to a collective beside it", &s.interference},
           {"memory", "", "part of a GPU's memory that is used", &s.memory, true}};
 }
 

@@ -27,39 +27,34 @@ class Draw {
  public:
   Draw(const World& world, std::uint64_t seed) : world_(world), seed_(seed) {}
 
-  Ran run(InferenceProgram built) const {
-    stop_if_requested();
-    Ran ran;
-    ran.program = std::move(built.program);
-    const auto traffic = make_flow_traffic(world_, ran.program, seed_);
-    for (const auto& [activity, kind] : built.launches)
-      ran.program.activities[activity].seconds = traffic->alone(kind).launch;
-    ran.timeline = run_program(ran.program, *traffic);
-    ran.exchanges = uses_of(ran.program, ran.timeline, *traffic);
-    return ran;
-  }
-
   /// A step that follows others: with a pipeline what one more of them takes.
   TimedPasses steady(const InferenceStep& step, const std::vector<InferencePass>& passes, bool graph) const {
     if (step.layout.pipeline == 1) return once(step, passes, graph);
     constexpr int rounds = 3;
-    const Ran fewer = run(inference_program(step, passes, rounds - 1, graph));
-    Ran more = run(inference_program(step, passes, rounds, graph));
+    const Ran fewer = run(step, passes, rounds - 1, graph);
+    Ran more = run(step, passes, rounds, graph);
     TimedPasses t;
     t.seconds = more.timeline.seconds - fewer.timeline.seconds;
-    t.mean = mean_of(more.program, more.timeline.actors);
-    const ActorTimes before = mean_of(fewer.program, fewer.timeline.actors);
-    for (std::size_t p = 0; p < parts; ++p) t.mean.busy[p] -= before.busy[p], t.mean.exposed[p] -= before.exposed[p];
-    t.mean.interference -= before.interference, t.mean.bubble -= before.bubble;
+    t.stages = more.timeline.actors;
+    for (std::size_t s = 0; s < t.stages.size(); ++s) {
+      ActorTimes& stage = t.stages[s];
+      const ActorTimes& before = fewer.timeline.actors[s];
+      for (std::size_t p = 0; p < parts; ++p) stage.busy[p] -= before.busy[p], stage.exposed[p] -= before.exposed[p];
+      stage.interference -= before.interference, stage.bubble -= before.bubble;
+    }
+    t.mean = mean_of(more.program, t.stages);
     t.exchanges = std::move(more.exchanges), t.program = std::move(more.program);
     for (ExchangeUse& use : t.exchanges) use.calls /= rounds, use.seconds /= rounds;
     return t;
   }
 
   TimedPasses once(const InferenceStep& step, const std::vector<InferencePass>& passes, bool graph) const {
-    Ran ran = run(inference_program(step, passes, 1, graph));
-    return {ran.timeline.seconds, mean_of(ran.program, ran.timeline.actors), std::move(ran.exchanges),
-            std::move(ran.program)};
+    Ran ran = run(step, passes, 1, graph);
+    TimedPasses t;
+    t.seconds = ran.timeline.seconds, t.stages = std::move(ran.timeline.actors),
+    t.mean = mean_of(ran.program, t.stages);
+    t.exchanges = std::move(ran.exchanges), t.program = std::move(ran.program);
+    return t;
   }
 
   TimedPasses decode(const InferenceStep& step) const { return steady(step, decode_passes(step), step.graph); }
@@ -67,11 +62,44 @@ class Draw {
   TimedPasses prefill(const InferenceStep& step, std::int64_t prompts) const {
     return once(step, prefill_passes(step, prompts), false);
   }
+  /// s from prompt to prompt where one follows the other, so many together.
+  double prompt_interval(const InferenceStep& step, std::int64_t together) const {
+    const std::int64_t prompts = together * step.layout.pipeline;
+    return steady(step, prefill_passes(step, prompts), false).seconds / static_cast<double>(prompts);
+  }
+
+  Ran run(const InferenceStep& step, const std::vector<InferencePass>& passes, int rounds, bool graph,
+          const Handover* handover = nullptr) const {
+    return run(inference_program(step, passes, rounds, graph, handover), step.stack.interference.value);
+  }
 
  private:
+  Ran run(InferenceProgram built, double interference) const {
+    stop_if_requested();
+    Ran ran;
+    ran.program = std::move(built.program);
+    const auto traffic = make_flow_traffic(world_, ran.program, seed_);
+    for (const auto& [activity, kind] : built.launches)
+      ran.program.activities[activity].seconds = traffic->alone(kind).launch;
+    ran.timeline = run_program(ran.program, *traffic, timeline_options(interference, ran.program, *traffic));
+    ran.exchanges = uses_of(ran.program, ran.timeline, *traffic);
+    return ran;
+  }
+
   const World& world_;
   std::uint64_t seed_;
 };
+
+/// Of the step, as the model counts them.
+double flops_per_gpu(const InferenceStep& step, bool prompts_only) {
+  const std::int64_t tokens = prompts_only ? step.input : step.mean_context();
+  const ModelFlops flops = model_flops(step.model, tokens);
+  // Attention of the last token is over all others; of a prompt's over half of them, in the mean.
+  const double prompt = flops.linear + flops.attention / 2 + flops.vocabulary / static_cast<double>(tokens);
+  const double of_sequence =
+      prompts_only ? prompt : (flops.linear + flops.attention + flops.vocabulary) / static_cast<double>(tokens);
+  return of_sequence * step.batch * step.layout.data / static_cast<double>(step.layout.ranks());
+}
 
 double capacity_of(const World& world, const InferenceStep& step) {
   return static_cast<double>(world.scenario.node.spec.memory.value) * step.stack.memory.value;
@@ -114,9 +142,12 @@ double request_of(const Serving& s, std::int64_t output) {
   return s.first_token + static_cast<double>(output - 1) * s.inter_token;
 }
 
+/// Prompts that a pass holds.
+std::int64_t prompts_of_a_pass(const InferenceStep& step) { return std::max<std::int64_t>(1, step.chunk / step.input); }
+
 /// Prompts and decoding take turns on the same GPUs. Of a cycle in which `batch` requests come and go: their prompts,
 /// and `output` decode steps.
-Serving serve_shared(const InferenceStep& step, double decode, double prefill, const Draw& draw) {
+Serving serve_shared(const InferenceStep& step, double decode, const Draw& draw) {
   const double batch = step.batch, output = static_cast<double>(step.output);
   Serving s;
   double cycle = 0;
@@ -126,9 +157,12 @@ Serving serve_shared(const InferenceStep& step, double decode, double prefill, c
     cycle = batch * chunks * mixed + std::max(0.0, output - batch * chunks) * decode;
     s.first_token = decode / 2 + chunks * mixed, s.inter_token_worst = mixed;
   } else {
-    cycle = batch * prefill + output * decode;
+    // Those together that come while a decode step runs.
+    const std::int64_t together = std::clamp<std::int64_t>(step.batch / step.output, 1, prompts_of_a_pass(step));
+    cycle = batch * draw.prompt_interval(step, together) + output * decode;
     // A prompt comes in the midst of a decode step.
-    s.first_token = decode / 2 + prefill, s.inter_token_worst = decode + prefill;
+    const double turn = draw.prefill(step, together).seconds;
+    s.first_token = decode / 2 + turn, s.inter_token_worst = decode + turn;
   }
   s.inter_token = cycle / output;
   s.tokens_per_second = batch * output * step.layout.data / cycle;
@@ -154,8 +188,8 @@ DisaggregatedForecast disaggregate(const World& world, const InferenceStep& step
   f.decode_alone = decode, f.bytes = handover.total;
 
   const std::vector<InferencePass> passes = decode_passes(step);
-  const double alone = draw.run(inference_program(step, passes, 1, step.graph)).timeline.seconds;
-  const Ran beside = draw.run(inference_program(step, passes, 1, step.graph, &handover));
+  const double alone = draw.run(step, passes, 1, step.graph).timeline.seconds;
+  const Ran beside = draw.run(step, passes, 1, step.graph, &handover);
   for (std::size_t i = 0; i < beside.program.activities.size(); ++i)
     if (beside.program.activities[i].part == Part::handover)
       f.transfer = std::max(f.transfer, beside.timeline.end[i] - beside.timeline.start[i]);
@@ -173,7 +207,8 @@ DisaggregatedForecast disaggregate(const World& world, const InferenceStep& step
 
   // A sender sends one request at a time, which may take longer than the prompt.
   const double replicas = std::min(prompts.layout.data, step.layout.data);
-  f.prefill_rate = std::min(prompts.layout.data / std::max(f.prefill, 1e-12), replicas / f.transfer);
+  const double interval = draw.prompt_interval(prompts, prompts_of_a_pass(prompts));
+  f.prefill_rate = std::min(prompts.layout.data / interval, replicas / f.transfer);
   f.decode_rate = step.layout.data * batch / (output * f.decode);
   const double gpus = static_cast<double>(prompts.layout.ranks() + step.layout.ranks());
   const double of_prefill = f.prefill_rate / static_cast<double>(prompts.layout.ranks());
@@ -235,6 +270,9 @@ InferenceForecast run_inference(const World& world, const RunOptions& options) {
     return order[std::min(draws - 1, static_cast<std::size_t>(part * static_cast<double>(draws)))];
   };
   f.step = step_at(at(0.5)), f.step_p5 = seconds[at(0.05)], f.step_p95 = seconds[at(0.95)];
+  f.step_worst = seconds[order.back()];
+  f.mfu = flops_per_gpu(step, prompts_only) /
+          (f.step.seconds * step.kernels.peak[static_cast<std::size_t>(step.precision)]);
   for (const double s : seconds) f.fingerprint = fold(f.fingerprint, std::bit_cast<std::uint64_t>(s));
   const Draw draw(world, world.draws.first_seed + at(0.5));
   const double tokens = static_cast<double>(step.batch) * static_cast<double>(prompts_only ? step.input : 1);
@@ -245,8 +283,7 @@ InferenceForecast run_inference(const World& world, const RunOptions& options) {
   if (spec.phase == InferencePhase::both) {
     const bool apart = spec.disaggregated.prefill.gpus > 0;
     const InferenceStep all = apart ? on_all_gpus(world, step) : step;
-    f.shared = serve_shared(all, apart ? draw.decode(all).seconds : f.step.seconds,
-                            apart ? draw.prefill(all, 1).seconds : f.prefill, draw);
+    f.shared = serve_shared(all, apart ? draw.decode(all).seconds : f.step.seconds, draw);
     f.tokens_per_second = f.shared->tokens_per_second;
     if (apart) {
       if (spec.disaggregated.transfer == TransferPath::host) {

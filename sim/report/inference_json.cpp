@@ -19,6 +19,15 @@ using Json = nlohmann::ordered_json;
 
 double digits(double value) { return rounded(value, 10); }
 
+/// As inference_lines: an exchange's part is exposed, with the fixed cost of its calls.
+Json breakdown_json(const ActorTimes& times) {
+  Json j = Json::object(), exposed = Json::object();
+  for (const InferenceLine& line : inference_lines(times))
+    (line.exposed ? exposed : j)[std::string(line.what)] = digits(line.seconds);
+  j["exposed"] = std::move(exposed);
+  return j;
+}
+
 Json serving_json(const Serving& s) {
   return {{"tokens_per_s", digits(s.tokens_per_second)},
           {"ttft_s", digits(s.first_token)},
@@ -63,13 +72,20 @@ std::string inference_json(const World& world, const InferenceForecast& f) {
   j["gpus"] = f.gpus;
   j["step_s"] = digits(f.step.seconds);
   j["step_s_p5"] = digits(f.step_p5), j["step_s_p95"] = digits(f.step_p95);
+  j["step_s_worst"] = digits(f.step_worst);
   j["draws"] = f.draws;
   j["tokens_per_s"] = digits(f.tokens_per_second);
   j["tokens_per_s_per_gpu"] = digits(f.tokens_per_second / static_cast<double>(f.gpus));
   if (f.prefill > 0) j["prefill_s"] = digits(f.prefill);
-  Json breakdown = Json::object();
-  for (const InferenceLine& line : inference_lines(f.step.mean)) breakdown[line.what] = digits(line.seconds);
-  j["breakdown"] = std::move(breakdown);
+  j["mfu"] = digits(f.mfu);
+  j["breakdown"] = breakdown_json(f.step.mean);
+  Json stages = Json::array();
+  for (std::size_t s = 0; s < f.step.stages.size(); ++s) {
+    Json stage = breakdown_json(f.step.stages[s]);
+    stage["stage"] = f.step.program.actors[s].name;
+    stages.push_back(std::move(stage));
+  }
+  j["timeline"] = {{"activities", f.step.program.activities.size()}, {"stages", std::move(stages)}};
   j["memory"] = memory_json(f);
   Json batches = Json::array();
   for (const BatchRow& row : f.batches)
@@ -89,7 +105,8 @@ std::string inference_csv(const World&, const InferenceForecast& f) {
     std::string out = "quantity,seconds,share\n";
     out += fmt::format("step,{:.10g},1\n", f.step.seconds);
     for (const InferenceLine& line : inference_lines(f.step.mean))
-      out += fmt::format("{},{:.10g},{:.10g}\n", line.what, line.seconds, line.seconds / f.step.seconds);
+      out += fmt::format("{}{},{:.10g},{:.10g}\n", line.exposed ? "exposed " : "", line.what, line.seconds,
+                         line.seconds / f.step.seconds);
     return out;
   }
   std::string out = "batch,step_s,tokens_per_s,memory\n";

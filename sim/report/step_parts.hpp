@@ -10,6 +10,8 @@
 
 namespace fabricast {
 
+/// How many GPUs of what kind, on what network.
+std::string gpus_text(const World& world, std::int64_t gpus);
 /// Over all ranks that the actors stand for.
 ActorTimes mean_of(const Program& program, const std::vector<ActorTimes>& actors);
 /// The exchanges that ran.

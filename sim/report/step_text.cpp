@@ -58,12 +58,8 @@ struct ExchangeLine {
 /// What runs, on what.
 std::string head_text(const World& world, const StepForecast& f) {
   const Scenario& s = world.scenario;
-  const NodeSpec& node = s.node.spec;
   std::string out = fmt::format("# fabricast {}   {}\n", version_text(), s.name);
-  std::string gpus = fmt::format("{} GPUs = {} nodes x {} {}", f.gpus, s.cluster.nodes, node.gpus, node.gpu);
-  if (s.cluster.nodes > 1)
-    gpus += fmt::format(", {} x {} {} per node, {} fabric, {} routing", node.nics.count, to_text(node.nics.rate),
-                        name_of(node.nics.link), topologies()[s.fabric.kind].name, world.setup.policy->name);
+  const std::string gpus = gpus_text(world, f.gpus);
   if (f.tokens == 0)
     return out + fmt::format("# trace {}: {} activities of {} actors\n# {}\n",
                              s.workload.trace.path + s.workload.trace.file, f.program.activities.size(),
@@ -77,6 +73,16 @@ std::string head_text(const World& world, const StepForecast& f) {
 }
 
 }  // namespace
+
+std::string gpus_text(const World& world, std::int64_t gpus) {
+  const Scenario& s = world.scenario;
+  const NodeSpec& node = s.node.spec;
+  std::string out = fmt::format("{} GPUs = {} nodes x {} {}", gpus, s.cluster.nodes, node.gpus, node.gpu);
+  if (s.cluster.nodes > 1)
+    out += fmt::format(", {} x {} {} per node, {} fabric, {} routing", node.nics.count, to_text(node.nics.rate),
+                       name_of(node.nics.link), topologies()[s.fabric.kind].name, world.setup.policy->name);
+  return out;
+}
 
 std::string exchange_table(const Program& program, const std::vector<ExchangeUse>& exchanges) {
   if (exchanges.empty()) return {};

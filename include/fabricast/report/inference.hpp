@@ -14,6 +14,7 @@ namespace fabricast {
 /// One step, repeated for ever; s.
 struct TimedPasses {
   double seconds = 0;
+  std::vector<ActorTimes> stages;
   ActorTimes mean;  ///< over all GPUs; its parts add up to the step
   std::vector<ExchangeUse> exchanges;
   Program program;
@@ -52,7 +53,8 @@ struct InferenceForecast {
   TimedPasses step;  ///< of the phase; of both: the decode step
   std::int64_t gpus = 0;
   int draws = 1;
-  double step_p5 = 0, step_p95 = 0;
+  double step_p5 = 0, step_p95 = 0, step_worst = 0;
+  double mfu = 0;  ///< of the step
   double tokens_per_second = 0;
   std::vector<BatchRow> batches;  ///< of decoding
   MemoryUse memory;

@@ -28,6 +28,7 @@ struct InferenceStep {
   std::int64_t chunk = 0;              ///< tokens of prompts in a pass, at most
   bool chunked = false;                ///< chunks ride along with decode passes
   bool graph = true;                   ///< decode passes are CUDA graphs
+  bool overlap = false;                ///< two halves of a pass take turns
   double imbalance = 1;                ///< tokens of the busiest rank's experts, relative to the mean
   ServingStack stack;
   Kernels kernels;
@@ -43,6 +44,8 @@ struct InferencePass {
   std::int64_t tokens() const { return sequences + prompts * queries; }
 };
 
+/// The two halves of a pass that take turns; one sequence is not split.
+std::vector<InferencePass> halves_of(const InferencePass& pass);
 /// The passes of a decode step: with a pipeline as many as it has stages, to fill it.
 std::vector<InferencePass> decode_passes(const InferenceStep& step);
 /// The passes over prompts: several prompts together, or each in chunks.

@@ -64,6 +64,7 @@ struct InferenceSpec {
   std::int64_t chunk = 0;  ///< 0: prompts are not cut to ride along with decoding
   ServingParallel parallel;
   PassLaunch launch = PassLaunch::graph;
+  bool overlap = false;  ///< of exchanges of one half of a pass with computation of the other
   double imbalance = 1;
   DisaggregatedSpec disaggregated;
 };

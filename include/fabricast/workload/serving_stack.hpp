@@ -35,6 +35,7 @@ struct ServingStack {
   Parameter collective;      ///< us that a collective takes beside its exchange and launch
   Parameter step_fixed;      ///< us of the host per pass: schedule, inputs, what comes out
   Parameter sequence_fixed;  ///< the same per sequence
+  Parameter interference;    ///< part of its speed that computation loses to a collective beside it
   Parameter memory;          ///< part of a GPU's memory that is used
 };
 std::vector<ParameterRef> parameters(ServingStack& stack);

@@ -184,6 +184,26 @@ TEST_CASE("a pipeline's passes fill it", "[inference]") {
   CHECK(calls_of(p, CollectiveOp::sendrecv, Part::pipeline) == 2 * 4 * 3);
 }
 
+TEST_CASE("halves of a pass have all of it, and exchanges of each", "[inference]") {
+  InferencePass pass;
+  pass.sequences = 5, pass.context = 100, pass.prompts = 3, pass.queries = 10, pass.keys = 10;
+  const auto halves = halves_of(pass);
+  REQUIRE(halves.size() == 2);
+  CHECK(halves[0].sequences + halves[1].sequences == 5);
+  CHECK(halves[0].prompts + halves[1].prompts == 3);
+  CHECK(halves[0].context == 100);
+  CHECK(halves[1].queries == 10);
+  pass.sequences = 1, pass.prompts = 0;
+  CHECK(halves_of(pass).size() == 1);
+
+  InferenceSpec spec = spec_of("llama3-70b", 8);
+  spec.overlap = true, spec.batch = 6;
+  const InferenceStep step = step_of(spec);
+  const Program p = inference_program(step, decode_passes(step), 1, true).program;
+  // Twice a layer and half, and once behind the embedding.
+  CHECK(calls_of(p, CollectiveOp::all_reduce, Part::tensor) == 2 * 2 * 80 + 1);
+}
+
 TEST_CASE("bad inference sections name the number to change", "[inference]") {
   InferenceSpec spec = spec_of("llama3-8b", 3);
   CHECK(fault_of(spec) == "workload.parallel: tensor 3 x pipeline 1 is 3, which does not divide 8 GPUs");
