@@ -33,7 +33,7 @@ TEST_CASE("every number has an interval and a source", "[hardware]") {
     // What has no effect (a time of 0, a factor of 1) states why; all else names a study or owns up to a guess.
     const bool inert = p.low == p.high && (p.value == 0 || p.value == 1);
     CHECK((is_source(p.source) || (inert && !p.source.empty())));
-    const std::set<std::string_view> units = {"us", "ms", "s", "GB/s", "KiB", "terms", "keys", ""};
+    const std::set<std::string_view> units = {"us", "ms", "s", "B", "GB/s", "KiB", "terms", "keys", ""};
     CHECK(units.contains(ref.unit));
     CHECK_FALSE(ref.doc.empty());
     CHECK(hardware.find(path) == ref.parameter);
