@@ -148,23 +148,30 @@ std::int64_t prompts_of_a_pass(const InferenceStep& step) { return std::max<std:
 /// Prompts and decoding take turns on the same GPUs. Of a cycle in which `batch` requests come and go: their prompts,
 /// and `output` decode steps.
 Serving serve_shared(const InferenceStep& step, double decode, const Draw& draw) {
-  const double batch = step.batch, output = static_cast<double>(step.output);
+  const double output = static_cast<double>(step.output);
+  double batch = step.batch, cycle = 0;
   Serving s;
-  double cycle = 0;
   if (step.chunked) {
-    const double mixed = std::max(decode, mixed_seconds(step, draw));
-    const double chunks = std::ceil(static_cast<double>(step.input) / static_cast<double>(step.chunk));
-    cycle = batch * chunks * mixed + std::max(0.0, output - batch * chunks) * decode;
-    s.first_token = decode / 2 + chunks * mixed, s.inter_token_worst = mixed;
+    const std::int64_t chunks = (step.input + step.chunk - 1) / step.chunk;
+    InferenceStep at = step;
+    // A chunk a step brings no more sequences than that.
+    at.batch = static_cast<int>(std::clamp<std::int64_t>(step.output / chunks, 1, step.batch));
+    batch = at.batch;
+    const double mixed = mixed_seconds(at, draw), n = static_cast<double>(chunks);
+    cycle = batch * n * mixed + std::max(0.0, output - batch * n) * decode;
+    s.first_token = decode / 2 + n * mixed, s.inter_token_worst = mixed;
+    // A prompt of more chunks than tokens that follow it leaves steps without any.
+    s.inter_token = std::min(cycle / output, mixed);
   } else {
     // Those together that come while a decode step runs.
-    const std::int64_t together = std::clamp<std::int64_t>(step.batch / step.output, 1, prompts_of_a_pass(step));
+    const std::int64_t together =
+        std::clamp<std::int64_t>((step.batch + step.output - 1) / step.output, 1, prompts_of_a_pass(step));
     cycle = batch * draw.prompt_interval(step, together) + output * decode;
     // A prompt comes in the midst of a decode step.
     const double turn = draw.prefill(step, together).seconds;
-    s.first_token = decode / 2 + turn, s.inter_token_worst = decode + turn;
+    s.first_token = decode / 2 + turn, s.inter_token = cycle / output;
+    s.inter_token_worst = std::max(decode + turn, s.inter_token);
   }
-  s.inter_token = cycle / output;
   s.tokens_per_second = batch * output * step.layout.data / cycle;
   s.request = request_of(s, step.output);
   return s;

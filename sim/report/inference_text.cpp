@@ -30,7 +30,7 @@ std::string degrees(const ParallelLayout& l) {
 std::string ms(double seconds) { return fmt::format("{:.4g} ms", seconds * 1e3); }
 
 std::string serving_text(std::string_view what, const Serving& s, double gpus) {
-  return fmt::format("  {:<26} {:>10.4g} {:>9.4g} {:>14.4g} {:>9.4g} {:>10.4g} {:>11.4g}\n", what, s.tokens_per_second,
+  return fmt::format("  {:<26} {:>10.4g} {:>9.4g} {:>16.4g} {:>9.4g} {:>12.4g} {:>11.4g}\n", what, s.tokens_per_second,
                      s.tokens_per_second / gpus, s.first_token * 1e3, s.inter_token * 1e3, s.inter_token_worst * 1e3,
                      s.request);
 }
@@ -96,7 +96,7 @@ std::string inference_text(const World& world, const InferenceForecast& f) {
   memory.insert(memory.find(" GiB"), fmt::format(" of {:.1f}", f.capacity / gib));
   out += fmt::format("memory          {}\n", memory);
   if (f.shared) {
-    out += fmt::format("#\n# {:<26} {:>10} {:>9} {:>14} {:>9} {:>10} {:>11}\n", "requests, end to end", "tokens/s",
+    out += fmt::format("#\n# {:<26} {:>10} {:>9} {:>16} {:>9} {:>12} {:>11}\n", "requests, end to end", "tokens/s",
                        "per GPU", "first token ms", "next ms", "at most ms", "request s");
     if (f.disaggregated) out += serving_text("prompts on their own GPUs", f.disaggregated->serving, gpus);
     out += serving_text(f.disaggregated ? "all GPUs do both" : "prompts and decoding", *f.shared, gpus);

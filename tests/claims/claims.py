@@ -88,6 +88,9 @@ CLAIMS = [
             ("the same over a spine", FOUR_RACKS, "5.5 ms", 5.5, "15 to 17 %", between(15, 17)))
           for row in (Row(f"all-reduces, {where}", text, about(most), "ms", reduces_ms("decode", *words)),
                       Row("the same, part of the step", share, of, "%", reduces_share("decode", *words)))],
+        *[Row(f"one sequence: all-reduces, {where}", None, None, "ms",
+              reduces_ms("decode", "workload.batch=1", *words))
+          for where, words in (("NVSwitch", ()), ("four nodes, same rack", FOUR_NODES))],
     ]),
     Claim("B2", "steps of a long ring", [
         Row("10 us more per step", "5.1 ms more", about(5.1), "ms",

@@ -152,6 +152,10 @@ TEST_CASE("prompts take turns with decoding, or ride along", "[inference]") {
   CHECK(a.at("itl_s") == Approx(cycle / 128));
   CHECK(b.at("itl_s_worst") < a.at("itl_s_worst"));
   CHECK(b.at("ttft_s") > a.at("ttft_s"));
+  // Each prompt takes four steps of 128 tokens that follow it: no more than 32 sequences decode at once.
+  const json few = decode("--set workload.phase=both --set workload.chunk=256");
+  CHECK(few.at("shared").at("tokens_per_s") == Approx(32 / few.at("shared").at("itl_s").get<double>()));
+  CHECK(few.at("shared").at("itl_s") <= few.at("shared").at("itl_s_worst"));
   const json prompts = decode("--set workload.phase=prefill --set workload.batch=8");
   CHECK(prompts.at("tokens_per_s") == Approx(8 * 1024 / prompts.at("step_s").get<double>()));
 }
