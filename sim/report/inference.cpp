@@ -286,9 +286,9 @@ InferenceForecast run_inference(const World& world, const RunOptions& options) {
   f.tokens_per_second = tokens * step.layout.data / f.step.seconds;
   f.capacity = capacity_of(world, step), f.memory = memory_at(world, step, step.batch);
   if (!prompts_only) f.batches = batch_rows(world, step, draw);
-  if (spec.phase != InferencePhase::decode) f.prefill = draw.prefill(step, 1).seconds;
+  const bool apart = spec.disaggregated.prefill.gpus > 0;
+  if (spec.phase != InferencePhase::decode && !apart) f.prefill = draw.prefill(step, 1).seconds;
   if (spec.phase == InferencePhase::both) {
-    const bool apart = spec.disaggregated.prefill.gpus > 0;
     const InferenceStep all = apart ? on_all_gpus(world, step) : step;
     f.shared = serve_shared(all, apart ? draw.decode(all).seconds : f.step.seconds, draw);
     f.tokens_per_second = f.shared->tokens_per_second;
@@ -303,6 +303,7 @@ InferenceForecast run_inference(const World& world, const RunOptions& options) {
         f.disaggregated = disaggregate(world, step, f.step.seconds, draw);
       }
       f.tokens_per_second = f.disaggregated->serving.tokens_per_second;
+      f.prefill = f.disaggregated->prefill;
     }
   }
   for (const double x : {f.tokens_per_second, f.prefill, f.disaggregated ? f.disaggregated->transfer : 0})

@@ -171,6 +171,10 @@ TEST_CASE("a cache goes to the GPUs that decode, layer by layer behind the promp
   CHECK(apart.at("tokens_per_s") == Approx(512 * std::min(apart.at("prefill_requests_per_s").get<double>(),
                                                           apart.at("decode_requests_per_s").get<double>())));
   CHECK(apart.at("itl_s") < j.at("shared").at("itl_s"));
+  // Prompts of GPUs that are split another way.
+  const json wider = run("inference_disaggregated", "--set workload.disaggregated.prefill.parallel.tensor=8");
+  CHECK(wider.at("prefill_s") == wider.at("disaggregated").at("prefill_s"));
+  CHECK(wider.at("prefill_s") < j.at("prefill_s"));
   const json whole = run("inference_disaggregated", "--set workload.disaggregated.stream=false");
   CHECK(whole.at("disaggregated").at("transfer").at("exposed_s") == transfer.at("time_s"));
   const json staged = run("inference_disaggregated", "--set node.gdr=false").at("disaggregated").at("transfer");

@@ -25,11 +25,15 @@ InferenceStep step_of(InferenceSpec spec, int nodes = 1, const NodeSpec& node = 
   return inference_step(spec, node, shipped_hardware());
 }
 
-std::string fault_of(InferenceSpec spec, int nodes = 1) {
+Diagnostic diagnostic_of(InferenceSpec spec, int nodes = 1) {
   try {
     complete(spec, shipped_hardware(), node_of(), nodes, 1);
-  } catch (const UserError& e) { return e.diagnostics().front().path + ": " + e.diagnostics().front().message; }
+  } catch (const UserError& e) { return e.diagnostics().front(); }
   return {};
+}
+std::string fault_of(const InferenceSpec& spec, int nodes = 1) {
+  const Diagnostic d = diagnostic_of(spec, nodes);
+  return d.path + ": " + d.message;
 }
 
 /// s of all kernels of all layers.
@@ -220,6 +224,12 @@ TEST_CASE("bad inference sections name the number to change", "[inference]") {
         "workload.disaggregated.transfer: GPUs for prompts and those that decode share NVLink, which is taken");
   spec.disaggregated = {}, spec.batch = 100000;
   CHECK(fault_of(spec).starts_with("workload.model: does not fit: a GPU has 72.0 GiB, it takes "));
+  // Keys that there are.
+  InferenceSpec many = spec_of("llama3-70b", 8);
+  many.precision = Precision::fp8, many.batch = 4000;
+  const std::string hint = diagnostic_of(many).hint;
+  CHECK(hint.starts_with("it fits with batch: "));
+  CHECK(hint.find("context") == std::string::npos);
   spec.batch = 1, spec.stack = "vllm-06";
   CHECK(fault_of(spec) == "workload.stack: unknown software generation 'vllm-06'");
 }
