@@ -3,14 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "linear_layers.hpp"
+
 namespace fabricast {
 
 namespace {
-
-/// A linear layer: (tokens, in) x (in, out) on this GPU.
-struct Linear {
-  double in = 0, out = 0;
-};
 
 double product_seconds(const TrainingStep& step, double m, double n, double k, Precision precision, double count = 1) {
   const auto whole = [](double x) { return std::max<std::int64_t>(1, std::llround(x)); };
@@ -95,25 +92,8 @@ class LayerTimer {
 
   double key_width() const { return static_cast<double>(model_.kv_heads * model_.head_dim); }
 
-  std::vector<Linear> attention_layers() const {
-    const double hidden = static_cast<double>(model_.hidden);
-    const double query = static_cast<double>(model_.query_width()) / tensor_;
-    const double value = static_cast<double>(model_.value_width()) / tensor_;
-    if (model_.kv_rank == 0) return {{hidden, query + 2 * key_width() / tensor_}, {value, hidden}};
-    // Latent attention: down to the ranks on every GPU, up to the heads of this one.
-    const double rank = static_cast<double>(model_.kv_rank), q_rank = static_cast<double>(model_.q_rank);
-    std::vector<Linear> layers{{hidden, rank + static_cast<double>(model_.rope_dim)},
-                               {rank, static_cast<double>(model_.heads * model_.head_dim) / tensor_ + value},
-                               {value, hidden}};
-    if (q_rank > 0) layers.push_back({hidden, q_rank});
-    layers.push_back({q_rank > 0 ? q_rank : hidden, query});
-    return layers;
-  }
-
-  std::vector<Linear> ffn_layers(double width) const {
-    const double hidden = static_cast<double>(model_.hidden);
-    return {{hidden, (model_.gated ? 2 : 1) * width}, {width, hidden}};
-  }
+  std::vector<Linear> attention_layers() const { return attention_products(model_, tensor_); }
+  std::vector<Linear> ffn_layers(double width) const { return ffn_products(model_, width); }
 
   void add(HalfLayer& half, const Linear& l, double rows) const {
     const double forward = product(rows, l.out, l.in);

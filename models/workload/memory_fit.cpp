@@ -77,6 +77,7 @@ Steps more_pipeline(const Transformer& m, const MemoryQuestion& q) {
 
 Steps more_context(const Transformer&, const MemoryQuestion& q) {
   Steps steps;
+  if (!q.training) return steps;
   for (int factor = 2; factor <= 8; factor *= 2) {
     MemoryQuestion next = q;
     next.layout.context *= factor;

@@ -7,6 +7,7 @@
 #include <numeric>
 #include <optional>
 
+#include "complaints.hpp"
 #include "fabricast/core/names.hpp"
 
 namespace fabricast {
@@ -88,22 +89,6 @@ std::optional<std::array<Dimension, 4>> parse_order(std::string_view text) {
 Choose choose(Choose given, bool otherwise) {
   return given != Choose::automatic ? given : otherwise ? Choose::yes : Choose::no;
 }
-
-/// Collects what does not fit.
-class Complaints {
- public:
-  void add(std::string path, std::string message, std::string hint = {}) {
-    list_.push_back(
-        {Diagnostic::Severity::error, {}, "workload." + std::move(path), std::move(message), std::move(hint)});
-  }
-  bool none() const { return list_.empty(); }
-  void raise() {
-    if (!list_.empty()) throw UserError(std::move(list_));
-  }
-
- private:
-  std::vector<Diagnostic> list_;
-};
 
 /// The replicas that fill the job.
 void complete_data(ParallelSpec& p, std::int64_t gpus, Complaints& faults) {

@@ -5,6 +5,7 @@
 
 #include "commands.hpp"
 #include "fabricast/planner/graph_file.hpp"
+#include "fabricast/report/inference.hpp"
 #include "fabricast/report/interval.hpp"
 #include "fabricast/report/step_advice.hpp"
 #include "fabricast/report/versions.hpp"
@@ -53,6 +54,13 @@ int run_verb(const std::vector<std::string>& arguments) {
   const RunOptions how = run_options(options);
   const auto world = load_world(options);
   if (options.has("dump-effective")) return emit("-", to_yaml(world->scenario)), 0;
+  if (world->scenario.workload.kind == WorkloadKind::inference) {
+    const InferenceForecast inference = placed(world->scenario, [&] { return run_inference(*world, how); });
+    if (!json.empty()) emit(json, inference_json(*world, inference));
+    if (!csv.empty()) emit(csv, inference_csv(*world, inference));
+    if (json != "-" && csv != "-") emit("-", inference_text(*world, inference));
+    return 0;
+  }
   if (world->scenario.workload.kind != WorkloadKind::collective) {
     const StepForecast step = placed(world->scenario, [&] {
       if (world->scenario.workload.kind == WorkloadKind::trace) return run_trace(*world, how);

@@ -11,13 +11,11 @@
 #include "fabricast/core/parallel.hpp"
 #include "fabricast/core/stop.hpp"
 #include "fabricast/step/flow_traffic.hpp"
+#include "step_parts.hpp"
 #include "variation.hpp"
 
 namespace fabricast {
 
-namespace {
-
-/// Over all ranks that the actors stand for.
 ActorTimes mean_of(const Program& program, const std::vector<ActorTimes>& actors) {
   ActorTimes mean;
   double ranks = 0;
@@ -48,8 +46,6 @@ std::vector<ExchangeUse> uses_of(const Program& program, const Timeline& timelin
   }
   return uses;
 }
-
-}  // namespace
 
 TrainingStep step_of(const World& world) {
   const Scenario& s = world.scenario;

@@ -8,6 +8,7 @@
 #include "fabricast/core/quantity.hpp"
 #include "fabricast/report/report.hpp"
 #include "fabricast/report/step.hpp"
+#include "step_parts.hpp"
 
 namespace fabricast {
 
@@ -49,6 +50,25 @@ Json memory_json(const StepMemory& memory) {
 
 }  // namespace
 
+nlohmann::ordered_json exchanges_json(const Program& program, const std::vector<ExchangeUse>& exchanges) {
+  Json all = Json::array();
+  for (const ExchangeUse& use : exchanges)
+    all.push_back({{"name", use.kind.name},
+                   {"part", name_of(use.kind.part)},
+                   {"collective", name_of(use.kind.op)},
+                   {"bytes", use.kind.bytes},
+                   {"ranks", program.groups[use.kind.groups].front().size()},
+                   {"groups", program.groups[use.kind.groups].size()},
+                   {"calls", digits(use.calls)},
+                   {"time_us", digits(use.alone.seconds * 1e6)},
+                   {"slowdown", digits(use.slowdown)},
+                   {"algorithm", use.alone.algorithm},
+                   {"protocol", use.alone.protocol},
+                   {"channels", use.alone.channels},
+                   {"bottleneck", use.alone.bottleneck}});
+  return all;
+}
+
 std::string step_json(const World& world, const StepForecast& f) {
   Json j;
   j["fabricast"] = version_text();
@@ -74,22 +94,7 @@ std::string step_json(const World& world, const StepForecast& f) {
   }
   j["timeline"] = {{"activities", f.program.activities.size()}, {"stages", std::move(stages)}};
   if (!f.memory.stages.empty()) j["memory"] = memory_json(f.memory);
-  Json exchanges = Json::array();
-  for (const ExchangeUse& use : f.exchanges)
-    exchanges.push_back({{"name", use.kind.name},
-                         {"part", name_of(use.kind.part)},
-                         {"collective", name_of(use.kind.op)},
-                         {"bytes", use.kind.bytes},
-                         {"ranks", f.program.groups[use.kind.groups].front().size()},
-                         {"groups", f.program.groups[use.kind.groups].size()},
-                         {"calls", digits(use.calls)},
-                         {"time_us", digits(use.alone.seconds * 1e6)},
-                         {"slowdown", digits(use.slowdown)},
-                         {"algorithm", use.alone.algorithm},
-                         {"protocol", use.alone.protocol},
-                         {"channels", use.alone.channels},
-                         {"bottleneck", use.alone.bottleneck}});
-  j["exchanges"] = std::move(exchanges);
+  j["exchanges"] = exchanges_json(f.program, f.exchanges);
   return j.dump(1) + "\n";
 }
 

@@ -8,6 +8,7 @@
 #include "fabricast/core/quantity.hpp"
 #include "fabricast/report/report.hpp"
 #include "fabricast/report/step.hpp"
+#include "step_parts.hpp"
 
 namespace fabricast {
 
@@ -77,12 +78,8 @@ struct ExchangeLine {
 /// What runs, on what.
 std::string head_text(const World& world, const StepForecast& f) {
   const Scenario& s = world.scenario;
-  const NodeSpec& node = s.node.spec;
   std::string out = fmt::format("# fabricast {}   {}\n", version_text(), s.name);
-  std::string gpus = fmt::format("{} GPUs = {} nodes x {} {}", f.gpus, s.cluster.nodes, node.gpus, node.gpu);
-  if (s.cluster.nodes > 1)
-    gpus += fmt::format(", {} x {} {} per node, {} fabric, {} routing", node.nics.count, to_text(node.nics.rate),
-                        name_of(node.nics.link), topologies()[s.fabric.kind].name, world.setup.policy->name);
+  const std::string gpus = gpus_text(world, f.gpus);
   if (f.tokens == 0)
     return out + fmt::format("# trace {}: {} activities of {} actors\n# {}\n",
                              s.workload.trace.path + s.workload.trace.file, f.program.activities.size(),
@@ -96,6 +93,41 @@ std::string head_text(const World& world, const StepForecast& f) {
 }
 
 }  // namespace
+
+std::string gpus_text(const World& world, std::int64_t gpus) {
+  const Scenario& s = world.scenario;
+  const NodeSpec& node = s.node.spec;
+  std::string out = fmt::format("{} GPUs = {} nodes x {} {}", gpus, s.cluster.nodes, node.gpus, node.gpu);
+  if (s.cluster.nodes > 1)
+    out += fmt::format(", {} x {} {} per node, {} fabric, {} routing", node.nics.count, to_text(node.nics.rate),
+                       name_of(node.nics.link), topologies()[s.fabric.kind].name, world.setup.policy->name);
+  return out;
+}
+
+std::string exchange_table(const Program& program, const std::vector<ExchangeUse>& exchanges) {
+  if (exchanges.empty()) return {};
+  std::map<std::tuple<Part, CollectiveOp, std::int64_t>, ExchangeLine> lines;
+  for (const ExchangeUse& use : exchanges) {
+    ExchangeLine& line = lines[{use.kind.part, use.kind.op, use.kind.bytes}];
+    line.calls = std::max(line.calls, use.calls), line.seconds = std::max(line.seconds, use.seconds);
+    if (line.use == nullptr || use.alone.seconds > line.use->alone.seconds) line.use = &use;
+    line.slowest = std::max(line.slowest, use.slowdown);
+  }
+  std::string out =
+      "#\n# exchanges: of a rank in a stage with the slowest; `shared` is what they take longer beside others\n";
+  out += "#    part             op        bytes   calls   alone us  busbw GB/s  shared  algo/proto        bound by\n";
+  for (const auto& [key, line] : lines) {
+    const ExchangeUse& use = *line.use;
+    const RankGroups& groups = program.groups[use.kind.groups];
+    const double bus = static_cast<double>(use.kind.bytes) / use.alone.seconds *
+                       bus_factor(use.kind.op, static_cast<std::int64_t>(groups.front().size()));
+    out +=
+        fmt::format("{:>9} {:>14} {:>12} {:>7.6g} {:>10.1f} {:>11.2f} {:>7.2f}  {:<16}  {}\n", name_of(use.kind.part),
+                    name_of(use.kind.op), use.kind.bytes, line.calls, use.alone.seconds * 1e6, bus * 1e-9, line.slowest,
+                    use.alone.algorithm + "/" + use.alone.protocol, use.alone.bottleneck);
+  }
+  return out;
+}
 
 std::string step_text(const World& world, const StepForecast& f) {
   std::string out = head_text(world, f);
@@ -116,28 +148,7 @@ std::string step_text(const World& world, const StepForecast& f) {
   for (const Line& line : breakdown_lines(f.mean))
     out += fmt::format("  {:<36} {:>10.4g} s {:>6.1f} %\n", line.what, line.seconds, 100 * line.seconds / f.seconds);
   if (!f.memory.stages.empty()) out += memory_lines(f.memory);
-  if (f.exchanges.empty()) return out;
-
-  std::map<std::tuple<Part, CollectiveOp, std::int64_t>, ExchangeLine> lines;
-  for (const ExchangeUse& use : f.exchanges) {
-    ExchangeLine& line = lines[{use.kind.part, use.kind.op, use.kind.bytes}];
-    line.calls = std::max(line.calls, use.calls), line.seconds = std::max(line.seconds, use.seconds);
-    if (line.use == nullptr || use.alone.seconds > line.use->alone.seconds) line.use = &use;
-    line.slowest = std::max(line.slowest, use.slowdown);
-  }
-  out += "#\n# exchanges: of a rank in a stage with the slowest; `shared` is what they take longer beside others\n";
-  out += "#    part             op        bytes   calls   alone us  busbw GB/s  shared  algo/proto        bound by\n";
-  for (const auto& [key, line] : lines) {
-    const ExchangeUse& use = *line.use;
-    const RankGroups& groups = f.program.groups[use.kind.groups];
-    const double bus = static_cast<double>(use.kind.bytes) / use.alone.seconds *
-                       bus_factor(use.kind.op, static_cast<std::int64_t>(groups.front().size()));
-    out +=
-        fmt::format("{:>9} {:>14} {:>12} {:>7.6g} {:>10.1f} {:>11.2f} {:>7.2f}  {:<16}  {}\n", name_of(use.kind.part),
-                    name_of(use.kind.op), use.kind.bytes, line.calls, use.alone.seconds * 1e6, bus * 1e-9, line.slowest,
-                    use.alone.algorithm + "/" + use.alone.protocol, use.alone.bottleneck);
-  }
-  return out;
+  return out + exchange_table(f.program, f.exchanges);
 }
 
 }  // namespace fabricast

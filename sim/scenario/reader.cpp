@@ -255,6 +255,8 @@ class Reading {
         if (!file->empty()) *file = beside(path_, *file);
     if (s.workload.kind == WorkloadKind::training_step)
       guarded([&] { complete(s.workload.training, s.hardware, std::int64_t{s.cluster.nodes} * s.node.spec.gpus); });
+    if (s.workload.kind == WorkloadKind::inference)
+      guarded([&] { complete(s.workload.inference, s.hardware, s.node.spec, s.cluster.nodes, s.nvlink_domain.nodes); });
     if (reader_->given("workload.sizes") && s.workload.sizes.empty()) refuse("workload.sizes", "the list is empty");
     if (s.workload.sizes.empty() && s.workload.from > s.workload.to)
       refuse("workload.from",

@@ -111,6 +111,7 @@ void visit_fields(FieldVisitor& visit, HarnessSpec& spec) {
 void visit_fields(FieldVisitor& visit, WorkloadSection& section) {
   visit("kind", section.kind, "what runs");
   if (section.kind == WorkloadKind::training_step) return visit_fields(visit, section.training);
+  if (section.kind == WorkloadKind::inference) return visit_fields(visit, section.inference);
   if (section.kind == WorkloadKind::trace) return visit_fields(visit, section.trace);
   visit("collective", section.collective, "operation, as nccl-tests counts its bytes");
   visit("buffers", section.buffers,

@@ -221,10 +221,17 @@ class Run {
     return std::any_of(places.begin(), places.end(), [&](const Place& p) { return p.actor == actor; });
   }
 
+  /// Whether it ran on another stream of the actor than the first: an exchange, or its host.
+  bool is_beside(std::uint32_t activity, std::uint32_t actor) const {
+    if (program_.activities[activity].is_exchange()) return is_at(activity, actor);
+    const Place place = program_.places_of(activity).front();
+    return place.actor == actor && place.stream != 0;
+  }
+
   /// From `from` to `to` the first stream of an actor waits; `cause` ended last of what it waits for.
   void attribute(std::uint32_t cause, std::uint32_t actor, double from, double to) {
     ActorTimes& times = timeline_.actors[actor];
-    while (to > from && cause != none && program_.activities[cause].is_exchange() && is_at(cause, actor)) {
+    while (to > from && cause != none && is_beside(cause, actor)) {
       const double begin = std::max(from, timeline_.start[cause]);
       times.exposed[static_cast<std::size_t>(program_.activities[cause].part)] += to - begin;
       to = begin, cause = released_by_[cause];

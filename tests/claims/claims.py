@@ -80,6 +80,18 @@ CLAIMS = [
                                               ("reduce_scatter", "16MB", 32, 42))
     ] + [Row("all_reduce, 16MB, eight GPUs in each of two nodes", None, None, "GB/s",
              busbw("eight_nodes", "16MB", "cluster.nodes=2"))]),
+    Claim("A9", "all-reduces of a decode step", [
+        Row("decode step, one node", "33 ms", about(33), "ms", lambda run: 1e3 * run.step("decode").time),
+        *[row for where, words, text, most, share, of in (
+            ("NVSwitch", (), "0.3 ms", 0.3, "below 1 %", (-INFINITY, 1)),
+            ("one GPU in each of four nodes, same rack", FOUR_NODES, "5.2 ms", 5.2, "15 to 17 %", between(15, 17)),
+            ("the same over a spine", FOUR_RACKS, "5.5 ms", 5.5, "15 to 17 %", between(15, 17)))
+          for row in (Row(f"all-reduces, {where}", text, about(most), "ms", reduces_ms("decode", *words)),
+                      Row("the same, part of the step", share, of, "%", reduces_share("decode", *words)))],
+        *[Row(f"one sequence: all-reduces, {where}", None, None, "ms",
+              reduces_ms("decode", "workload.batch=1", *words))
+          for where, words in (("NVSwitch", ()), ("four nodes, same rack", FOUR_NODES))],
+    ]),
     Claim("B2", "steps of a long ring", [
         Row("10 us more per step", "5.1 ms more", about(5.1), "ms",
             lambda run: (run("long_ring", "1KiB", "fabric.switch.latency=10.2us").time -
@@ -237,6 +249,15 @@ CLAIMS = [
                          ("pat", "8KiB", "cluster.nodes=8", *env(ALGO="Ring", PROTO="LL")))),
         Row("8 KiB, 128 ranks: PAT against a ring by LL", None, None, "times",
             times_faster(("pat", "8KiB", *env(ALGO="Ring", PROTO="LL")), ("pat", "8KiB"))),
+    ]),
+    Claim("D8", "hand-over of a cache", [
+        Row("prefill and decode in one NVLink domain", "nvlink", "nvlink", "", handover("path", *RACK)),
+        Row("in two nodes, GPUDirect RDMA", "rdma", "rdma", "", handover("path")),
+        Row("in two nodes, no GPUDirect RDMA", "storage", "storage", "", handover("path", "node.gdr=false")),
+        *[Row(f"100,000 tokens, {where}", None, None, "ms",
+              lambda run, words=words: 1e3 * handover("time_s", *words)(run))
+          for where, words in (("NVLink", RACK), ("RDMA", ()), ("host memory", ("node.gdr=false",)))],
+        Row("bytes", "tens of GB", between(10, 100), "GB", lambda run: 1e-9 * handover("bytes")(run)),
     ]),
 ]
 

@@ -55,6 +55,7 @@ class Step:
         self.tokens_per_gpu = told["tokens_per_s_per_gpu"]
         self.exposed = sum(told["breakdown"]["exposed"].values())
         self.exchanges = told["exchanges"]
+        self.disaggregated = told.get("disaggregated")
 
     def exchange(self, collective):
         """The one with most bytes."""

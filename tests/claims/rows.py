@@ -121,3 +121,27 @@ def sharp_groups(run):
     taken = (8, 16, 32, 63, 64, 65)
     works = [n for n in taken if run("sharp", "1GiB", f"sharp.other_trees={8 * (n - 1)}").algorithm == "nvls"]
     return max(works)
+
+
+FOUR_NODES = ("node.gpus=1", "node.nics.count=1", "cluster.nodes=4")
+FOUR_RACKS = (*FOUR_NODES, "fabric={kind: leaf_spine, leaves: 4, spines: 2, nodes_per_leaf: 1}")
+RACK = ("node={profile: gb200-tray}", "nvlink_domain.nodes=18", "cluster.nodes=4")
+
+
+def reduces_ms(scenario, *words):
+    """Of a decode step's all-reduces."""
+
+    def forecast(run):
+        calls = [e for e in run.step(scenario, *words).exchanges if e["collective"] == "all_reduce"]
+        return sum(e["calls"] * e["time_us"] for e in calls) / 1000
+
+    return forecast
+
+
+def reduces_share(scenario, *words):
+    return lambda run: percent(reduces_ms(scenario, *words)(run) / (1e3 * run.step(scenario, *words).time))
+
+
+def handover(what, *words):
+    """Of a request's cache."""
+    return lambda run: run.step("kv_cache", *words).disaggregated["transfer"][what]

@@ -18,6 +18,7 @@
 #include "fabricast/planner/sharp.hpp"
 #include "fabricast/topology/topology.hpp"
 #include "fabricast/trace/trace.hpp"
+#include "fabricast/workload/inference_spec.hpp"
 #include "fabricast/workload/step_spec.hpp"
 
 namespace fabricast {
@@ -73,10 +74,10 @@ struct NcclSection {
   std::optional<SearchGraphs> graphs;  ///< what stands in NCCL_GRAPH_FILE
 };
 
-enum class WorkloadKind { collective, training_step, trace };
+enum class WorkloadKind { collective, training_step, inference, trace };
 template <>
 struct EnumNames<WorkloadKind> {
-  static constexpr std::array<std::string_view, 3> names{"collective", "training_step", "trace"};
+  static constexpr std::array<std::string_view, 4> names{"collective", "training_step", "inference", "trace"};
 };
 
 /// What times the collective: it decides what a small message's time means.
@@ -104,8 +105,9 @@ struct WorkloadSection {
   double factor = 2;
   std::vector<Bytes> sizes;  ///< if not empty, instead of from, to, factor
   HarnessSpec harness;
-  TrainingSpec training;  ///< of kind training_step
-  TraceSpec trace;        ///< of kind trace
+  TrainingSpec training;    ///< of kind training_step
+  InferenceSpec inference;  ///< of kind inference
+  TraceSpec trace;          ///< of kind trace
 };
 
 struct FaultSpec {

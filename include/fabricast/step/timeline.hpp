@@ -5,8 +5,8 @@
 //       pace of computation on its actors, which loses a part of its speed to each that runs there
 //     now = the earliest end;  end it, release what depends on it
 //
-// Where computation waits, the wait is put down to what it waited for: to the exchange that was running, or, as long as
-// that itself waited for another actor, to the bubble.
+// Where computation waits, the wait is put down to what it waited for: to the exchange that was running, or to what ran
+// on another stream of the actor (its host), or, as long as that itself waited for another actor, to the bubble.
 #pragma once
 
 #include <array>
@@ -21,7 +21,7 @@ namespace fabricast {
 /// Seconds of an actor's first stream, by what they went to; all parts add up to the step.
 struct ActorTimes {
   std::array<double, parts> busy{};     ///< computing, interference excluded
-  std::array<double, parts> exposed{};  ///< waiting for exchanges of that part
+  std::array<double, parts> exposed{};  ///< waiting for exchanges of that part, or for other streams
   double interference = 0;              ///< computing slower, beside exchanges
   double bubble = 0;                    ///< waiting for other actors
 };

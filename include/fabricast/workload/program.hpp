@@ -34,17 +34,21 @@ enum class Part {
   accumulation,
   optimizer,
   host,
+  products,
+  attention,
+  elementwise,
   tensor,
   context,
   expert,
   data,
-  pipeline
+  pipeline,
+  handover
 };
 template <>
 struct EnumNames<Part> {
-  static constexpr std::array<std::string_view, 12> names{"forward",      "backward",  "recompute", "vocabulary",
-                                                          "accumulation", "optimizer", "host",      "tensor",
-                                                          "context",      "expert",    "data",      "pipeline"};
+  static constexpr std::array<std::string_view, 16> names{
+      "forward",   "backward",    "recompute", "vocabulary", "accumulation", "optimizer", "host",     "products",
+      "attention", "elementwise", "tensor",    "context",    "expert",       "data",      "pipeline", "handover"};
 };
 constexpr std::size_t parts = EnumNames<Part>::names.size();
 

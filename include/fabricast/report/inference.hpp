@@ -1,0 +1,78 @@
+// The forecast of inference: steps, requests, what a larger batch gives, and what prompts on GPUs of their own change.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "fabricast/report/step.hpp"
+#include "fabricast/workload/inference.hpp"
+#include "fabricast/workload/memory.hpp"
+
+namespace fabricast {
+
+/// One step, repeated for ever; s.
+struct TimedPasses {
+  double seconds = 0;
+  std::vector<ActorTimes> stages;
+  ActorTimes mean;  ///< over all GPUs; its parts add up to the step
+  std::vector<ExchangeUse> exchanges;
+  Program program;
+};
+
+struct BatchRow {
+  int batch = 0;  ///< of a replica
+  double step = 0, tokens_per_second = 0;
+  double memory = 0;  ///< B of a GPU
+};
+
+/// What requests see, and what the GPUs give.
+struct Serving {
+  double tokens_per_second = 0;  ///< of output
+  double first_token = 0;        ///< s from a prompt to its first token, on a GPU that is free
+  double inter_token = 0;        ///< s, mean
+  double inter_token_worst = 0;  ///< s: beside prompts
+  double request = 0;            ///< s from a prompt to its last token
+};
+
+struct DisaggregatedForecast {
+  Serving serving;
+  double prefill = 0;  ///< s of one prompt
+  double decode = 0;   ///< s of a decode step beside hand-overs
+  double decode_alone = 0;
+  double transfer = 0;                       ///< s of a request's cache
+  double exposed = 0;                        ///< s of it that prompts do not hide
+  double bytes = 0;                          ///< of a request's cache, on the way
+  double prefill_rate = 0, decode_rate = 0;  ///< requests/s of the GPUs for prompts, of those that decode
+  double balanced_tokens = 0;                ///< 1/s of output, with as many GPUs for prompts as make both rates equal
+  double balanced_gpus = 0;                  ///< for prompts, with which both rates are equal
+  ExchangeUse exchange;
+};
+
+struct InferenceForecast {
+  TimedPasses step;  ///< of the phase; of both: the decode step
+  std::int64_t gpus = 0;
+  int draws = 1;
+  double step_p5 = 0, step_p95 = 0, step_worst = 0;
+  double mfu = 0;  ///< of the step
+  double tokens_per_second = 0;
+  std::vector<BatchRow> batches;  ///< of decoding
+  MemoryUse memory;
+  double capacity = 0;            ///< B of a GPU that are used
+  double prefill = 0;             ///< s of one prompt; 0: not asked for
+  std::optional<Serving> shared;  ///< prompts and decoding on the same GPUs
+  std::optional<DisaggregatedForecast> disaggregated;
+  std::uint64_t fingerprint = 0;
+};
+
+/// \pre the workload is inference
+InferenceStep inference_of(const World& world);
+
+/// \throws UserError if the step does not fit together, Interrupted on Ctrl-C
+InferenceForecast run_inference(const World& world, const RunOptions& options = {});
+
+std::string inference_text(const World& world, const InferenceForecast& forecast);
+std::string inference_json(const World& world, const InferenceForecast& forecast);
+std::string inference_csv(const World& world, const InferenceForecast& forecast);
+
+}  // namespace fabricast

@@ -1,0 +1,28 @@
+// Collects what does not fit in section `workload`.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "fabricast/core/error.hpp"
+
+namespace fabricast {
+
+class Complaints {
+ public:
+  void add(std::string path, std::string message, std::string hint = {}) {
+    list_.push_back(
+        {Diagnostic::Severity::error, {}, "workload." + std::move(path), std::move(message), std::move(hint)});
+  }
+  void add(Diagnostic diagnostic) { list_.push_back(std::move(diagnostic)); }
+  bool none() const { return list_.empty(); }
+  void raise() {
+    if (!list_.empty()) throw UserError(std::move(list_));
+  }
+
+ private:
+  std::vector<Diagnostic> list_;
+};
+
+}  // namespace fabricast

@@ -1,0 +1,276 @@
+// The builder queues pass after pass, each through all stages.
+#include "fabricast/workload/inference.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+#include "fabricast/core/names.hpp"
+#include "fabricast/workload/stages.hpp"
+#include "stage_queue.hpp"
+
+namespace fabricast {
+
+namespace {
+
+/// Equal layers of a stage, one after the other.
+struct LayerRun {
+  int count = 0;
+  bool experts = false;
+};
+
+struct ServingStage {
+  std::unique_ptr<StageQueue> queue;
+  std::vector<LayerRun> runs;
+  std::uint32_t tensor = 0, expert = 0;   ///< groups
+  std::uint16_t host = 0, hand_over = 0;  ///< streams
+};
+
+struct TimedPass {
+  InferencePass pass;
+  PassTime time;
+  std::vector<TimedPass> halves;  ///< that take turns
+};
+
+RankGroups shifted(RankGroups groups, std::uint32_t by) {
+  for (auto& group : groups)
+    for (std::uint32_t& rank : group) rank += by;
+  return groups;
+}
+
+class InferenceBuilder {
+ public:
+  InferenceBuilder(const InferenceStep& step, bool graph) : step_(step), graph_(graph), p_(step.layout.pipeline) {
+    const std::vector<int> layers = layers_of_chunks(step.model.layers, p_);
+    int layer = 0;
+    for (int s = 0; s < p_; ++s) {
+      ServingStage stage = make_stage(s);
+      for (int i = 0; i < layers[index(s)]; ++i, ++layer) {
+        const bool experts = step.model.has_experts(layer);
+        if (stage.runs.empty() || stage.runs.back().experts != experts) stage.runs.push_back({0, experts});
+        ++stage.runs.back().count;
+      }
+      stages_.push_back(std::move(stage));
+    }
+    for (int s = 0; s + 1 < p_; ++s)
+      pairs_.push_back(builder_.groups(shifted(stage_pairs(step.layout, s, s + 1), step.first_rank)));
+  }
+
+  InferenceProgram build(const std::vector<InferencePass>& passes, int rounds, const Handover* handover) {
+    if (handover) hand_over(*handover);
+    std::vector<TimedPass> timed;
+    for (std::size_t j = 0; j < passes.size(); ++j) {
+      const bool same = j > 0 && passes[j].tokens() == passes[j - 1].tokens() && passes[j].keys == passes[j - 1].keys;
+      timed.push_back(same ? timed.back() : time_with_halves(passes[j]));
+    }
+    std::vector<std::uint32_t> tokens(passes.size(), no_activity);  ///< by pass: what its next round waits for
+    for (int round = 0; round < rounds; ++round)
+      for (std::size_t j = 0; j < passes.size(); ++j) {
+        whole_ = &timed[j];
+        tokens[j] = run_pass(static_cast<int>(j), tokens[j]);
+      }
+    return {builder_.finish(), std::move(launches_)};
+  }
+
+ private:
+  static std::size_t index(int stage) { return static_cast<std::size_t>(stage); }
+
+  TimedPass time_with_halves(const InferencePass& pass) const {
+    TimedPass timed{pass, time_pass(step_, pass), {}};
+    if (!step_.overlap) return timed;
+    const std::vector<InferencePass> halves = halves_of(pass);
+    if (halves.size() < 2) return timed;
+    for (const InferencePass& half : halves) timed.halves.push_back({half, time_pass(step_, half), {}});
+    return timed;
+  }
+
+  ServingStage make_stage(int s) {
+    const ParallelLayout& l = step_.layout;
+    ServingStage stage;
+    stage.queue =
+        std::make_unique<StageQueue>(builder_, fmt::format("stage {}", s), static_cast<double>(l.ranks()) / l.pipeline);
+    auto& streams = builder_.program.actors.back().streams;
+    stage.host = static_cast<std::uint16_t>(streams.size()), streams.push_back("host");
+    stage.hand_over = static_cast<std::uint16_t>(streams.size()), streams.push_back("hand over");
+    if (l.tensor > 1) stage.tensor = builder_.groups(shifted(groups_of(l, s, {Dimension::tensor}), step_.first_rank));
+    if (dispatches())
+      stage.expert = builder_.groups(
+          shifted(split_neighbours(groups_of(l, s, {Dimension::tensor, Dimension::context, Dimension::data}), l.expert),
+                  step_.first_rank));
+    return stage;
+  }
+
+  /// Tokens travel to experts of other replicas; those of one replica are on all its ranks anyway.
+  bool dispatches() const { return step_.layout.expert > step_.layout.tensor; }
+
+  /// \returns what its tokens wait for
+  std::uint32_t run_pass(int micro_batch, std::uint32_t before) {
+    const InferencePass& pass = whole_->pass;
+    const double host = (step_.stack.step_fixed.value +
+                         step_.stack.sequence_fixed.value * static_cast<double>(pass.sequences + pass.prompts)) *
+                        1e-6;
+    std::uint32_t scheduled = no_activity, received = no_activity;
+    for (int s = 0; s < p_; ++s) {
+      ServingStage& stage = stages_[index(s)];
+      stage_ = &stage;
+      stage.queue->begin(micro_batch);
+      work_on(whole_->halves.size());
+      if (s == 0) {
+        scheduled = host_work(host, "host");
+        if (before != no_activity) builder_.depends(scheduled, before);
+        stage.queue->wait_for(scheduled);
+        compute(times_->embedding, 1, Part::vocabulary, "embedding");
+        reduce(1);
+      } else {
+        stage.queue->wait_for(received);
+        builder_.depends(host_work(0, "host"), scheduled);
+      }
+      for (const LayerRun& run : stage.runs) {
+        // The host goes ahead of the GPU, kernel by kernel, and halves take turns: layers one by one.
+        const int pieces = graph_ && whole_->halves.empty() ? 1 : run.count;
+        for (int i = 0; i < pieces; ++i) layers(run.experts, run.count / pieces);
+      }
+      work_on(whole_->halves.size());
+      if (s + 1 < p_) received = send(s);
+    }
+    compute(times_->vocabulary, 1, Part::vocabulary, "vocabulary");
+    const double logits =
+        static_cast<double>(pass.sequences + pass.prompts) * static_cast<double>(step_.model.vocab) * 2;
+    if (step_.layout.tensor > 1) call(stage_->tensor, Part::tensor, CollectiveOp::all_gather, logits, 1);
+    stage_->queue->wait_for(pending());
+    pending() = no_activity;
+    return stage_->queue->work(0, Part::vocabulary, "tokens");
+  }
+
+  /// What follows is of a half of the pass; of the whole pass where the number is that of its halves.
+  void work_on(std::size_t half) {
+    const bool whole = half == whole_->halves.size();
+    half_ = whole ? 0 : half;
+    const TimedPass& now = whole ? *whole_ : whole_->halves[half];
+    pass_ = &now.pass, times_ = &now.time;
+    if (!whole) return;
+    // The whole pass goes on where its halves have ended.
+    for (std::uint32_t& exchange : pending_) stage_->queue->wait_for(exchange), exchange = no_activity;
+  }
+  /// The last exchange of this half.
+  std::uint32_t& pending() { return pending_[half_]; }
+
+  std::uint32_t host_work(double seconds, const std::string& what) {
+    Activity a;
+    a.seconds = seconds, a.part = Part::host, a.label = builder_.label(what);
+    const Place place{stage_->queue->actor(), stage_->host};
+    return builder_.add(a, {&place, 1});
+  }
+
+  void compute(const LayerTime& t, int count, Part products, const std::string& what) {
+    stage_->queue->wait_for(pending());
+    pending() = no_activity;
+    if (!graph_) stage_->queue->wait_for(host_work(count * t.kernels * step_.stack.kernel_launch.us().value, "launch"));
+    stage_->queue->work(count * t.products, products, what);
+    if (t.attention > 0) stage_->queue->work(count * t.attention, Part::attention, what);
+    const Part other = products == Part::vocabulary ? Part::vocabulary : Part::elementwise;
+    stage_->queue->work(count * t.elementwise, other, what);
+  }
+
+  void call(std::uint32_t groups, Part part, CollectiveOp op, double bytes, int count) {
+    ExchangeKind k;
+    k.name = fmt::format("{} {}", name_of(part), name_of(op));
+    k.part = part, k.op = op, k.bytes = std::max<std::int64_t>(1, std::llround(bytes)), k.groups = groups;
+    const std::uint32_t kind = builder_.exchange(std::move(k));
+    // The other half may compute meanwhile.
+    const std::uint32_t before = pending();
+    if (whole_->halves.empty()) stage_->queue->wait_for(before);
+    stage_->queue->work(count * step_.stack.collective.us().value, part, "fixed cost of collectives");
+    if (!graph_) {
+      const std::uint32_t launch = host_work(0, "launch of a collective");
+      launches_.emplace_back(launch, kind);
+      stage_->queue->wait_for(launch);
+    }
+    pending() = stage_->queue->exchange(kind, part == Part::tensor ? tensor : others, count);
+    if (before != no_activity) builder_.depends(pending(), before);
+  }
+
+  double hidden_bytes() const {
+    return 2 * static_cast<double>(pass_->tokens()) * static_cast<double>(step_.model.hidden);
+  }
+  void reduce(int count) {
+    if (step_.layout.tensor > 1) call(stage_->tensor, Part::tensor, CollectiveOp::all_reduce, hidden_bytes(), count);
+  }
+
+  void layers(bool experts, int count) {
+    const std::size_t halves = std::max<std::size_t>(1, whole_->halves.size());
+    for (std::size_t h = 0; h < halves; ++h) work_on(h), attention(experts, count);
+    for (std::size_t h = 0; h < halves; ++h) work_on(h), feed_forward(experts, count);
+  }
+
+  double bytes_of_copies() const {
+    return hidden_bytes() * step_.model.active_experts / step_.layout.tensor * step_.imbalance;
+  }
+
+  void attention(bool experts, int count) {
+    compute(times_->attention, count, Part::products, "attention");
+    reduce(count);
+    if (experts && dispatches())
+      call(stage_->expert, Part::expert, CollectiveOp::alltoall,
+           bytes_of_copies() * std::min(2.0, bytes_of(step_.precision)) / 2, count);
+  }
+
+  void feed_forward(bool experts, int count) {
+    compute(experts ? times_->sparse : times_->dense, count, Part::products, experts ? "experts" : "ffn");
+    if (!experts || !dispatches()) return reduce(count);
+    call(stage_->expert, Part::expert, CollectiveOp::alltoall, bytes_of_copies(), count);
+    // Each rank of a replica has brought back its part of the tokens.
+    if (step_.layout.tensor > 1) call(stage_->tensor, Part::tensor, CollectiveOp::all_gather, hidden_bytes(), count);
+  }
+
+  std::uint32_t send(int from) {
+    ExchangeKind kind;
+    kind.part = Part::pipeline, kind.op = CollectiveOp::sendrecv, kind.one_way = true,
+    kind.groups = pairs_[index(from)];
+    kind.name = fmt::format("pipeline {} to {}", from, from + 1);
+    kind.bytes = std::max<std::int64_t>(1, std::llround(hidden_bytes() / step_.layout.tensor));
+    const std::array<Place, 2> places{Place{static_cast<std::uint32_t>(from), send_forward},
+                                      Place{static_cast<std::uint32_t>(from + 1), receive_forward}};
+    return stage_->queue->exchange(builder_.exchange(std::move(kind)), places);
+  }
+
+  void hand_over(const Handover& handover) {
+    for (std::size_t i = 0; i < handover.pairs.size(); ++i) {
+      ExchangeKind kind;
+      kind.part = Part::handover, kind.op = CollectiveOp::sendrecv, kind.one_way = true;
+      kind.bytes = handover.bytes, kind.name = "handover";
+      kind.groups = builder_.groups(handover.pairs[i]);
+      // All stages receive at the same time; the first one stands for them. Sets of pairs have streams of their own.
+      auto& streams = builder_.program.actors.front().streams;
+      auto stream = stages_.front().hand_over;
+      if (i > 0) stream = static_cast<std::uint16_t>(streams.size()), streams.push_back(fmt::format("hand over {}", i));
+      const Place place{0, stream};
+      stages_.front().queue->exchange(builder_.exchange(std::move(kind)), {&place, 1});
+    }
+  }
+
+  const InferenceStep& step_;
+  bool graph_;
+  int p_;
+  ProgramBuilder builder_;
+  std::vector<ServingStage> stages_;
+  std::vector<std::uint32_t> pairs_;  ///< by the stage that sends
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> launches_;
+  const TimedPass* whole_ = nullptr;
+  const InferencePass* pass_ = nullptr;  ///< the whole, or the half at work
+  const PassTime* times_ = nullptr;
+  std::size_t half_ = 0;
+  std::array<std::uint32_t, 2> pending_{no_activity, no_activity};  ///< by half
+  ServingStage* stage_ = nullptr;
+};
+
+}  // namespace
+
+InferenceProgram inference_program(const InferenceStep& step, const std::vector<InferencePass>& passes, int rounds,
+                                   bool graph, const Handover* handover) {
+  return InferenceBuilder(step, graph).build(passes, rounds, handover);
+}
+
+}  // namespace fabricast

@@ -1,0 +1,39 @@
+// The linear layers of half a transformer layer, in training and in inference.
+#pragma once
+
+#include <vector>
+
+#include "fabricast/workload/model.hpp"
+
+namespace fabricast {
+
+/// (tokens, in) x (in, out) on one GPU.
+struct Linear {
+  double in = 0, out = 0;
+};
+
+/// Of attention, split over `tensor` ranks.
+inline std::vector<Linear> attention_products(const Transformer& m, double tensor) {
+  const double hidden = static_cast<double>(m.hidden);
+  const double query = static_cast<double>(m.query_width()) / tensor;
+  const double value = static_cast<double>(m.value_width()) / tensor;
+  const double key = static_cast<double>(m.kv_heads * m.head_dim) / tensor;
+  if (m.kv_rank == 0) return {{hidden, query + 2 * key}, {value, hidden}};
+  // Latent attention: down to the ranks on every GPU, up to the heads of this one. To decode, queries and values are
+  // brought to the latent vectors instead, by the same matrices.
+  const double rank = static_cast<double>(m.kv_rank), q_rank = static_cast<double>(m.q_rank);
+  std::vector<Linear> layers{{hidden, rank + static_cast<double>(m.rope_dim)},
+                             {rank, static_cast<double>(m.heads * m.head_dim) / tensor + value},
+                             {value, hidden}};
+  if (q_rank > 0) layers.push_back({hidden, q_rank});
+  layers.push_back({q_rank > 0 ? q_rank : hidden, query});
+  return layers;
+}
+
+/// Of a feed-forward part that is so wide.
+inline std::vector<Linear> ffn_products(const Transformer& m, double width) {
+  const double hidden = static_cast<double>(m.hidden);
+  return {{hidden, (m.gated ? 2 : 1) * width}, {width, hidden}};
+}
+
+}  // namespace fabricast

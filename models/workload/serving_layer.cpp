@@ -1,0 +1,205 @@
+// What kernels of a pass take (docs/models/inference.md).
+#include <algorithm>
+#include <cmath>
+
+#include "fabricast/workload/inference.hpp"
+#include "linear_layers.hpp"
+
+namespace fabricast {
+
+namespace {
+
+double d(std::int64_t n) { return static_cast<double>(n); }
+
+class PassTimer {
+ public:
+  PassTimer(const InferenceStep& step, const InferencePass& pass)
+      : step_(step),
+        m_(step.model),
+        stack_(step.stack),
+        pass_(pass),
+        tokens_(d(pass.tokens())),
+        tensor_(step.layout.tensor),
+        gap_(step.kernels.kernel_gap().value) {}
+
+  LayerTime attention() const {
+    LayerTime t;
+    const std::vector<Linear> products = attention_products(m_, tensor_);
+    for (const Linear& l : products) multiply(t, tokens_, l);
+    t.attention = core() / stack_.attention_rate.value;
+    const double widths = d(m_.query_width() + m_.kv_heads * m_.head_dim) / tensor_;
+    elementwise(t, stack_.attention_kernels, outside() + tokens_ * stack_.attention * widths);
+    cast(t, products);
+    return t;
+  }
+
+  LayerTime dense() const {
+    LayerTime t;
+    const double width = d(m_.ffn) / tensor_;
+    const std::vector<Linear> products = ffn_products(m_, width);
+    for (const Linear& l : products) multiply(t, tokens_, l);
+    elementwise(t, stack_.ffn_kernels, outside() + tokens_ * activation() * width);
+    cast(t, products);
+    return t;
+  }
+
+  LayerTime experts() const {
+    LayerTime t;
+    const ParallelLayout& l = step_.layout;
+    const double local = d(m_.experts) / l.expert, width = d(m_.expert_ffn) / l.expert_tensor;
+    // Replicas that share experts bring a batch each; a rank's experts get what is theirs of it all.
+    const double sharing = std::max(1.0, l.expert / tensor_);
+    const double copies = tokens_ * m_.active_experts / (l.expert_tensor == 1 ? tensor_ : 1) * step_.imbalance;
+    // Experts that nobody asks for are not read: each token asks for `active` of all.
+    const double missed = std::pow(1 - static_cast<double>(m_.active_experts) / m_.experts, tokens_ * sharing);
+    const double busy = std::max(1.0, std::min(local * (1 - missed), copies));
+    const std::vector<Linear> products = ffn_products(m_, width);
+    for (const Linear& p : products) multiply(t, copies / busy, p, busy);
+    multiply(t, tokens_, {d(m_.hidden), d(m_.experts)});
+    if (m_.shared_experts > 0)
+      for (const Linear& p : ffn_products(m_, d(m_.expert_ffn * m_.shared_experts) / tensor_)) multiply(t, tokens_, p);
+    // Copies in the order of experts, and back.
+    elementwise(t, stack_.ffn_kernels + stack_.expert_kernels,
+                outside() + copies * (8 * d(m_.hidden) + activation() * width));
+    cast(t, products);
+    return t;
+  }
+
+  LayerTime embedding() const {
+    LayerTime t;
+    elementwise(t, 1, 4 * tokens_ * d(m_.hidden));
+    return t;
+  }
+
+  /// Only of the last token of each sequence.
+  LayerTime vocabulary() const {
+    LayerTime t;
+    const double rows = d(pass_.sequences + pass_.prompts);
+    t.products += gemm(step_.kernels, whole(rows), whole(d(m_.vocab) / tensor_), m_.hidden, Precision::bf16).value /
+                      stack_.gemm.value +
+                  gap_;
+    ++t.kernels;
+    elementwise(t, stack_.sampling_kernels, rows * d(m_.vocab) * stack_.logit);
+    return t;
+  }
+
+ private:
+  static std::int64_t whole(double x) { return std::max<std::int64_t>(1, std::llround(std::ceil(x - 1e-9))); }
+
+  void multiply(LayerTime& t, double rows, const Linear& l, double count = 1) const {
+    t.products += gemm(step_.kernels, whole(rows), whole(l.out), whole(l.in), step_.precision, whole(count)).value /
+                      stack_.gemm.value +
+                  gap_;
+    ++t.kernels;
+  }
+  void elementwise(LayerTime& t, int kernels, double bytes) const {
+    t.elementwise += stream(step_.kernels, Bytes{std::llround(bytes)}).value + kernels * gap_;
+    t.kernels += kernels;
+  }
+  void cast(LayerTime& t, const std::vector<Linear>& products) const {
+    if (bytes_of(step_.precision) > 1) return;
+    double in = 0;
+    for (const Linear& l : products) in += l.in;
+    elementwise(t, stack_.cast_kernels, tokens_ * stack_.cast * in);
+  }
+  double outside() const { return tokens_ * stack_.outside * d(m_.hidden) / 2; }
+  double activation() const { return m_.gated ? stack_.gated_ffn : stack_.ffn; }
+
+  /// Averaged over layers that look back at all and those that look back at a window.
+  double core() const {
+    const double full = static_cast<double>(m_.full_layers()) / m_.layers;
+    const auto window = static_cast<std::int64_t>(m_.window);
+    double seconds = full > 0 ? full * core(0) : 0;
+    if (full < 1) seconds += (1 - full) * core(window);
+    return seconds;
+  }
+  double core(std::int64_t window) const {
+    const std::int64_t context = window > 0 ? std::min(window, pass_.context) : pass_.context;
+    double seconds = 0;
+    if (pass_.sequences > 0)
+      seconds +=
+          decode_attention(step_.kernels, decode_heads(m_, step_.layout.tensor), pass_.sequences, context, step_.cache)
+              .value;
+    if (pass_.prompts > 0) {
+      AttentionBlock block;
+      block.heads = training_heads(m_, step_.layout.tensor);
+      block.sequences = pass_.prompts, block.queries = pass_.queries, block.keys = pass_.keys, block.window = window;
+      seconds += flash_forward(step_.kernels, block).value;
+    }
+    return seconds;
+  }
+
+  const InferenceStep& step_;
+  const Transformer& m_;
+  const ServingStack& stack_;
+  const InferencePass& pass_;
+  double tokens_, tensor_, gap_;
+};
+
+}  // namespace
+
+PassTime time_pass(const InferenceStep& step, const InferencePass& pass) {
+  const PassTimer timer(step, pass);
+  PassTime t;
+  t.attention = timer.attention();
+  if (step.model.expert_layers() < step.model.layers) t.dense = timer.dense();
+  if (step.model.experts > 0) t.sparse = timer.experts();
+  t.embedding = timer.embedding(), t.vocabulary = timer.vocabulary();
+  return t;
+}
+
+double cached_bytes(const InferenceStep& step) {
+  return d(decode_heads(step.model, step.layout.tensor).cached) * bytes_of(step.cache);
+}
+
+MemoryQuestion memory_question(const InferenceStep& step, int batch, int nvlink_ranks) {
+  MemoryQuestion q;
+  q.training = false;
+  q.layout = step.layout, q.precision = step.precision, q.cache_precision = step.cache;
+  q.sequence = step.input + step.output, q.batch = batch;
+  q.tokens = std::max<std::int64_t>(batch, std::min(step.chunk, step.input * batch));
+  q.nvlink_ranks = nvlink_ranks;
+  return q;
+}
+
+std::vector<InferencePass> halves_of(const InferencePass& pass) {
+  if (pass.sequences + pass.prompts < 2) return {pass};
+  InferencePass first = pass, second = pass;
+  first.sequences = pass.sequences / 2, second.sequences = pass.sequences - first.sequences;
+  first.prompts = pass.prompts - pass.prompts / 2, second.prompts = pass.prompts / 2;
+  return {first, second};
+}
+
+std::vector<InferencePass> decode_passes(const InferenceStep& step) {
+  const std::int64_t passes = std::min<std::int64_t>(step.layout.pipeline, step.batch);
+  std::vector<InferencePass> all;
+  for (std::int64_t j = 0; j < passes; ++j) {
+    InferencePass pass;
+    pass.sequences = step.batch / passes + (j < step.batch % passes ? 1 : 0);
+    pass.context = step.mean_context();
+    all.push_back(pass);
+  }
+  return all;
+}
+
+std::vector<InferencePass> prefill_passes(const InferenceStep& step, std::int64_t prompts) {
+  std::vector<InferencePass> all;
+  InferencePass pass;
+  if (const std::int64_t together = step.chunk / step.input; together > 0) {
+    pass.queries = pass.keys = step.input;
+    for (std::int64_t left = prompts; left > 0; left -= pass.prompts) {
+      pass.prompts = std::min(left, together);
+      all.push_back(pass);
+    }
+    return all;
+  }
+  pass.prompts = 1;
+  for (std::int64_t k = 0; k < prompts; ++k)
+    for (std::int64_t done = 0; done < step.input; done += pass.queries) {
+      pass.queries = std::min(step.chunk, step.input - done), pass.keys = done + pass.queries;
+      all.push_back(pass);
+    }
+  return all;
+}
+
+}  // namespace fabricast

@@ -1,0 +1,118 @@
+// JSON and CSV of inference by contract (docs/formats.md).
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "../scenario/effective.hpp"
+#include "fabricast/core/names.hpp"
+#include "fabricast/core/quantity.hpp"
+#include "fabricast/report/inference.hpp"
+#include "fabricast/report/report.hpp"
+#include "inference_parts.hpp"
+#include "step_parts.hpp"
+
+namespace fabricast {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+double digits(double value) { return rounded(value, 10); }
+
+/// As inference_lines: an exchange's part is exposed, with the fixed cost of its calls.
+Json breakdown_json(const ActorTimes& times) {
+  Json j = Json::object(), exposed = Json::object();
+  for (const InferenceLine& line : inference_lines(times))
+    (line.exposed ? exposed : j)[std::string(line.what)] = digits(line.seconds);
+  j["exposed"] = std::move(exposed);
+  return j;
+}
+
+Json serving_json(const Serving& s) {
+  return {{"tokens_per_s", digits(s.tokens_per_second)},
+          {"ttft_s", digits(s.first_token)},
+          {"itl_s", digits(s.inter_token)},
+          {"itl_s_worst", digits(s.inter_token_worst)},
+          {"request_s", digits(s.request)}};
+}
+
+Json memory_json(const InferenceForecast& f) {
+  return {{"bytes", digits(f.memory.total())},
+          {"capacity", digits(f.capacity)},
+          {"parameters", digits(f.memory.parameters)},
+          {"cache", digits(f.memory.cache)},
+          {"workspace", digits(f.memory.workspace + f.memory.logits + f.memory.fragmentation)},
+          {"other", digits(f.memory.communicators + f.memory.framework)}};
+}
+
+Json disaggregated_json(const InferenceSpec& spec, const DisaggregatedForecast& d) {
+  Json j = serving_json(d.serving);
+  j["prefill_s"] = digits(d.prefill);
+  j["decode_step_s"] = digits(d.decode), j["decode_step_alone_s"] = digits(d.decode_alone);
+  j["prefill_requests_per_s"] = digits(d.prefill_rate), j["decode_requests_per_s"] = digits(d.decode_rate);
+  j["balanced_prefill_gpus"] = digits(d.balanced_gpus);
+  j["balanced_tokens_per_s"] = digits(d.balanced_tokens);
+  j["transfer"] = {{"path", name_of(spec.disaggregated.transfer)},
+                   {"bytes", digits(d.bytes)},
+                   {"time_s", digits(d.transfer)},
+                   {"exposed_s", digits(d.exposed)},
+                   {"bottleneck", d.exchange.alone.bottleneck}};
+  return j;
+}
+
+}  // namespace
+
+std::string inference_json(const World& world, const InferenceForecast& f) {
+  const InferenceSpec& spec = world.scenario.workload.inference;
+  Json j;
+  j["fabricast"] = version_text();
+  j["scenario"] = effective_json(world.scenario);
+  j["fingerprint"] = fmt::format("{:016x}", f.fingerprint);
+  j["phase"] = name_of(spec.phase);
+  j["gpus"] = f.gpus;
+  j["step_s"] = digits(f.step.seconds);
+  j["step_s_p5"] = digits(f.step_p5), j["step_s_p95"] = digits(f.step_p95);
+  j["step_s_worst"] = digits(f.step_worst);
+  j["draws"] = f.draws;
+  j["tokens_per_s"] = digits(f.tokens_per_second);
+  j["tokens_per_s_per_gpu"] = digits(f.tokens_per_second / static_cast<double>(f.gpus));
+  if (f.prefill > 0) j["prefill_s"] = digits(f.prefill);
+  j["mfu"] = digits(f.mfu);
+  j["breakdown"] = breakdown_json(f.step.mean);
+  Json stages = Json::array();
+  for (std::size_t s = 0; s < f.step.stages.size(); ++s) {
+    Json stage = breakdown_json(f.step.stages[s]);
+    stage["stage"] = f.step.program.actors[s].name;
+    stages.push_back(std::move(stage));
+  }
+  j["timeline"] = {{"activities", f.step.program.activities.size()}, {"stages", std::move(stages)}};
+  j["memory"] = memory_json(f);
+  Json batches = Json::array();
+  for (const BatchRow& row : f.batches)
+    batches.push_back({{"batch", row.batch},
+                       {"step_s", digits(row.step)},
+                       {"tokens_per_s", digits(row.tokens_per_second)},
+                       {"memory", digits(row.memory)}});
+  if (!batches.empty()) j["batches"] = std::move(batches);
+  if (f.shared) j["shared"] = serving_json(*f.shared);
+  if (f.disaggregated) j["disaggregated"] = disaggregated_json(spec, *f.disaggregated);
+  j["exchanges"] = exchanges_json(f.step.program, f.step.exchanges);
+  return j.dump(1) + "\n";
+}
+
+std::string inference_csv(const World&, const InferenceForecast& f) {
+  if (f.batches.empty()) {
+    std::string out = "quantity,seconds,share\n";
+    out += fmt::format("step,{:.10g},1\n", f.step.seconds);
+    for (const InferenceLine& line : inference_lines(f.step.mean))
+      out += fmt::format("{}{},{:.10g},{:.10g}\n", line.exposed ? "exposed " : "", line.what, line.seconds,
+                         line.seconds / f.step.seconds);
+    return out;
+  }
+  std::string out = "batch,step_s,tokens_per_s,memory\n";
+  for (const BatchRow& row : f.batches)
+    out += fmt::format("{},{:.10g},{:.10g},{:.10g}\n", row.batch, row.step, row.tokens_per_second, row.memory);
+  return out;
+}
+
+}  // namespace fabricast

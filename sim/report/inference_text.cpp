@@ -1,0 +1,124 @@
+// Text for people: steps, requests, batches, and hand-overs.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "fabricast/core/names.hpp"
+#include "fabricast/core/quantity.hpp"
+#include "fabricast/report/inference.hpp"
+#include "fabricast/report/report.hpp"
+#include "inference_parts.hpp"
+#include "step_parts.hpp"
+
+namespace fabricast {
+
+namespace {
+
+constexpr double gib = 1024.0 * 1024 * 1024;
+
+std::string degrees(const ParallelLayout& l) {
+  std::string out;
+  const auto add = [&](std::string_view name, int degree) {
+    if (degree > 1) out += fmt::format("{}{} {}", out.empty() ? "" : " x ", name, degree);
+  };
+  add("tensor", l.tensor), add("pipeline", l.pipeline);
+  if (out.empty()) out = "one GPU";
+  if (l.expert > 1) out += fmt::format(", expert {}", l.expert);
+  return out + (l.data > 1 ? fmt::format(", {} replicas", l.data) : std::string());
+}
+
+std::string ms(double seconds) { return fmt::format("{:.4g} ms", seconds * 1e3); }
+
+std::string serving_text(std::string_view what, const Serving& s, double gpus) {
+  return fmt::format("  {:<26} {:>10.4g} {:>9.4g} {:>16.4g} {:>9.4g} {:>12.4g} {:>11.4g}\n", what, s.tokens_per_second,
+                     s.tokens_per_second / gpus, s.first_token * 1e3, s.inter_token * 1e3, s.inter_token_worst * 1e3,
+                     s.request);
+}
+
+std::string disaggregated_text(const InferenceSpec& spec, const DisaggregatedForecast& d) {
+  std::string out = fmt::format("#\n# hand-over of a request's cache: {:.4g} GB by {}, {}/{}, bound by {}\n",
+                                d.bytes * 1e-9, name_of(spec.disaggregated.transfer), d.exchange.alone.algorithm,
+                                d.exchange.alone.protocol, d.exchange.alone.bottleneck);
+  out += fmt::format("  transfer        {:>12}   {:.4g} GB/s; {:.1f} % hidden behind the prompt, {} exposed\n",
+                     ms(d.transfer), d.bytes / d.transfer * 1e-9, 100 * (1 - d.exposed / d.transfer), ms(d.exposed));
+  out += fmt::format("  decode step     {:>12}   {} without hand-overs\n", ms(d.decode), ms(d.decode_alone));
+  out += fmt::format("  rates           {:>12.4g}   requests/s of prompts, {:.4g} of decoding: {} limits\n",
+                     d.prefill_rate, d.decode_rate, d.prefill_rate < d.decode_rate ? "prefill" : "decode");
+  out += fmt::format("  balanced        {:>12.4g}   tokens/s, if {:.1f} of the GPUs had the prompts\n",
+                     d.balanced_tokens, d.balanced_gpus);
+  return out;
+}
+
+}  // namespace
+
+std::vector<InferenceLine> inference_lines(const ActorTimes& t) {
+  const auto busy = [&](Part p) { return t.busy[static_cast<std::size_t>(p)]; };
+  const auto exposed = [&](Part p) { return t.exposed[static_cast<std::size_t>(p)]; };
+  std::vector<InferenceLine> lines;
+  const auto add = [&](std::string_view what, double seconds, bool is_exposed = false) {
+    // Less is what differences of times leave.
+    if (seconds > 1e-12) lines.push_back({std::string(what), seconds, is_exposed});
+  };
+  for (const Part p : {Part::products, Part::attention, Part::elementwise, Part::vocabulary}) add(name_of(p), busy(p));
+  add("host", busy(Part::host) + exposed(Part::host));
+  for (const Part p : {Part::tensor, Part::expert, Part::pipeline}) add(name_of(p), busy(p) + exposed(p), true);
+  add("interference", t.interference);
+  add("bubble", t.bubble);
+  return lines;
+}
+
+std::string inference_text(const World& world, const InferenceForecast& f) {
+  const Scenario& s = world.scenario;
+  const InferenceSpec& spec = s.workload.inference;
+  const InferenceStep step = inference_of(world);
+  const double gpus = static_cast<double>(f.gpus);
+  std::string out = fmt::format("# fabricast {}   {}\n", version_text(), s.name);
+  out += fmt::format("# inference, {}: {}, {:.4g} parameters, {}\n", name_of(spec.phase), step.model.name,
+                     static_cast<double>(count_parameters(step.model).total), gpus_text(world, f.gpus));
+  out += fmt::format("# {}; batch {} of a replica, {} + {} tokens; {}, cache {}; {}, {}{}\n", degrees(step.layout),
+                     step.batch, step.input, step.output, name_of(step.precision), name_of(step.cache), step.stack.name,
+                     name_of(spec.launch), step.overlap ? ", halves in turns" : "");
+  if (spec.disaggregated.prefill.gpus > 0) {
+    const InferenceStep prompts = prefill_step(spec, s.node.spec, s.hardware);
+    out += fmt::format("# prompts on {} GPUs of their own: {}\n", spec.disaggregated.prefill.gpus,
+                       degrees(prompts.layout));
+  }
+  const bool prompts_only = spec.phase == InferencePhase::prefill;
+  out += fmt::format("#\n{:<15} {:>12}", prompts_only ? "prompts" : "decode step", ms(f.step.seconds));
+  out += fmt::format("   MFU {:.1f} %", 100 * f.mfu);
+  if (f.draws > 1)
+    out += fmt::format("   median of {} draws; p5 {}, p95 {}, worst {}", f.draws, ms(f.step_p5), ms(f.step_p95),
+                       ms(f.step_worst));
+  out += fmt::format("\ntokens          {:>12.4g} /s   {:.4g} /s per GPU{}\n", f.tokens_per_second,
+                     f.tokens_per_second / gpus, prompts_only ? ", of prompts" : "");
+  if (f.prefill > 0) out += fmt::format("one prompt      {:>12}\n", ms(f.prefill));
+  std::string memory = to_text(f.memory);
+  memory.insert(memory.find(" GiB"), fmt::format(" of {:.1f}", f.capacity / gib));
+  out += fmt::format("memory          {}\n", memory);
+  if (f.shared) {
+    out += fmt::format("#\n# {:<26} {:>10} {:>9} {:>16} {:>9} {:>12} {:>11}\n", "requests, end to end", "tokens/s",
+                       "per GPU", "first token ms", "next ms", "at most ms", "request s");
+    if (f.disaggregated) out += serving_text("prompts on their own GPUs", f.disaggregated->serving, gpus);
+    out += serving_text(f.disaggregated ? "all GPUs do both" : "prompts and decoding", *f.shared, gpus);
+  }
+  if (f.disaggregated) out += disaggregated_text(spec, *f.disaggregated);
+  out += "#\n# where the time of a GPU goes, mean over all\n";
+  for (const InferenceLine& line : inference_lines(f.step.mean)) {
+    const std::string what = line.exposed                  ? fmt::format("exposed: {} parallelism", line.what)
+                             : line.what == "interference" ? "slower beside collectives"
+                             : line.what == "bubble"       ? "bubble: waiting for other stages"
+                                                           : line.what;
+    out += fmt::format("  {:<36} {:>10} {:>6.1f} %\n", what, ms(line.seconds), 100 * line.seconds / f.step.seconds);
+  }
+  if (!f.batches.empty()) {
+    out += "#\n# decoding by batch of a replica\n#   batch      step ms    tokens/s   per GPU   memory GiB\n";
+    const double decoding = static_cast<double>(step.layout.ranks());
+    for (const BatchRow& row : f.batches)
+      out += fmt::format("{:>9} {:>12.4g} {:>11.4g} {:>9.4g} {:>12.1f}{}\n", row.batch, row.step * 1e3,
+                         row.tokens_per_second, row.tokens_per_second / decoding, row.memory / gib,
+                         row.batch == step.batch ? "  <" : "");
+  }
+  return out + exchange_table(f.step.program, f.step.exchanges);
+}
+
+}  // namespace fabricast

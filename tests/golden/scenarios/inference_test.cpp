@@ -1,0 +1,188 @@
+// What the scenarios of inference are there to show, held to closed forms and to orders of magnitude.
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "support/command_line.hpp"
+
+namespace {
+
+using nlohmann::json;
+
+json run(const std::string& scenario, const std::string& options = {}) {
+  return json::parse(fabricast::output("run scenarios/" + scenario + ".yaml " + options + " --json -"));
+}
+
+json decode(const std::string& options = {}) { return run("inference_decode", options); }
+
+double step_ms(const json& j) { return 1e3 * j.at("step_s").get<double>(); }
+
+/// All parts of a step, with those that are exposed.
+std::map<std::string, double> parts(const json& step) {
+  std::map<std::string, double> all;
+  for (const auto& [name, seconds] : step.at("breakdown").items())
+    if (seconds.is_number()) all[name] = seconds;
+  for (const auto& [name, seconds] : step.at("breakdown").at("exposed").items()) all["exposed " + name] = seconds;
+  return all;
+}
+
+json exchange(const json& j, const std::string& part, const std::string& collective) {
+  for (const json& e : j.at("exchanges"))
+    if (e.at("part") == part && e.at("collective") == collective) return e;
+  FAIL("no " << part << " " << collective);
+  return {};
+}
+
+}  // namespace
+
+TEST_CASE("parts of a decode step add up, and tokens follow from it", "[inference]") {
+  const json j = decode();
+  double sum = 0;
+  for (const auto& [name, seconds] : parts(j)) sum += seconds;
+  CHECK(sum == Approx(j.at("step_s").get<double>()).epsilon(1e-6));
+  CHECK(j.at("tokens_per_s") == Approx(64 / j.at("step_s").get<double>()));
+  // 8 bits of each weight but those of the embedding, over four GPUs of 3.35 TB/s.
+  CHECK(step_ms(j) > 68.5e9 / 4 / 3.35e12 * 1e3);
+}
+
+TEST_CASE("decoding is of a published order of magnitude", "[inference]") {
+  // General knowledge: 20 to 25 ms, and 6 to 8 ms, with a factor of 1.5.
+  const double a100 =
+      step_ms(decode("--set 'node={profile: dgx-a100}' --set workload.parallel.tensor=8 --set workload.precision=bf16 "
+                     "--set workload.batch=1 --set 'workload.model={preset: llama2-70b}'"));
+  CHECK(a100 > 20 / 1.5);
+  CHECK(a100 < 25 * 1.5);
+  const double h100 = step_ms(
+      decode("--set node.gpus=2 --set workload.parallel.tensor=1 --set workload.precision=bf16 --set workload.batch=1 "
+             "--set 'workload.model={preset: llama3-8b}'"));
+  CHECK(h100 > 6 / 1.5);
+  CHECK(h100 < 8 * 1.5);
+}
+
+TEST_CASE("wide expert parallelism is of a published order of magnitude", "[inference]") {
+  // General knowledge: 2,000 tokens a second of each H800 that decodes, several thousand of prompts.
+  const json decoding = run("inference_experts");
+  CHECK(decoding.at("tokens_per_s_per_gpu") > 2000 / 1.5);
+  CHECK(decoding.at("tokens_per_s_per_gpu") < 2000 * 1.5);
+  const json prompts = run("inference_experts",
+                           "--set cluster.nodes=4 --set workload.phase=prefill --set workload.batch=4 --set "
+                           "'workload.parallel={tensor: 4, expert: 32}'");
+  CHECK(prompts.at("tokens_per_s_per_gpu") > 3000 / 1.5);
+  CHECK(prompts.at("tokens_per_s_per_gpu") < 6000 * 1.5);
+}
+
+TEST_CASE("larger batches and longer contexts take longer, and give more tokens", "[inference]") {
+  double before = 0, rate = 0;
+  const json batches = decode().at("batches");
+  CHECK(batches.size() >= 8);
+  for (const json& row : batches) {
+    CHECK(row.at("step_s") >= before);
+    CHECK(row.at("tokens_per_s") >= rate);
+    before = row.at("step_s"), rate = row.at("tokens_per_s");
+  }
+  CHECK(step_ms(decode("--set workload.input=8192")) > step_ms(decode()));
+}
+
+TEST_CASE("a graph spares the host's launches", "[inference]") {
+  const std::string small = "--set 'workload.model={preset: llama3-8b}' --set workload.batch=1 ";
+  const json graph = decode(small), eager = decode(small + "--set workload.launch=eager");
+  CHECK(step_ms(eager) > 1.05 * step_ms(graph));
+  CHECK(eager.at("breakdown").at("host") > 1.5 * graph.at("breakdown").at("host").get<double>());
+  // Large batches keep the GPU behind its host.
+  const std::string large = "--set workload.batch=256 ";
+  CHECK(step_ms(decode(large)) <= step_ms(decode(large + "--set workload.launch=eager")));
+}
+
+TEST_CASE("over nodes, two all-reduces a layer are most of a step", "[inference]") {
+  const json j =
+      decode("--set node.gpus=8 --set cluster.nodes=4 --set workload.parallel.tensor=32 --set workload.batch=1");
+  const json reduce = exchange(j, "tensor", "all_reduce");
+  CHECK(reduce.at("calls") == 161);
+  CHECK(reduce.at("ranks") == 32);
+  for (const auto& [name, seconds] : parts(j)) CHECK(seconds <= parts(j).at("exposed tensor"));
+}
+
+TEST_CASE("stages work on as many passes as there are", "[inference]") {
+  const json one = decode("--set workload.parallel.tensor=1 --set workload.parallel.pipeline=4");
+  // Four passes of 16 sequences each read a stage's weights.
+  const json alone = decode("--set workload.batch=16");
+  CHECK(step_ms(one) > 2 * (step_ms(alone) - 1e3 * alone.at("breakdown").at("host").get<double>()));
+  CHECK(exchange(one, "pipeline", "sendrecv").at("calls") == 4);
+  CHECK(one.at("breakdown").contains("products"));
+}
+
+TEST_CASE("replicas that share experts exchange tokens", "[inference]") {
+  const std::string moe =
+      "--set node.gpus=8 --set cluster.nodes=4 --set workload.parallel.tensor=1 --set 'workload.model={preset: "
+      "deepseek-v3}' --set workload.parallel.expert=32 ";
+  const json j = decode(moe);
+  CHECK(exchange(j, "expert", "alltoall").at("ranks") == 32);
+  CHECK(j.at("tokens_per_s") == Approx(64 * 32 / j.at("step_s").get<double>()));
+  CHECK(step_ms(decode(moe + "--set workload.imbalance=2")) > step_ms(j));
+}
+
+TEST_CASE("halves of a pass hide each other's exchanges", "[inference]") {
+  // Wide expert parallelism at a large batch.
+  const std::string moe =
+      "--set node.gpus=8 --set cluster.nodes=8 --set workload.parallel.tensor=1 --set 'workload.model={preset: "
+      "deepseek-v3}' --set workload.parallel.expert=64 --set workload.input=4096 --set workload.batch=128 ";
+  const json apart = decode(moe), turns = decode(moe + "--set workload.overlap=true");
+  CHECK(exchange(turns, "expert", "alltoall").at("calls") ==
+        2 * exchange(apart, "expert", "alltoall").at("calls").get<int>());
+  CHECK(exchange(turns, "expert", "alltoall").at("bytes") ==
+        exchange(apart, "expert", "alltoall").at("bytes").get<int>() / 2);
+  CHECK(step_ms(turns) < step_ms(apart));
+  CHECK(parts(turns).at("exposed expert") < 0.8 * parts(apart).at("exposed expert"));
+  CHECK(parts(turns).at("interference") > 0);
+  // Weights are read twice, and experts get half as many tokens.
+  CHECK(parts(turns).at("products") > parts(apart).at("products"));
+  // One sequence has no halves.
+  CHECK(decode("--set workload.batch=1 --set workload.overlap=true").at("step_s") ==
+        decode("--set workload.batch=1").at("step_s"));
+}
+
+TEST_CASE("prompts take turns with decoding, or ride along", "[inference]") {
+  const json turns = decode("--set workload.phase=both"),
+             chunks = decode("--set workload.phase=both --set workload.chunk=512");
+  const json &a = turns.at("shared"), &b = chunks.at("shared");
+  const double cycle = 64 * turns.at("prefill_s").get<double>() + 128 * turns.at("step_s").get<double>();
+  CHECK(a.at("tokens_per_s") == Approx(64 * 128 / cycle));
+  CHECK(a.at("itl_s") == Approx(cycle / 128));
+  CHECK(b.at("itl_s_worst") < a.at("itl_s_worst"));
+  CHECK(b.at("ttft_s") > a.at("ttft_s"));
+  // Each prompt takes four steps of 128 tokens that follow it: no more than 32 sequences decode at once.
+  const json few = decode("--set workload.phase=both --set workload.chunk=256");
+  CHECK(few.at("shared").at("tokens_per_s") == Approx(32 / few.at("shared").at("itl_s").get<double>()));
+  CHECK(few.at("shared").at("itl_s") <= few.at("shared").at("itl_s_worst"));
+  const json prompts = decode("--set workload.phase=prefill --set workload.batch=8");
+  CHECK(prompts.at("tokens_per_s") == Approx(8 * 1024 / prompts.at("step_s").get<double>()));
+}
+
+TEST_CASE("a cache goes to the GPUs that decode, layer by layer behind the prompt", "[inference]") {
+  const json j = run("inference_disaggregated");
+  const json &apart = j.at("disaggregated"), &transfer = apart.at("transfer");
+  CHECK(transfer.at("path") == "rdma");
+  CHECK(transfer.at("bytes") == 80 * 2 * 1024 * 4096);
+  // Four pairs of GPUs with a NIC of 50 GB/s each.
+  CHECK(transfer.at("time_s") > transfer.at("bytes").get<double>() / 200e9);
+  CHECK(transfer.at("exposed_s") == Approx(transfer.at("time_s").get<double>() / 80));
+  CHECK(apart.at("tokens_per_s") == Approx(512 * std::min(apart.at("prefill_requests_per_s").get<double>(),
+                                                          apart.at("decode_requests_per_s").get<double>())));
+  CHECK(apart.at("itl_s") < j.at("shared").at("itl_s"));
+  // Prompts of GPUs that are split another way.
+  const json wider = run("inference_disaggregated", "--set workload.disaggregated.prefill.parallel.tensor=8");
+  CHECK(wider.at("prefill_s") == wider.at("disaggregated").at("prefill_s"));
+  CHECK(wider.at("prefill_s") < j.at("prefill_s"));
+  const json whole = run("inference_disaggregated", "--set workload.disaggregated.stream=false");
+  CHECK(whole.at("disaggregated").at("transfer").at("exposed_s") == transfer.at("time_s"));
+  const json staged = run("inference_disaggregated", "--set node.gdr=false").at("disaggregated").at("transfer");
+  CHECK(staged.at("path") == "host");
+  CHECK(staged.at("time_s") > transfer.at("time_s"));
+  const json same = run("inference_disaggregated", "--set cluster.nodes=1 --set workload.disaggregated.prefill.gpus=4")
+                        .at("disaggregated")
+                        .at("transfer");
+  CHECK(same.at("path") == "nvlink");
+  CHECK(same.at("time_s") < 0.5 * transfer.at("time_s").get<double>());
+}

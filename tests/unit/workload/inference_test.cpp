@@ -1,0 +1,237 @@
+// Inference: what programs hold, and bounds that their times keep.
+#include "fabricast/workload/inference.hpp"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+
+#include "fabricast/core/error.hpp"
+#include "fabricast/workload/inference_spec.hpp"
+#include "support/ideal_kernels.hpp"
+
+namespace fabricast {
+namespace {
+
+InferenceSpec spec_of(std::string_view preset, int tensor = 1) {
+  InferenceSpec spec;
+  spec.model = preset_model(preset);
+  spec.parallel.tensor = tensor;
+  return spec;
+}
+
+NodeSpec node_of(std::string_view preset = "hgx-h100") { return default_node(shipped_hardware(), {}, preset); }
+
+InferenceStep step_of(InferenceSpec spec, int nodes = 1, const NodeSpec& node = node_of()) {
+  complete(spec, shipped_hardware(), node, nodes, 1);
+  return inference_step(spec, node, shipped_hardware());
+}
+
+Diagnostic diagnostic_of(InferenceSpec spec, int nodes = 1) {
+  try {
+    complete(spec, shipped_hardware(), node_of(), nodes, 1);
+  } catch (const UserError& e) { return e.diagnostics().front(); }
+  return {};
+}
+std::string fault_of(const InferenceSpec& spec, int nodes = 1) {
+  const Diagnostic d = diagnostic_of(spec, nodes);
+  return d.path + ": " + d.message;
+}
+
+/// s of all kernels of all layers.
+double computing(const InferenceStep& step, const InferencePass& pass) {
+  const PassTime t = time_pass(step, pass);
+  double seconds = 0;
+  for (int l = 0; l < step.model.layers; ++l)
+    for (const LayerTime& half : {t.attention, step.model.has_experts(l) ? t.sparse : t.dense})
+      seconds += half.products + half.attention + half.elementwise;
+  return seconds + t.vocabulary.products + t.vocabulary.elementwise;
+}
+
+double calls_of(const Program& program, CollectiveOp op, Part part) {
+  double calls = 0;
+  for (const Activity& a : program.activities)
+    if (a.is_exchange() && program.exchanges[a.exchange].op == op && a.part == part) calls += a.calls;
+  return calls;
+}
+
+std::int64_t bytes_of_exchange(const Program& program, CollectiveOp op) {
+  for (const ExchangeKind& k : program.exchanges)
+    if (k.op == op) return k.bytes;
+  return -1;
+}
+
+}  // namespace
+
+TEST_CASE("a decode step reduces twice a layer, and once behind the embedding", "[inference]") {
+  InferenceSpec spec = spec_of("llama3-70b", 4);
+  spec.precision = Precision::fp8, spec.batch = 64;
+  const InferenceStep step = step_of(spec);
+  CHECK(step.layout.data == 2);
+  CHECK(step.cache == Precision::fp8);
+  const Program p = inference_program(step, decode_passes(step), 1, true).program;
+  CHECK(calls_of(p, CollectiveOp::all_reduce, Part::tensor) == 161);
+  CHECK(calls_of(p, CollectiveOp::all_gather, Part::tensor) == 1);
+  CHECK(bytes_of_exchange(p, CollectiveOp::all_reduce) == 64 * 8192 * 2);
+  CHECK(bytes_of_exchange(p, CollectiveOp::all_gather) == 64 * 128256 * 2);
+  CHECK(p.groups.front() == RankGroups{{0, 1, 2, 3}, {4, 5, 6, 7}});
+}
+
+TEST_CASE("decoding one sequence is bound by reading the weights", "[inference]") {
+  const InferenceStep step = step_of(spec_of("llama3-8b"));
+  const double seconds = computing(step, decode_passes(step).front());
+  const ParameterCount count = count_parameters(step.model);
+  const double bound = 2.0 * static_cast<double>(count.total - count.embedding) / step.kernels.memory_rate.value;
+  CHECK(seconds > bound);
+  CHECK(seconds < 1.6 * bound);
+}
+
+TEST_CASE("a decode step never gets shorter with batch or context, nor its tokens cheaper to less", "[inference]") {
+  for (const char* preset : {"llama3-8b", "mixtral-8x7b"}) {
+    InferenceStep step = step_of(spec_of(preset, 2));
+    double before = 0, cost_before = 1e9;
+    for (const std::int64_t batch : {1, 2, 4, 8, 16, 32, 64, 128, 256}) {
+      InferencePass pass;
+      pass.sequences = batch, pass.context = 1000;
+      const double seconds = computing(step, pass), cost = seconds / static_cast<double>(batch);
+      CAPTURE(preset, batch);
+      CHECK(seconds >= before);
+      CHECK(cost <= cost_before);
+      pass.context = 2000;
+      CHECK(computing(step, pass) > seconds);
+      before = seconds, cost_before = cost;
+    }
+  }
+}
+
+TEST_CASE("the host launches each kernel unless there is a graph", "[inference]") {
+  const InferenceStep step = step_of(spec_of("llama3-8b", 2));
+  const InferenceProgram graph = inference_program(step, decode_passes(step), 1, true);
+  const InferenceProgram eager = inference_program(step, decode_passes(step), 1, false);
+  CHECK(graph.launches.empty());
+  CHECK(eager.launches.size() == 2 * 32 + 2);
+  const auto host = [](const Program& p) {
+    double seconds = 0;
+    for (const Activity& a : p.activities) seconds += a.part == Part::host ? a.seconds : 0;
+    return seconds;
+  };
+  const double fixed = (step.stack.step_fixed.value + step.stack.sequence_fixed.value) * 1e-6;
+  CHECK(host(graph.program) == Approx(fixed));
+  const PassTime t = time_pass(step, decode_passes(step).front());
+  const int kernels = 32 * (t.attention.kernels + t.dense.kernels) + t.embedding.kernels + t.vocabulary.kernels;
+  CHECK(host(eager.program) == Approx(fixed + kernels * step.stack.kernel_launch.value * 1e-6));
+}
+
+TEST_CASE("few tokens read few experts", "[inference]") {
+  InferenceSpec spec = spec_of("deepseek-v3");
+  spec.precision = Precision::fp8, spec.parallel.expert = 32;
+  const InferenceStep step = step_of(spec, 4);
+  InferencePass pass;
+  pass.sequences = 1, pass.context = 100;
+  const double one = time_pass(step, pass).sparse.products;
+  pass.sequences = 64;
+  CHECK(time_pass(step, pass).sparse.products > 1.2 * one);
+  const Program p = inference_program(step, {pass}, 1, true).program;
+  CHECK(calls_of(p, CollectiveOp::alltoall, Part::expert) == 2 * 58);
+  // To the experts in 8 bits: 8 copies of 64 tokens of 7168.
+  CHECK(bytes_of_exchange(p, CollectiveOp::alltoall) == 64 * 8 * 7168);
+  CHECK(calls_of(p, CollectiveOp::all_reduce, Part::tensor) == 0);
+}
+
+TEST_CASE("latent attention caches its latent vector on every rank", "[inference]") {
+  InferenceSpec spec = spec_of("deepseek-v3", 8);
+  spec.precision = Precision::fp8, spec.parallel.expert = 16;
+  CHECK(cached_bytes(step_of(spec, 2)) == 576);
+  spec.cache_precision = CacheChoice::bf16;
+  CHECK(cached_bytes(step_of(spec, 2)) == 1152);
+  CHECK(cached_bytes(step_of(spec_of("llama3-70b", 8))) == 2 * 128 * 2);
+}
+
+TEST_CASE("prompts share passes or are cut", "[inference]") {
+  InferenceStep step = step_of(spec_of("llama3-8b"));
+  step.input = 1000, step.chunk = 2500;
+  const auto together = prefill_passes(step, 5);
+  REQUIRE(together.size() == 3);
+  CHECK(together[0].tokens() == 2000);
+  CHECK(together[2].tokens() == 1000);
+  step.chunk = 300;
+  const auto cut = prefill_passes(step, 1);
+  REQUIRE(cut.size() == 4);
+  CHECK(cut[3].queries == 100);
+  CHECK(cut[3].keys == 1000);
+}
+
+TEST_CASE("a hand-over sends the cache of a request once", "[inference]") {
+  InferenceSpec spec = spec_of("llama3-70b", 8);
+  spec.phase = InferencePhase::both, spec.input = 1000;
+  spec.disaggregated.prefill.gpus = 8, spec.disaggregated.prefill.parallel.tensor = 4;
+  complete(spec, shipped_hardware(), node_of(), 2, 1);
+  CHECK(spec.disaggregated.transfer == TransferPath::rdma);
+  const Handover h = handover_of(prefill_step(spec, node_of(), shipped_hardware()),
+                                 inference_step(spec, node_of(), shipped_hardware()));
+  // Two keys and values of 8 heads of 128, at 16 bits.
+  CHECK(h.total == 80. * 2 * 8 * 128 * 2 * 1000);
+  REQUIRE(h.pairs.size() == 2);
+  CHECK(h.pairs[0] == RankGroups{{0, 8}, {1, 10}, {2, 12}, {3, 14}});
+  CHECK(h.pairs[1] == RankGroups{{0, 9}, {1, 11}, {2, 13}, {3, 15}});
+  CHECK(h.bytes * 8 == static_cast<std::int64_t>(h.total));
+}
+
+TEST_CASE("a pipeline's passes fill it", "[inference]") {
+  InferenceSpec spec = spec_of("llama3-70b", 2);
+  spec.parallel.pipeline = 4, spec.batch = 10;
+  const InferenceStep step = step_of(spec);
+  const auto passes = decode_passes(step);
+  REQUIRE(passes.size() == 4);
+  CHECK(passes[0].sequences == 3);
+  CHECK(passes[3].sequences == 2);
+  const Program p = inference_program(step, passes, 2, true).program;
+  CHECK(p.actors.size() == 4);
+  CHECK(calls_of(p, CollectiveOp::sendrecv, Part::pipeline) == 2 * 4 * 3);
+}
+
+TEST_CASE("halves of a pass have all of it, and exchanges of each", "[inference]") {
+  InferencePass pass;
+  pass.sequences = 5, pass.context = 100, pass.prompts = 3, pass.queries = 10, pass.keys = 10;
+  const auto halves = halves_of(pass);
+  REQUIRE(halves.size() == 2);
+  CHECK(halves[0].sequences + halves[1].sequences == 5);
+  CHECK(halves[0].prompts + halves[1].prompts == 3);
+  CHECK(halves[0].context == 100);
+  CHECK(halves[1].queries == 10);
+  pass.sequences = 1, pass.prompts = 0;
+  CHECK(halves_of(pass).size() == 1);
+
+  InferenceSpec spec = spec_of("llama3-70b", 8);
+  spec.overlap = true, spec.batch = 6;
+  const InferenceStep step = step_of(spec);
+  const Program p = inference_program(step, decode_passes(step), 1, true).program;
+  // Twice a layer and half, and once behind the embedding.
+  CHECK(calls_of(p, CollectiveOp::all_reduce, Part::tensor) == 2 * 2 * 80 + 1);
+}
+
+TEST_CASE("bad inference sections name the number to change", "[inference]") {
+  InferenceSpec spec = spec_of("llama3-8b", 3);
+  CHECK(fault_of(spec) == "workload.parallel: tensor 3 x pipeline 1 is 3, which does not divide 8 GPUs");
+  spec.parallel.tensor = 4, spec.parallel.data = 3;
+  CHECK(fault_of(spec) == "workload.parallel.data: tensor 4 x pipeline 1 x data 3 is 12, and there are 8 GPUs");
+  spec.parallel.data = 0, spec.parallel.expert = 2;
+  CHECK(fault_of(spec) == "workload.parallel.expert: the model has no experts");
+  spec.parallel.expert = 1, spec.framework = Framework::megatron;
+  CHECK(fault_of(spec) == "workload.framework: megatron does not serve");
+  spec.framework = Framework::vllm, spec.disaggregated.prefill.gpus = 4;
+  CHECK(fault_of(spec) == "workload.disaggregated: is of requests from end to end, and the phase is decode");
+  spec.phase = InferencePhase::both, spec.disaggregated.transfer = TransferPath::host;
+  CHECK(fault_of(spec) ==
+        "workload.disaggregated.transfer: GPUs for prompts and those that decode share NVLink, which is taken");
+  spec.disaggregated = {}, spec.batch = 100000;
+  CHECK(fault_of(spec).starts_with("workload.model: does not fit: a GPU has 72.0 GiB, it takes "));
+  // Keys that there are.
+  InferenceSpec many = spec_of("llama3-70b", 8);
+  many.precision = Precision::fp8, many.batch = 4000;
+  const std::string hint = diagnostic_of(many).hint;
+  CHECK(hint.starts_with("it fits with batch: "));
+  CHECK(hint.find("context") == std::string::npos);
+  spec.batch = 1, spec.stack = "vllm-06";
+  CHECK(fault_of(spec) == "workload.stack: unknown software generation 'vllm-06'");
+}
+
+}  // namespace fabricast
