@@ -59,8 +59,9 @@ std::uint32_t DataParallel::kind(std::uint32_t groups, CollectiveOp op, double b
 }
 
 int DataParallel::calls(double bytes) const {
-  // A bucket is closed by the tensor that fills it; ZeRO-3 has a layer in each call whatever its size.
-  if (step_.zero == 3 || !step_.overlap_data) return 1;
+  // A bucket is closed by the tensor that fills it; FSDP has a layer in each call whatever its size.
+  const bool layers = step_.zero == 3 || (step_.zero == 2 && step_.stack.framework == Framework::fsdp);
+  if (layers || !step_.overlap_data) return 1;
   return std::max(1, static_cast<int>(bytes / static_cast<double>(step_.bucket.value)));
 }
 

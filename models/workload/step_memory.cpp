@@ -10,7 +10,7 @@ MemoryQuestion memory_question(const TrainingStep& step, int nvlink_ranks) {
   q.sequence_parallel = step.sequence_parallel;
   q.micro_batch = step.micro_batch, q.micro_batches = step.micro_batches();
   q.zero = step.zero, q.recompute = step.recompute;
-  q.schedule = step.schedule, q.interleave = step.interleave;
+  q.schedule = step.schedule, q.interleave = step.interleave, q.layers = step.layers;
   // Products that add to what is there add to 32 bits, and shards of ZeRO 3 are in 32 bits; else gradients are as they
   // are reduced. Nemo's products add to the buffer that is reduced.
   const bool added_in_32_bits = step.stack.fused_accumulation && step.stack.framework != Framework::nemo;

@@ -24,7 +24,7 @@ void visit_fields(FieldVisitor& visit, ParallelSpec& spec) {
   visit("pipeline", spec.pipeline, "stages", between(1, 4096));
   visit("interleave", spec.interleave, "chunks of layers that a stage holds", between(1, 1024));
   visit("layers", spec.layers, "of each chunk of a stage, in order of the model; empty: as even as can be",
-        between(1, 1e5));
+        between(0, 1e5));
   visit("expert", spec.expert, "ranks that split the experts, out of data and context (and tensor) parallelism",
         between(1, 65536));
   visit("expert_tensor", spec.expert_tensor, "ranks that split each expert: 1, or as many as `tensor`",
@@ -115,6 +115,13 @@ void check_layers(const ParallelSpec& p, int layers, Complaints& faults) {
                                               p.pipeline, p.interleave, chunks));
   else if (listed != layers)
     faults.add("parallel.layers", fmt::format("add up to {} layers, and the model has {}", listed, layers));
+  else
+    for (int s = 0; s < p.pipeline; ++s) {
+      int held = 0;
+      for (std::size_t c = static_cast<std::size_t>(s); c < chunks; c += static_cast<std::size_t>(p.pipeline))
+        held += p.layers[c];
+      if (held == 0) faults.add("parallel.layers", fmt::format("leave stage {} without a layer", s));
+    }
 }
 
 void check_parallel(const TrainingSpec& spec, const Transformer& model, Complaints& faults) {
@@ -127,10 +134,11 @@ void check_parallel(const TrainingSpec& spec, const Transformer& model, Complain
   divides(p.tensor, model.heads, "parallel.tensor", "tensor", "heads");
   if (model.ffn > 0) divides(p.tensor, model.ffn, "parallel.tensor", "tensor", "columns of the feed-forward part");
   divides(p.context, model.sequence, "parallel.context", "context", "tokens of a sequence");
-  if (std::int64_t{p.pipeline} * p.interleave > model.layers)
+  if (!p.layers.empty())
+    check_layers(p, model.layers, faults);
+  else if (std::int64_t{p.pipeline} * p.interleave > model.layers)
     faults.add("parallel.pipeline", fmt::format("pipeline {} x interleave {} is more than {} layers", p.pipeline,
                                                 p.interleave, model.layers));
-  if (!p.layers.empty()) check_layers(p, model.layers, faults);
   if (p.interleave > 1 && p.pipeline == 1)
     faults.add("parallel.interleave", "chunks are for pipelines, and there is one stage", "pipeline: 2 or more");
   if (p.interleave > 1 && p.schedule != ScheduleChoice::interleaved)

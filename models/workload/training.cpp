@@ -111,12 +111,14 @@ class TrainingBuilder {
     if (layout.context > 1) groups.context = builder_.groups(groups_of(layout, s, {Dimension::context}));
     if (layout.expert > 1) groups.expert = builder_.groups(expert_groups(layout, s));
     std::vector<HeldParameters> held;
+    // Of a chunk without layers they are the stage's nearest layer's.
+    double embedding = s == 0 ? static_cast<double>(counts_.embedding) / layout.tensor : 0;
     for (int k = 0; k < step_.interleave; ++k) {
       const auto chunk = static_cast<std::size_t>(chunk_number(s, k));
       int layer = 0;
       for (std::size_t before = 0; before < chunk; ++before) layer += chunks_[before];
       std::vector<LayerRun> single, joined;
-      double parameters = 0;
+      double parameters = embedding;
       for (int l = 0; l < chunks_[chunk]; ++l, ++layer) {
         const bool experts = step_.model.has_experts(layer);
         single.push_back({static_cast<int>(held.size()), 1, experts});
@@ -125,10 +127,11 @@ class TrainingBuilder {
         else
           joined.push_back(single.back());
         held.push_back(held_by(experts));
-        if (l == 0 && chunk == 0) held.back().plain += static_cast<double>(counts_.embedding) / layout.tensor;
-        if (l + 1 == chunks_[chunk] && static_cast<int>(chunk) == last_chunk()) held.back().plain += head_parameters();
         parameters += held.back().plain + held.back().experts;
+        held.back().plain += std::exchange(embedding, 0);
       }
+      if (static_cast<int>(chunk) == last_chunk())
+        held.back().plain += head_parameters(), parameters += head_parameters();
       stage.single.push_back(std::move(single)), stage.joined.push_back(std::move(joined));
       stage.parameters.push_back(parameters);
     }

@@ -2,12 +2,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "commands.hpp"
+#include "fabricast/core/names.hpp"
 #include "fabricast/planner/graph_file.hpp"
 #include "fabricast/report/inference.hpp"
 #include "fabricast/report/interval.hpp"
 #include "fabricast/report/step_advice.hpp"
+#include "fabricast/report/step_interval.hpp"
 #include "fabricast/report/versions.hpp"
 #include "options.hpp"
 
@@ -32,6 +35,55 @@ Forecast forecast_with_intervals(const World& world, const RunOptions& how, bool
   return forecast;
 }
 
+/// Where `run` writes; empty: nowhere, `-`: standard output, on which there is text else.
+struct RunOutputs {
+  std::string json, csv, trace;
+  bool intervals = true;
+};
+
+template <class F>
+void write_all(const RunOutputs& to, const World& world, const F& forecast, std::string (*json)(const World&, const F&),
+               std::string (*csv)(const World&, const F&), std::string (*text)(const World&, const F&)) {
+  if (!to.json.empty()) emit(to.json, json(world, forecast));
+  if (!to.csv.empty()) emit(to.csv, csv(world, forecast));
+  if (to.json != "-" && to.csv != "-") emit("-", text(world, forecast));
+}
+
+void run_collective(const World& world, const RunOutputs& to, const RunOptions& how) {
+  write_all(to, world, forecast_with_intervals(world, how, to.intervals), forecast_json, forecast_csv, forecast_text);
+}
+
+void write_timeline(const std::string& file, const StepForecast& step) {
+  const StepTrace timeline = step_trace(step);
+  emit(file, timeline.json);
+  if (!timeline.left_out.empty())
+    print_diagnostic({Diagnostic::Severity::warning, {}, {}, "the trace leaves out " + timeline.left_out, {}});
+}
+
+void run_training(const World& world, const RunOutputs& to, const RunOptions& how) {
+  require_memory(world);
+  constexpr double own_part = 0.5;
+  StepForecast step = run_step(world, part_of(how, 0, to.intervals ? own_part : 1));
+  if (to.intervals) add_interval(world, step, part_of(how, own_part, 1));
+  if (!to.trace.empty()) write_timeline(to.trace, step);
+  write_all(to, world, step, step_json, step_csv, step_text);
+}
+
+void run_execution_trace(const World& world, const RunOutputs& to, const RunOptions& how) {
+  const StepForecast step = run_trace(world, how);
+  if (!to.trace.empty()) write_timeline(to.trace, step);
+  write_all(to, world, step, step_json, step_csv, step_text);
+}
+
+void run_serving(const World& world, const RunOutputs& to, const RunOptions& how) {
+  write_all(to, world, run_inference(world, how), inference_json, inference_csv, inference_text);
+}
+
+/// By kind of workload.
+constexpr std::array runs = {run_collective, run_training, run_serving, run_execution_trace};
+
+bool is_step(WorkloadKind kind) { return kind == WorkloadKind::training_step || kind == WorkloadKind::trace; }
+
 }  // namespace
 
 int run_verb(const std::vector<std::string>& arguments) {
@@ -44,46 +96,21 @@ int run_verb(const std::vector<std::string>& arguments) {
       "no-intervals", "leave out the 90 % intervals, which take most of the time")(
       "dump-effective", "print the scenario with every default filled in, and stop");
   if (!options.parse(arguments)) return 0;
-  const std::string json = output_path(options, "json"), csv = output_path(options, "csv");
-  if (json == "-" && csv == "-")
+  const RunOutputs to{output_path(options, "json"), output_path(options, "csv"), output_path(options, "trace"),
+                      !options.has("no-intervals")};
+  if (to.json == "-" && to.csv == "-")
     throw UserError("--json - and --csv - both want standard output", "give one of them a file");
-  if (!json.empty() && json != "-" && json == csv)
-    throw UserError(fmt::format("--json and --csv both want '{}'", json));
-  const std::string trace = output_path(options, "trace");
-  if (trace == "-") throw UserError("--trace wants a file, not standard output");
+  if (!to.json.empty() && to.json != "-" && to.json == to.csv)
+    throw UserError(fmt::format("--json and --csv both want '{}'", to.json));
+  if (to.trace == "-") throw UserError("--trace wants a file, not standard output");
   const RunOptions how = run_options(options);
   const auto world = load_world(options);
   if (options.has("dump-effective")) return emit("-", to_yaml(world->scenario)), 0;
-  if (world->scenario.workload.kind == WorkloadKind::inference) {
-    const InferenceForecast inference = placed(world->scenario, [&] { return run_inference(*world, how); });
-    if (!json.empty()) emit(json, inference_json(*world, inference));
-    if (!csv.empty()) emit(csv, inference_csv(*world, inference));
-    if (json != "-" && csv != "-") emit("-", inference_text(*world, inference));
-    return 0;
-  }
-  if (world->scenario.workload.kind != WorkloadKind::collective) {
-    const StepForecast step = placed(world->scenario, [&] {
-      if (world->scenario.workload.kind == WorkloadKind::trace) return run_trace(*world, how);
-      require_memory(*world);
-      return run_step(*world, how);
-    });
-    if (!trace.empty()) {
-      const StepTrace timeline = step_trace(step);
-      emit(trace, timeline.json);
-      if (!timeline.left_out.empty())
-        print_diagnostic({Diagnostic::Severity::warning, {}, {}, "the trace leaves out " + timeline.left_out, {}});
-    }
-    if (!json.empty()) emit(json, step_json(*world, step));
-    if (!csv.empty()) emit(csv, step_csv(*world, step));
-    if (json != "-" && csv != "-") emit("-", step_text(*world, step));
-    return 0;
-  }
-  if (!trace.empty()) throw UserError("--trace is of a step, and the workload is a collective");
-  const Forecast forecast =
-      placed(world->scenario, [&] { return forecast_with_intervals(*world, how, !options.has("no-intervals")); });
-  if (!json.empty()) emit(json, forecast_json(*world, forecast));
-  if (!csv.empty()) emit(csv, forecast_csv(*world, forecast));
-  if (json != "-" && csv != "-") emit("-", forecast_text(*world, forecast));
+  const WorkloadKind kind = world->scenario.workload.kind;
+  if (!to.trace.empty() && !is_step(kind))
+    throw UserError(fmt::format("--trace is of a training step or an execution trace, and the workload is {}",
+                                kind == WorkloadKind::collective ? "a collective" : name_of(kind)));
+  placed(world->scenario, [&] { runs[static_cast<std::size_t>(kind)](*world, to, how); });
   return 0;
 }
 
@@ -103,6 +130,9 @@ int explain_verb(const std::vector<std::string>& arguments) {
   placed(world->scenario, [&] {
     if (world->scenario.workload.kind == WorkloadKind::trace)
       throw UserError::at("workload.kind", "a trace is not explained", "`fabricast run` forecasts it");
+    if (world->scenario.workload.kind == WorkloadKind::inference)
+      throw UserError::at("workload.kind", "steps of inference are not explained",
+                          "`fabricast run` says what they wait for, at all batch sizes");
   });
   if (world->scenario.workload.kind == WorkloadKind::training_step) {
     for (const char* other : {"size", "advise"})

@@ -190,6 +190,7 @@ TrainingStep with_split(const TrainingStep& base, const Split& s) {
   l.tensor = s.tensor, l.context = s.context, l.pipeline = s.pipeline, l.data = s.data, l.expert = s.expert;
   l.shard = s.zero > 0 ? s.data * s.context : 1;
   step.interleave = s.interleave;
+  if (s.pipeline != base.layout.pipeline || s.interleave != base.interleave) step.layers.clear();
   const bool chunked = step.schedule == PipelineSchedule::interleaved;
   if (s.interleave > 1)
     step.schedule = PipelineSchedule::interleaved;
@@ -212,6 +213,7 @@ std::vector<std::string> words_of(const Split& s, const TrainingStep& base) {
   say("parallel.pipeline", s.pipeline, s.pipeline != base.layout.pipeline);
   say("parallel.interleave", s.interleave, s.interleave != base.interleave);
   say("parallel.schedule", name_of(step.schedule), step.schedule != base.schedule);
+  say("parallel.layers", "[]", step.layers != base.layers);
   say("parallel.data", s.data, s.data != base.layout.data);
   say("parallel.expert", s.expert, s.expert != base.layout.expert);
   say("parallel.expert_tensor", step.layout.expert_tensor, step.layout.expert_tensor != base.layout.expert_tensor);

@@ -47,6 +47,12 @@ std::vector<ExchangeUse> uses_of(const Program& program, const Timeline& timelin
   return uses;
 }
 
+double schedule_bubble(const StepForecast& f) {
+  double least = f.mean.bubble;
+  for (const ActorTimes& stage : f.stages) least = std::min(least, stage.bubble);
+  return least;
+}
+
 TrainingStep step_of(const World& world) {
   const Scenario& s = world.scenario;
   return training_step(s.workload.training, s.node.spec, s.hardware);

@@ -78,6 +78,7 @@ std::string step_json(const World& world, const StepForecast& f) {
   j["step_s"] = digits(f.seconds);
   j["step_s_p5"] = digits(f.seconds_p5), j["step_s_p95"] = digits(f.seconds_p95);
   j["step_s_worst"] = digits(f.seconds_worst);
+  if (f.factor > 0) j["interval_90_s"] = {digits(f.seconds / f.factor), digits(f.seconds * f.factor)};
   j["draws"] = f.draws;
   if (f.tokens > 0) {
     j["tokens_per_s"] = digits(f.tokens_per_second());
@@ -86,6 +87,7 @@ std::string step_json(const World& world, const StepForecast& f) {
     j["mfu"] = digits(f.mfu()), j["mfu_causal"] = digits(f.mfu_causal());
   }
   j["breakdown"] = breakdown_json(f.mean);
+  j["schedule_bubble_s"] = digits(schedule_bubble(f));
   Json stages = Json::array();
   for (std::size_t s = 0; s < f.stages.size(); ++s) {
     Json stage = breakdown_json(f.stages[s]);
@@ -104,6 +106,7 @@ std::string step_csv(const World&, const StepForecast& f) {
     out += fmt::format("{},{:.10g},{:.10g}\n", what, seconds, seconds / f.seconds);
   };
   add("step", f.seconds);
+  if (f.factor > 0) add("step low", f.seconds / f.factor), add("step high", f.seconds * f.factor);
   for (std::size_t p = 0; p < parts; ++p)
     if (f.mean.busy[p] > 0) add(EnumNames<Part>::names[p], f.mean.busy[p]);
   for (std::size_t p = 0; p < parts; ++p)

@@ -1,5 +1,6 @@
 // All that `explain` tries on a step: a line of the table at the end is a kind of change.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -7,6 +8,7 @@
 #include "fabricast/core/quantity.hpp"
 #include "fabricast/report/plan.hpp"
 #include "fabricast/report/step_advice.hpp"
+#include "fabricast/workload/stages.hpp"
 
 namespace fabricast {
 
@@ -29,6 +31,11 @@ std::string key(std::string_view name, std::string_view value) { return fmt::for
 template <class T>
 std::string key(std::string_view name, const T& value) {
   return fmt::format("workload.{}={}", name, value);
+}
+
+/// What lists layers of other chunks than there are then.
+void forget_layers(G g, std::vector<std::string>& set) {
+  if (!g.spec.parallel.layers.empty()) set.push_back(key("parallel.layers", "[]"));
 }
 
 /// Degrees that the layout follows from; what the GPUs leave is replicas.
@@ -56,6 +63,7 @@ std::vector<std::string> split_words(G g, const Degrees& d) {
     set.push_back(key("parallel.interleave", chunks));
     set.push_back(key("parallel.schedule", "auto"));
   }
+  forget_layers(g, set);
   return set;
 }
 
@@ -120,8 +128,23 @@ Alternatives chunks(G g) {
     if (v == g.step.interleave || stages * v > g.step.model.layers) continue;
     list.push_back({v == 1 ? std::string("one chunk of layers a stage") : fmt::format("{} chunks of layers a stage", v),
                     {key("parallel.interleave", v), key("parallel.schedule", "auto")}});
+    forget_layers(g, list.back().set);
   }
   return list;
+}
+
+Alternatives zero_bubble(G g) {
+  if (g.layout().pipeline == 1 || g.step.schedule == PipelineSchedule::zero_bubble) return {};
+  Trial trial{"schedule zero_bubble", {key("parallel.schedule", "zero_bubble"), key("parallel.interleave", 1)}};
+  forget_layers(g, trial.set);
+  return {std::move(trial)};
+}
+
+/// Fewer layers where the vocabulary is.
+Alternatives layers(G g) {
+  if (g.layout().pipeline == 1) return {};
+  const std::vector<int> even = balanced_layers(g.step.model, g.layout().pipeline, g.step.interleave);
+  return {{"fewer layers beside the vocabulary", {key("parallel.layers", fmt::format("[{}]", fmt::join(even, ", ")))}}};
 }
 
 Alternatives zero(G g) {
@@ -206,10 +229,8 @@ constexpr Kind kinds[] = {
     [](G g) { return g.forecast.memory.share() > 1 ? recomputing(g, false) : Alternatives{}; },
     micro_batches,
     chunks,
-    [](G g) {
-      return one(g.layout().pipeline > 1 && g.step.schedule != PipelineSchedule::zero_bubble, "schedule zero_bubble",
-                 {key("parallel.schedule", "zero_bubble"), key("parallel.interleave", 1)});
-    },
+    zero_bubble,
+    layers,
     zero,
     experts,
     [](G g) {

@@ -44,7 +44,15 @@ std::vector<Line> breakdown_lines(const ActorTimes& times) {
     if (times.exposed[p] > 0)
       lines.push_back({fmt::format("exposed: {} parallelism", EnumNames<Part>::names[p]), times.exposed[p]});
   if (times.interference > 0) lines.push_back({"slower beside collectives", times.interference});
-  if (times.bubble > 0) lines.push_back({"bubble: waiting for other stages", times.bubble});
+  return lines;
+}
+
+/// What the busiest stage waits is the schedule's; what others wait beyond it, they wait for the busiest.
+std::vector<Line> bubble_lines(const StepForecast& f) {
+  const double schedule = schedule_bubble(f), slower = f.mean.bubble - schedule;
+  std::vector<Line> lines;
+  if (schedule > 0) lines.push_back({"bubble: the pipeline fills and drains", schedule});
+  if (slower > 1e-9 * f.seconds) lines.push_back({"bubble: waiting for the slowest stage", slower});
   return lines;
 }
 
@@ -132,10 +140,13 @@ std::string exchange_table(const Program& program, const std::vector<ExchangeUse
 std::string step_text(const World& world, const StepForecast& f) {
   std::string out = head_text(world, f);
   out += fmt::format("#\nstep            {:>10.4g} s", f.seconds);
+  if (f.factor > 0) out += fmt::format("   x/: {:.2f}", f.factor);
   if (f.draws > 1)
     out += fmt::format("   median of {} draws; p5 {:.4g}, p95 {:.4g}, worst {:.4g}", f.draws, f.seconds_p5,
                        f.seconds_p95, f.seconds_worst);
   out += '\n';
+  if (f.factor > 0)
+    out += "#   x/: with 90 % the measured step lies between the forecast divided and multiplied by it\n";
   if (f.tokens > 0) {
     const Precision precision = world.scenario.workload.training.precision;
     out += fmt::format("tokens          {:>10.4g} /s   {:.4g} /s per GPU\n", f.tokens_per_second(),
@@ -145,8 +156,10 @@ std::string step_text(const World& world, const StepForecast& f) {
         f.flops / f.seconds * 1e-12, 100 * f.mfu(), f.peak * 1e-12, name_of(precision), 100 * f.mfu_causal());
   }
   out += "#\n# where the time of a GPU goes, mean over all\n";
-  for (const Line& line : breakdown_lines(f.mean))
-    out += fmt::format("  {:<36} {:>10.4g} s {:>6.1f} %\n", line.what, line.seconds, 100 * line.seconds / f.seconds);
+  std::vector<Line> lines = breakdown_lines(f.mean);
+  for (Line& line : bubble_lines(f)) lines.push_back(std::move(line));
+  for (const Line& line : lines)
+    out += fmt::format("  {:<37} {:>10.4g} s {:>6.1f} %\n", line.what, line.seconds, 100 * line.seconds / f.seconds);
   if (!f.memory.stages.empty()) out += memory_lines(f.memory);
   return out + exchange_table(f.program, f.exchanges);
 }

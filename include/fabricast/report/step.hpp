@@ -53,6 +53,9 @@ struct StepForecast {
   double mfu_causal() const { return flops_causal / seconds / peak; }
 };
 
+/// Seconds that even the busiest stage waits for others, while the pipeline fills and drains.
+double schedule_bubble(const StepForecast& forecast);
+
 /// The step that a scenario describes. \pre its workload is a training step
 TrainingStep step_of(const World& world);
 

@@ -1,9 +1,12 @@
 #include "fabricast/report/step.hpp"
 
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <nlohmann/json.hpp>
+#include <regex>
 
 #include "fabricast/core/error.hpp"
+#include "fabricast/report/step_interval.hpp"
 
 using namespace fabricast;
 
@@ -115,6 +118,54 @@ TEST_CASE("what is computed again is told by itself") {
     before = again;
   }
   CHECK(before == Approx(busy(forecast(), Part::forward)).epsilon(0.05));
+}
+
+TEST_CASE("stages hold the layers that they are said to") {
+  const std::vector<std::string> four{"workload.model.vocab=256000", "workload.parallel.pipeline=4"};
+  const auto with = [&](const std::string& layers) {
+    std::vector<std::string> set = four;
+    set.push_back("workload.parallel.layers=" + layers);
+    return forecast(set);
+  };
+  const StepForecast even = forecast(four), fewer = with("[9, 9, 8, 6]");
+  CHECK(with("[8, 8, 8, 8]").seconds == even.seconds);
+  CHECK(fewer.stages[3].busy[static_cast<std::size_t>(Part::forward)] ==
+        Approx(0.75 * even.stages[3].busy[static_cast<std::size_t>(Part::forward)]));
+  CHECK(fewer.seconds < 0.97 * even.seconds);
+  CHECK(fewer.memory.stages[3].parameters < even.memory.stages[3].parameters);
+  // What the busiest stage waits is the schedule's.
+  CHECK(schedule_bubble(even) == even.stages[3].bubble);
+  CHECK(schedule_bubble(even) < 0.6 * even.mean.bubble);
+  // A chunk may hold the embedding alone, another the output.
+  const std::vector<std::string> chunks{"workload.parallel.pipeline=2", "workload.parallel.interleave=2",
+                                        "workload.parallel.layers=[0, 16, 16, 0]"};
+  const StepForecast bare = forecast(chunks);
+  CHECK(busy(bare, Part::forward) == Approx(busy(even, Part::forward)).epsilon(0.01));
+  CHECK(fault({"workload.parallel.pipeline=2", "workload.parallel.layers=[32]"}) ==
+        "workload.parallel.layers: lists 1 chunks, and pipeline 2 x interleave 1 is 2 | ");
+  CHECK(fault({"workload.parallel.pipeline=2", "workload.parallel.layers=[15, 16]"}) ==
+        "workload.parallel.layers: add up to 31 layers, and the model has 32 | ");
+  CHECK(fault({"workload.parallel.pipeline=2", "workload.parallel.layers=[0, 32]"}) ==
+        "workload.parallel.layers: leave stage 0 without a layer | ");
+}
+
+TEST_CASE("intervals widen with what is not known") {
+  const auto with = [](const std::string& spread, const std::string& text) {
+    Scenario s = parse_scenario(text, "step.yaml", {}).scenario;
+    if (!spread.empty()) s.hardware.stacks.at(s.workload.training.stack).spread.value = std::stod(spread);
+    const auto world = build_world(std::move(s));
+    StepForecast f = run_step(*world);
+    add_interval(*world, f);
+    return f.factor;
+  };
+  const double shipped = with("", small), sure = with("0", small);
+  CHECK(sure > 1.01);
+  CHECK(shipped > sure);
+  CHECK(with("0.2", small) == Approx(std::exp(std::hypot(std::log(sure), quantile_95 * 0.2))));
+  // No step has told what Blackwell reaches.
+  CHECK(with("0", std::regex_replace(small, std::regex("hgx-h100"), "hgx-b200")) > sure);
+  CHECK(interval_factor(2, {2, 2}, 0) == 1);
+  CHECK(interval_factor(2, {1, 4}, 0) == Approx(std::pow(2, quantile_95)));
 }
 
 TEST_CASE("experts exchange the tokens that they are sent") {
