@@ -13,7 +13,8 @@ StepRow step_row(const StepCase& step, StepRunner& runner, const Hardware& hardw
   StepRow row{step.id, step.source, step.seconds, runner.seconds(hardware), 1, step.held_out};
   std::vector<double> seconds;
   for (std::size_t d = 0; d < step_draws; ++d) seconds.push_back(runner.seconds(drawn_hardware(hardware, d)));
-  row.factor = interval_factor(row.forecast, seconds, hardware.stacks.at(runner.stack()).spread.value);
+  row.factor = interval_factor(row.forecast, seconds,
+                               runner.stack().empty() ? 0 : hardware.stacks.at(runner.stack()).spread.value);
   return row;
 }
 
