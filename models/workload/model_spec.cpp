@@ -70,7 +70,9 @@ Transformer resolve(const ModelSpec& spec) {
   if (!spec.preset.empty() && !spec.config.empty())
     throw UserError::at("workload.model.config", "names a second model beside preset", "give one of them");
   Transformer model = spec.dimensions;
-  model.name = !spec.preset.empty() ? spec.preset : !spec.config.empty() ? spec.config : "";
+  model.name = !spec.preset.empty()   ? spec.preset
+               : !spec.config.empty() ? spec.config
+                                      : fmt::format("{} layers of {}", model.layers, model.hidden);
   std::vector<Diagnostic> faults = complete(model, spec.gated);
   for (Diagnostic& d : faults) d.path = d.path.empty() ? "workload.model" : "workload.model." + d.path;
   if (!faults.empty()) throw UserError(std::move(faults));
