@@ -249,7 +249,7 @@ InferenceStep inference_of(const World& world) {
   return inference_step(s.workload.inference, s.node.spec, s.hardware);
 }
 
-InferenceForecast run_inference(const World& world, const RunOptions& options) {
+InferenceForecast run_inference(const World& world, const RunOptions& options, bool batches) {
   const InferenceStep step = inference_of(world);
   const InferenceSpec& spec = world.scenario.workload.inference;
   const bool prompts_only = spec.phase == InferencePhase::prefill;
@@ -285,7 +285,7 @@ InferenceForecast run_inference(const World& world, const RunOptions& options) {
   const double tokens = static_cast<double>(step.batch) * static_cast<double>(prompts_only ? step.input : 1);
   f.tokens_per_second = tokens * step.layout.data / f.step.seconds;
   f.capacity = capacity_of(world, step), f.memory = memory_at(world, step, step.batch);
-  if (!prompts_only) f.batches = batch_rows(world, step, draw);
+  if (batches && !prompts_only) f.batches = batch_rows(world, step, draw);
   const bool apart = spec.disaggregated.prefill.gpus > 0;
   if (spec.phase != InferencePhase::decode && !apart) f.prefill = draw.prefill(step, 1).seconds;
   if (spec.phase == InferencePhase::both) {

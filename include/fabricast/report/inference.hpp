@@ -68,8 +68,10 @@ struct InferenceForecast {
 /// \pre the workload is inference
 InferenceStep inference_of(const World& world);
 
+/// Whether the step fits in memory is not asked (require_memory).
+/// \param batches  whether to forecast other batches, too
 /// \throws UserError if the step does not fit together, Interrupted on Ctrl-C
-InferenceForecast run_inference(const World& world, const RunOptions& options = {});
+InferenceForecast run_inference(const World& world, const RunOptions& options = {}, bool batches = true);
 
 std::string inference_text(const World& world, const InferenceForecast& forecast);
 std::string inference_json(const World& world, const InferenceForecast& forecast);
