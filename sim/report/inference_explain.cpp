@@ -18,8 +18,10 @@ using Json = nlohmann::ordered_json;
 constexpr double gib = 1024.0 * 1024 * 1024;
 double digits(double value) { return rounded(value, 10); }
 
-std::string_view step_name(const World& world) {
-  return world.scenario.workload.inference.phase == InferencePhase::prefill ? "prompts" : "decode step";
+/// What the passes are that bind.
+std::string_view passes_name(const World& world, const InferenceForecast& f) {
+  if (world.scenario.workload.inference.phase == InferencePhase::prefill) return "prompts";
+  return &binding_passes(world, f) == &f.step ? "decode step" : "one prompt";
 }
 
 std::string requests_text(const World& world, const InferenceForecast& f) {
@@ -42,18 +44,19 @@ std::string requests_text(const World& world, const InferenceForecast& f) {
 }
 
 std::string binding_text(const World& world, const InferenceForecast& f) {
-  const InferenceBinding b = binding_of(f);
-  const auto percent = [&](double seconds) { return 100 * seconds / f.step.seconds; };
+  const TimedPasses& passes = binding_passes(world, f);
+  const InferenceBinding b = binding_of(passes);
+  const auto percent = [&](double seconds) { return 100 * seconds / passes.seconds; };
   std::string out = "#\n# what binds\n" + requests_text(world, f);
-  out += fmt::format("  {}: {} takes most, {:.4g} ms, {:.1f} %\n", step_name(world), b.part, b.seconds * 1e3,
+  out += fmt::format("  {}: {} takes most, {:.4g} ms, {:.1f} %\n", passes_name(world, f), b.part, b.seconds * 1e3,
                      percent(b.seconds));
   if (b.exchange < 0) return out + "  no exchange is exposed\n";
-  const ExchangeUse& use = f.step.exchanges[static_cast<std::size_t>(b.exchange)];
+  const ExchangeUse& use = passes.exchanges[static_cast<std::size_t>(b.exchange)];
   out += fmt::format("  {} parallelism is exposed most: {:.4g} ms, {:.1f} %\n", name_of(use.kind.part), b.exposed * 1e3,
                      percent(b.exposed));
   return out + fmt::format("    {}, {:g} calls of {} B by {}/{} at {:.2f} GB/s (bus), bound by {}\n", use.kind.name,
                            use.calls, use.kind.bytes, use.alone.algorithm, use.alone.protocol,
-                           bus_rate(f.step.program, use) * 1e-9, use.alone.bottleneck);
+                           bus_rate(passes.program, use) * 1e-9, use.alone.bottleneck);
 }
 
 std::string what_if_line(const InferenceForecast& f, const InferenceWhatIf& w) {
@@ -92,14 +95,15 @@ std::string explain_inference_text(const World& world, const InferenceExplanatio
 std::string explain_inference_json(const World& world, const InferenceExplanation& explanation) {
   const InferenceForecast& f = explanation.forecast;
   Json j = Json::parse(inference_json(world, f));
-  const InferenceBinding b = binding_of(f);
-  Json binding{{"part", b.part}, {"seconds", digits(b.seconds)}};
+  const TimedPasses& passes = binding_passes(world, f);
+  const InferenceBinding b = binding_of(passes);
+  Json binding{{"of", &passes == &f.step ? "step" : "prompt"}, {"part", b.part}, {"seconds", digits(b.seconds)}};
   if (b.exchange >= 0) {
-    const ExchangeUse& use = f.step.exchanges[static_cast<std::size_t>(b.exchange)];
+    const ExchangeUse& use = passes.exchanges[static_cast<std::size_t>(b.exchange)];
     binding["exposed_most"] = {{"part", name_of(use.kind.part)},
                                {"seconds", digits(b.exposed)},
                                {"exchange", use.kind.name},
-                               {"busbw_gbps", digits(bus_rate(f.step.program, use) * 1e-9)},
+                               {"busbw_gbps", digits(bus_rate(passes.program, use) * 1e-9)},
                                {"bottleneck", use.alone.bottleneck}};
   }
   if (f.disaggregated) binding["limit"] = name_of(limit_of(world, *f.disaggregated));

@@ -111,9 +111,10 @@ Alternatives chunks(G g) {
 
 /// Another algorithm, or another protocol, for the exchange that is waited for most.
 Alternatives for_longest(G g, Alternatives (*others)(const World&, const ExchangeUse&)) {
-  const InferenceBinding b = binding_of(g.forecast);
-  if (b.exchange < 0 || b.exposed < least_inference_gain * g.forecast.step.seconds) return {};
-  return others(g.world, g.forecast.step.exchanges[static_cast<std::size_t>(b.exchange)]);
+  const TimedPasses& passes = binding_passes(g.world, g.forecast);
+  const InferenceBinding b = binding_of(passes);
+  if (b.exchange < 0 || b.exposed < least_inference_gain * passes.seconds) return {};
+  return others(g.world, passes.exchanges[static_cast<std::size_t>(b.exchange)]);
 }
 
 /// The hand-over by GPUDirect RDMA.

@@ -21,15 +21,22 @@ ServingLimit limit_of(const World& world, const DisaggregatedForecast& d) {
   return replicas / d.transfer <= d.prefill_rate ? ServingLimit::handover : ServingLimit::prompts;
 }
 
-InferenceBinding binding_of(const InferenceForecast& f) {
+const TimedPasses& binding_passes(const World& world, const InferenceForecast& f) {
+  if (goal_of(world) == InferenceGoal::step) return f.step;
+  if (f.disaggregated)
+    return limit_of(world, *f.disaggregated) == ServingLimit::decoding ? f.step : f.disaggregated->prompt;
+  return f.step.seconds < f.shared->inter_token / 2 ? f.prompt : f.step;
+}
+
+InferenceBinding binding_of(const TimedPasses& passes) {
   InferenceBinding b;
-  for (const InferenceLine& line : inference_lines(f.step.mean))
+  for (const InferenceLine& line : inference_lines(passes.mean))
     if (line.seconds > b.seconds) b.part = line.what, b.seconds = line.seconds;
   for (const Part part : {Part::tensor, Part::expert, Part::pipeline}) {
     const auto p = static_cast<std::size_t>(part);
-    const double seconds = f.step.mean.busy[p] + f.step.mean.exposed[p];
-    const ExchangeUse* use = longest_exchange(f.step.exchanges, part);
-    if (seconds > b.exposed && use) b.exposed = seconds, b.exchange = static_cast<int>(use - f.step.exchanges.data());
+    const double seconds = passes.mean.busy[p] + passes.mean.exposed[p];
+    const ExchangeUse* use = longest_exchange(passes.exchanges, part);
+    if (seconds > b.exposed && use) b.exposed = seconds, b.exchange = static_cast<int>(use - passes.exchanges.data());
   }
   return b;
 }

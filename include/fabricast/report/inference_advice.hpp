@@ -49,15 +49,18 @@ struct EnumNames<ServingLimit> {
 /// \pre prompts have GPUs of their own
 ServingLimit limit_of(const World& world, const DisaggregatedForecast& forecast);
 
-/// What holds a step up.
+/// What is to be shorter: of one phase its step; of both what requests wait for most, a prompt or the decode step.
+const TimedPasses& binding_passes(const World& world, const InferenceForecast& forecast);
+
+/// What holds passes up.
 struct InferenceBinding {
-  std::string part;    ///< that takes most of the step; of exchanges it is a part of parallelism
+  std::string part;    ///< that takes most; of exchanges it is a part of parallelism
   double seconds = 0;  ///< of it
-  /// The longest exchange of the part of parallelism that is exposed most, by number in the step's exchanges; -1: none.
+  /// The longest exchange of the part of parallelism that is exposed most, by number in the passes' exchanges; -1: none.
   int exchange = -1;
   double exposed = 0;  ///< s of that part
 };
-InferenceBinding binding_of(const InferenceForecast& forecast);
+InferenceBinding binding_of(const TimedPasses& passes);
 
 /// All changes that apply. Of alternatives at most one is told.
 std::vector<Alternatives> inference_trials(const World& world, const InferenceForecast& forecast);

@@ -90,6 +90,7 @@ TEST_CASE("a hand-over through the host limits, and GPUDirect RDMA is found", "[
   const DisaggregatedForecast& d = *e.found.forecast.disaggregated;
   CHECK(limit_of(*e.world, d) == ServingLimit::handover);
   CHECK(d.prefill_rate == Approx(8 / d.transfer));
+  CHECK(&binding_passes(*e.world, e.found.forecast) == &e.found.forecast.disaggregated->prompt);
   const InferenceWhatIf* direct = e.with("workload.disaggregated.transfer=rdma");
   REQUIRE(direct);
   CHECK(direct->set.back() == "node.gdr=true");
@@ -121,7 +122,7 @@ TEST_CASE("what binds is the largest part, and the exchange that is waited for l
   const auto world =
       test::world_of(one_node + "workload: {kind: inference, model: {preset: llama3-8b}, parallel: {tensor: 8}}\n");
   const InferenceForecast f = run_inference(*world);
-  const InferenceBinding b = binding_of(f);
+  const InferenceBinding b = binding_of(f.step);
   REQUIRE(b.exchange >= 0);
   const ExchangeUse& use = f.step.exchanges[static_cast<std::size_t>(b.exchange)];
   CHECK(use.kind.part == Part::tensor);
@@ -133,9 +134,27 @@ TEST_CASE("what binds is the largest part, and the exchange that is waited for l
   const auto alone = test::world_of(
       "node: {profile: hgx-h100, gpus: 1}\ncluster: {nodes: 1}\nworkload: {kind: inference, model: {preset: "
       "llama3-8b}}\n");
-  const InferenceBinding products = binding_of(run_inference(*alone));
+  const InferenceBinding products = binding_of(run_inference(*alone).step);
   CHECK(products.exchange == -1);
   CHECK(products.part == "products");
+}
+
+TEST_CASE("of requests, what they wait for most binds: prompts or decoding", "[inference]") {
+  const auto of = [](const std::string& tokens) {
+    const auto world = test::world_of(one_node +
+                                      "workload: {kind: inference, model: {preset: llama3-8b}, phase: both, "
+                                      "batch: 8, parallel: {tensor: 4}, " +
+                                      tokens + "}\n");
+    const InferenceForecast f = run_inference(*world);
+    const json j = json::parse(explain_inference_json(*world, {f, {}}));
+    const TimedPasses& passes = binding_passes(*world, f);
+    CHECK(j.at("binding").at("seconds").get<double>() < passes.seconds);
+    CHECK(j.at("binding").at("seconds").get<double>() == Approx(binding_of(passes).seconds));
+    CHECK(passes.seconds == (j.at("binding").at("of") == "prompt" ? f.prefill : f.step.seconds));
+    return j.at("binding").at("of").get<std::string>();
+  };
+  CHECK(of("input: 32768, output: 8") == "prompt");
+  CHECK(of("input: 128, output: 1024") == "step");
 }
 
 }  // namespace
