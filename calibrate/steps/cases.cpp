@@ -17,11 +17,15 @@ StepCase step_of(const json& j) {
   StepCase c;
   c.id = j.at("id").get<std::string>(), c.source = j.at("source").get<std::string>();
   c.note = j.value("note", std::string());
-  c.seconds = j.at("step_s").get<double>();
+  const bool kernel = j.contains("kernel");
+  c.seconds = kernel ? j.at("time_us").get<double>() * 1e-6 : j.at("step_s").get<double>();
   c.noise = j.value("noise", c.noise);
   c.held_out = j.value("held_out", false);
-  c.scenario = j.at("scenario").dump();  // JSON is YAML
-  if (!(c.seconds > 0)) throw std::invalid_argument("'step_s' must be above 0");
+  if (kernel)
+    c.kernel = kernel_case(j.at("kernel").dump());
+  else
+    c.scenario = j.at("scenario").dump();  // JSON is YAML
+  if (!(c.seconds > 0)) throw std::invalid_argument(fmt::format("'{}' must be above 0", kernel ? "time_us" : "step_s"));
   if (!(c.noise > 0)) throw std::invalid_argument("'noise' must be above 0");
   return c;
 }
@@ -50,7 +54,9 @@ std::vector<StepCase> read_steps(const std::string& path) {
   for (std::size_t i = 0; i < all.size(); ++i) try {
       steps.push_back(step_of(all[i]));
     } catch (const std::exception& e) {
-      fail(fmt::format("step {}: {}", i, e.what()), "{id, source, step_s, scenario: {fabricast: 1, ...}}");
+      fail(
+          fmt::format("step {}: {}", i, e.what()),
+          "{id, source, step_s, scenario: {fabricast: 1, ...}} or {id, source, time_us, kernel: {gpu: h100-sxm, ...}}");
     }
   return steps;
 }

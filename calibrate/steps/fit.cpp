@@ -63,7 +63,7 @@ Fit posterior(StepProblem& problem, const LeastSquares& task, const Minimum& sta
   }
   std::map<std::string, std::vector<double>> errors;
   for (std::size_t i = 0; i < problem.steps().size(); ++i)
-    if (!left_out.contains(i))
+    if (!left_out.contains(i) && !problem.stack(i).empty())
       errors[problem.stack(i)].push_back(problem.steps()[i]->noise * found.residuals[static_cast<Eigen::Index>(i)]);
   for (const auto& [stack, list] : errors) fit.parameters.push_back(spread_of(stack, fit.hardware, list));
   for (const FittedParameter& p : fit.parameters) *fit.hardware.find(p.path) = p.after;
@@ -84,7 +84,8 @@ std::vector<StepRow> leave_out_stacks(const std::vector<StepCase>& steps, const 
                                       const StepFitOptions& options, const std::function<void(double)>& progress) {
   StepProblem problem(steps, prior);
   std::map<std::string, std::vector<std::size_t>> by_stack;
-  for (std::size_t i = 0; i < problem.steps().size(); ++i) by_stack[problem.stack(i)].push_back(i);
+  for (std::size_t i = 0; i < problem.steps().size(); ++i)
+    if (!problem.stack(i).empty()) by_stack[problem.stack(i)].push_back(i);
   std::vector<StepRow> rows;
   for (const auto& [stack, mine] : by_stack) {
     Eigen::VectorXd weights = Eigen::VectorXd::Ones(static_cast<Eigen::Index>(problem.steps().size()));

@@ -9,17 +9,38 @@ namespace fabricast {
 
 /// Exchanges do not depend on what is fitted: they are timed once, in the first draw of the network.
 struct StepRunner::State {
-  std::unique_ptr<World> world;
+  KernelCase kernel;
+  std::unique_ptr<World> world;  ///< none: a kernel
   Program program;
   std::unique_ptr<Traffic> traffic;
   std::vector<std::string> prefixes;
 };
 
+namespace {
+
+/// Of the GPU's kind, and of those whose parameters it takes over.
+std::vector<std::string> compute_prefixes(const Hardware& hardware, const std::string& gpu) {
+  std::vector<std::string> list;
+  std::string name = hardware.gpus.at(gpu).compute;
+  for (auto it = hardware.compute.find(name); it != hardware.compute.end(); it = hardware.compute.find(it->second.like))
+    list.push_back("compute." + it->first + ".");
+  return list;
+}
+
+}  // namespace
+
 StepRunner::StepRunner(const StepCase& step) : state_(std::make_unique<State>()) {
+  if (step.scenario.empty()) {
+    state_->kernel = step.kernel;
+    const Hardware& hardware = shipped_hardware();
+    (void)kernel_seconds(step.kernel, hardware);  // refuses what can not be
+    state_->prefixes = compute_prefixes(hardware, step.kernel.gpu);
+    return;
+  }
   ReadResult read = parse_scenario(step.scenario, step.id);
   const Scenario& s = read.scenario;
-  const GpuKind& gpu = s.hardware.gpus.find(s.node.spec.gpu)->second;
-  state_->prefixes = {"stacks." + s.workload.training.stack + ".", "compute." + gpu.architecture + "."};
+  state_->prefixes = compute_prefixes(s.hardware, s.node.spec.gpu);
+  state_->prefixes.push_back("stacks." + s.workload.training.stack + ".");
   state_->world = build_world(std::move(read.scenario));
   state_->program = training_program(step_of(*state_->world));
   state_->traffic = make_flow_traffic(*state_->world, state_->program, state_->world->draws.first_seed);
@@ -28,6 +49,7 @@ StepRunner::~StepRunner() = default;
 StepRunner::StepRunner(StepRunner&&) noexcept = default;
 
 double StepRunner::seconds(const Hardware& hardware) {
+  if (!state_->world) return kernel_seconds(state_->kernel, hardware);
   const TrainingStep step = step_with(state_->world->scenario, hardware);
   const Program program = training_program(step);
   return run_program(program, *state_->traffic,
@@ -35,7 +57,9 @@ double StepRunner::seconds(const Hardware& hardware) {
       .seconds;
 }
 
-std::string StepRunner::stack() const { return state_->world->scenario.workload.training.stack; }
+std::string StepRunner::stack() const {
+  return state_->world ? state_->world->scenario.workload.training.stack : std::string();
+}
 
 bool StepRunner::uses(const std::string& parameter) const {
   return std::any_of(state_->prefixes.begin(), state_->prefixes.end(),

@@ -28,7 +28,7 @@ std::string summary_markdown(const std::vector<StepSummary>& list) {
 std::string steps_text(const StepValidation& v) {
   std::string out = "                           step   measured s   forecast s    x/:   error %\n";
   for (const StepRow& row : v.rows)
-    out += fmt::format("{:>31} {:>12.4f} {:>12.4f} {:>6.2f} {:>9.1f}{}\n", row.id, row.measured, row.forecast,
+    out += fmt::format("{:>31} {:>12.5g} {:>12.5g} {:>6.2f} {:>9.1f}{}\n", row.id, row.measured, row.forecast,
                        row.factor, 100 * row.error(), row.held_out ? "  held out" : "");
   out += summary_text("in the fit", summarize(v.rows));
   if (const auto held = summarize(v.rows, true); !held.empty()) out += summary_text("held out of every fit", held);

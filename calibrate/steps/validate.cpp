@@ -9,11 +9,19 @@
 
 namespace fabricast {
 
+namespace {
+
+/// Half of those of a forecast: a factor that is a few per cent of itself off is as good for counting.
+constexpr std::size_t validated_draws = step_draws / 2;
+
+}  // namespace
+
 StepRow step_row(const StepCase& step, StepRunner& runner, const Hardware& hardware) {
   StepRow row{step.id, step.source, step.seconds, runner.seconds(hardware), 1, step.held_out};
   std::vector<double> seconds;
-  for (std::size_t d = 0; d < step_draws; ++d) seconds.push_back(runner.seconds(drawn_hardware(hardware, d)));
-  row.factor = interval_factor(row.forecast, seconds, hardware.stacks.at(runner.stack()).spread.value);
+  for (std::size_t d = 0; d < validated_draws; ++d) seconds.push_back(runner.seconds(drawn_hardware(hardware, d)));
+  row.factor = interval_factor(row.forecast, seconds,
+                               runner.stack().empty() ? 0 : hardware.stacks.at(runner.stack()).spread.value);
   return row;
 }
 

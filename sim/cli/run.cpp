@@ -204,6 +204,11 @@ int inspect_verb(const std::vector<std::string>& arguments) {
   const std::string graph_xml = output_path(options, "graph-xml");
   if (!graph_xml.empty() && stage != "plan") throw UserError("--graph-xml is for `inspect plan`");
   const auto world = load_world(options);
+  placed(world->scenario, [&] {
+    if (stage != "fabric" && graph_xml.empty() && world->scenario.workload.kind != WorkloadKind::collective)
+      throw UserError::at("workload.kind", fmt::format("the {} shown is of one collective", stage),
+                          "e.g. --set 'workload={collective: all_reduce}'");
+  });
   if (!graph_xml.empty()) emit(graph_xml, write_graphs(world->planner.graphs));
   if (graph_xml == "-") return 0;
   const std::int64_t size = chosen_size(options, *world);

@@ -1,7 +1,8 @@
 // Measured steps: scenarios with the time that a step took there; what forecasts of them are off by; and the fit of what
-// GPUs and software reach (`compute.*`, `stacks.*`) to them.
+// GPUs and software reach (`compute.*`, `stacks.*`) to them. Kernels timed by themselves count beside them.
 //
-// A file of steps is JSON: a list of {id, source, step_s, scenario} with a scenario as an object, as in YAML. Steps of
+// A file of steps is JSON: a list of {id, source, step_s, scenario} with a scenario as an object, as in YAML, or of
+// {id, source, time_us, kernel} (docs/formats.md). Steps of
 // one `source` were measured by the same people on the same system. `held_out`: no fit sees it; `noise`: what fits take
 // the time to be uncertain by.
 #pragma once
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "fabricast/calibrate/fit.hpp"
+#include "fabricast/calibrate/kernel_case.hpp"
 
 namespace fabricast {
 
@@ -21,14 +23,15 @@ struct StepCase {
   double seconds = 0;   ///< measured
   double noise = 0.02;  ///< of the publication, relative: digits, run to run, and what rows of one kind disagree by
   bool held_out = false;
-  std::string scenario;  ///< its text
+  std::string scenario;  ///< its text; empty: a kernel
+  KernelCase kernel;
 };
 
 std::string shipped_steps_path();
 /// \throws UserError with file and line of what is damaged
 std::vector<StepCase> read_steps(const std::string& path);
 
-/// A step whose scenario is read, and whose exchanges are timed, once. Not thread-safe.
+/// A kernel, or a step whose scenario is read, and whose exchanges are timed, once. Not thread-safe.
 class StepRunner {
  public:
   explicit StepRunner(const StepCase& step);
@@ -36,7 +39,7 @@ class StepRunner {
   StepRunner(StepRunner&&) noexcept;
   /// s of a step with other parameters of GPU and software.
   double seconds(const Hardware& hardware);
-  /// The software generation.
+  /// The software generation; empty: a kernel, which has none.
   std::string stack() const;
   /// Whether its time may depend on a parameter.
   bool uses(const std::string& parameter) const;

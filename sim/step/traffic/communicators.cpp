@@ -19,13 +19,23 @@ NodeUse use_of(const NcclSettings& settings) {
   return use;
 }
 
-}  // namespace
-
-Communicators::Communicators(const World& world) : world_(world) {
+/// \throws UserError at what collectives by themselves can have and those of steps can not
+void check_settings(const World& world) {
+  const Scenario& s = world.scenario;
   if (world.setup.segments.size() > 1)
     throw UserError::at("faults", "a fault comes or goes during the step, whose exchanges are timed on one network",
                         "leave out `at` and `until`");
+  if (s.nccl.selection == Selection::best)
+    throw UserError::at("nccl.selection", "steps take what NCCL takes", "selection: nccl, and NCCL_ALGO in nccl.env");
+  if (s.network.engine != EngineKind::flow)
+    throw UserError::at("network.engine", "steps are forecast by the flow engine", "engine: flow");
+  if (!nccl_versions(s).known())
+    throw UserError::at("nccl.version", "steps are of one version of NCCL", "e.g. version: 2.28");
 }
+
+}  // namespace
+
+Communicators::Communicators(const World& world) : world_(world) { check_settings(world); }
 
 Planner& Communicators::of(const TeamShape& shape, const Team& team, std::uint32_t number) {
   const Communicator& all = world_.planner.comm;

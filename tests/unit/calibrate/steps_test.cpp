@@ -110,6 +110,46 @@ TEST_CASE("the fit finds hidden parameters again") {
   for (const StepRow& row : validate_steps(steps, found).rows) CHECK(std::abs(row.error()) < 0.005);
 }
 
+TEST_CASE("kernels timed by themselves tell what a GPU reaches") {
+  const auto kernel = [](const std::string& id, const std::string& text) {
+    StepCase c;
+    c.id = id, c.source = "lab", c.noise = 0.01, c.kernel = kernel_case(text);
+    return c;
+  };
+  std::vector<StepCase> cases;
+  for (const int n : {1024, 4096, 16384})
+    cases.push_back(
+        kernel("gemm", R"({"gpu": "b200", "kind": "gemm", "precision": "fp8", "m": 8192, "n": 8192, "k": )" +
+                           std::to_string(n) + "}"));
+  cases.push_back(
+      kernel("flash", R"({"gpu": "b200", "kind": "flash_forward", "heads": 32, "kv_heads": 8, "tokens": 8192})"));
+  cases.push_back(
+      kernel("back", R"({"gpu": "b200", "kind": "flash_backward", "heads": 32, "kv_heads": 8, "tokens": 8192})"));
+  cases.push_back(kernel("decode", R"({"gpu": "b200", "kind": "decode_attention", "heads": 32, "kv_heads": 8,
+                                       "sequences": 64, "tokens": 4096})"));
+  cases.push_back(kernel("norm", R"({"gpu": "b200", "kind": "stream", "bytes": 1073741824})"));
+  cases.push_back(kernel("adam", R"({"gpu": "b200", "kind": "optimizer", "bytes": 1073741824})"));
+  Hardware hidden = prior_hardware();
+  const std::map<std::string, double> other{{"gemm_8", 1.15},         {"gemm_depth", 0.7},     {"gemm_memory", 0.9},
+                                            {"flash", 0.8},           {"flash_backward", 1.1}, {"stream", 0.93},
+                                            {"optimizer_stream", 0.9}};
+  for (const auto& [name, factor] : other) hidden.find("compute.blackwell." + name)->value *= factor;
+  for (StepCase& c : cases) c.seconds = StepRunner(c).seconds(hidden);
+  Hardware found = fit_steps(cases, prior_hardware(), {}).hardware;
+  for (const auto& [name, factor] : other) {
+    CAPTURE(name);
+    CHECK(found.find("compute.blackwell." + name)->value ==
+          Approx(hidden.find("compute.blackwell." + name)->value).epsilon(0.05));
+  }
+  // Nothing else moves, and nothing is said of software.
+  CHECK(found.find("compute.hopper.gemm_8")->value == hidden.find("compute.hopper.gemm_8")->value);
+  for (const StepRow& row : validate_steps(cases, found).rows) {
+    CHECK(std::abs(row.error()) < 0.01);
+    CHECK(row.within());
+  }
+  CHECK(leave_out_stacks(cases, prior_hardware(), {}).empty());
+}
+
 TEST_CASE("files of steps that are damaged are refused with their place") {
   const Scratch scratch;
   const auto refused = [&](const std::string& text) {
@@ -123,6 +163,22 @@ TEST_CASE("files of steps that are damaged are refused with their place") {
   refused(R"([{"id": "a", "source": "b", "scenario": {}}])");
   refused(R"([{"id": "a", "source": "b", "step_s": -1, "scenario": {}}])");
   refused(R"([{"id": "a", "source": "b", "step_s": "1 s", "scenario": {}}])");
+  for (const char* kernel :
+       {R"({})", R"({"gpu": "b200"})", R"({"gpu": "b200", "m": 1, "n": 1, "k": 0})",
+        R"({"gpu": "b200", "kind": "fft"})", R"({"gpu": "b200", "kind": "stream"})",
+        R"({"gpu": "b200", "kind": "stream", "bytes": 1, "rows": 2})",
+        R"({"gpu": "b200", "kind": "flash_forward", "heads": 8, "kv_heads": 3, "tokens": 8})", R"([1])"}) {
+    CAPTURE(kernel);
+    refused(R"([{"id": "a", "source": "b", "time_us": 1, "kernel": )" + std::string(kernel) + "}]");
+  }
+  const std::string whole = R"({"gpu": "b200", "kind": "stream", "bytes": 1})";
+  refused(R"([{"id": "a", "source": "b", "step_s": 1, "kernel": )" + whole + "}]");
+  CHECK_THROWS_WITH(
+      StepRunner({"a", "b", "", 1, 0.02, false, "", kernel_case(R"({"gpu": "b2000", "kind": "stream", "bytes": 1})")}),
+      Catch::Contains("unknown GPU 'b2000'"));
+  CHECK_THROWS_WITH(StepRunner({"a", "b", "", 1, 0.02, false, "",
+                                kernel_case(R"({"gpu": "a100-sxm", "m": 1, "n": 1, "k": 1, "precision": "fp8"})")}),
+                    Catch::Contains("has no fp8"));
 }
 
 TEST_CASE("all published steps fit in the memory that they had, by the estimate") {

@@ -1,0 +1,100 @@
+#include "fabricast/calibrate/kernel_case.hpp"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "fabricast/core/error.hpp"
+#include "fabricast/core/names.hpp"
+#include "fabricast/core/text.hpp"
+
+namespace fabricast {
+
+namespace {
+
+using nlohmann::json;
+
+template <class E>
+E word(const std::string& key, const json& value) {
+  if (const auto e = enum_from<E>(value.get<std::string>())) return *e;
+  throw std::invalid_argument(fmt::format("'kernel.{}': unknown word '{}': one of {}", key, value.get<std::string>(),
+                                          fmt::join(EnumNames<E>::names.begin(), EnumNames<E>::names.end(), ", ")));
+}
+
+/// The sizes that a kind can not do without.
+std::vector<const char*> needed(KernelKind kind) {
+  switch (kind) {
+    case KernelKind::gemm: return {"m", "n", "k"};
+    case KernelKind::stream:
+    case KernelKind::optimizer: return {"bytes"};
+    default: return {"heads", "tokens"};
+  }
+}
+
+AttentionHeads heads_of(const KernelCase& c) {
+  const std::int64_t kv_heads = c.kv_heads > 0 ? c.kv_heads : c.heads;
+  return {c.heads, kv_heads, c.head_dim, c.head_dim, 2 * kv_heads * c.head_dim};
+}
+
+}  // namespace
+
+KernelCase kernel_case(const std::string& text) {
+  const json j = json::parse(text);
+  KernelCase c;
+  const std::map<std::string, std::int64_t*> sizes{{"m", &c.m},           {"n", &c.n},
+                                                   {"k", &c.k},           {"count", &c.count},
+                                                   {"heads", &c.heads},   {"kv_heads", &c.kv_heads},
+                                                   {"bytes", &c.bytes},   {"sequences", &c.sequences},
+                                                   {"tokens", &c.tokens}, {"head_dim", &c.head_dim}};
+  for (const auto& [key, value] : j.items()) {
+    if (const auto size = sizes.find(key); size != sizes.end()) {
+      if (!value.is_number_integer() || value.get<std::int64_t>() < 1)
+        throw std::invalid_argument(fmt::format("'kernel.{}' must be a whole number above 0", key));
+      *size->second = value.get<std::int64_t>();
+    } else if (key == "gpu") {
+      c.gpu = value.get<std::string>();
+    } else if (key == "kind") {
+      c.kind = word<KernelKind>(key, value);
+    } else if (key == "precision") {
+      c.precision = word<Precision>(key, value);
+    } else if (key == "causal") {
+      c.causal = value.get<bool>();
+    } else {
+      throw std::invalid_argument(fmt::format("'kernel.{}': unknown key", key));
+    }
+  }
+  if (c.gpu.empty()) throw std::invalid_argument("'kernel.gpu' is missing");
+  for (const char* key : needed(c.kind))
+    if (*sizes.at(key) == 0) throw std::invalid_argument(fmt::format("'kernel.{}' is missing", key));
+  if (c.kv_heads > 0 && c.heads % c.kv_heads != 0)
+    throw std::invalid_argument("'kernel.kv_heads' must divide 'kernel.heads'");
+  return c;
+}
+
+double kernel_seconds(const KernelCase& c, const Hardware& hardware) {
+  const auto gpu = hardware.gpus.find(c.gpu);
+  if (gpu == hardware.gpus.end()) {
+    std::vector<std::string_view> known;
+    for (const auto& [name, kind] : hardware.gpus) known.push_back(name);
+    throw UserError(fmt::format("kernel.gpu: unknown GPU '{}'", c.gpu), suggestion(c.gpu, known));
+  }
+  NodeSpec node;
+  node.gpu = c.gpu, node.memory = gpu->second.sheet.memory, node.memory_rate = gpu->second.sheet.memory_rate;
+  node.power = gpu->second.sheet.power;
+  const Kernels kernels = resolve_kernels(node, hardware);
+  check_precision(kernels, c.precision, "kernel.precision");
+  const AttentionBlock block{heads_of(c), c.sequences, c.tokens, c.tokens, c.causal};
+  switch (c.kind) {
+    case KernelKind::gemm: return gemm(kernels, c.m, c.n, c.k, c.precision, c.count).value;
+    case KernelKind::flash_forward: return flash_forward(kernels, block).value;
+    case KernelKind::flash_backward: return flash_backward(kernels, block).value;
+    case KernelKind::decode_attention:
+      return decode_attention(kernels, heads_of(c), c.sequences, c.tokens, c.precision).value;
+    case KernelKind::stream: return stream(kernels, Bytes{c.bytes}).value;
+    case KernelKind::optimizer: return optimizer(kernels, Bytes{c.bytes}).value;
+  }
+  return 0;
+}
+
+}  // namespace fabricast
