@@ -123,14 +123,6 @@ ParallelLayout layout_of(const ServingParallel& p) {
   return layout;
 }
 
-/// What must fit beside the weights: the batch where it decodes, a pass over prompts.
-void check_memory(const InferenceStep& step, const NodeSpec& node, int batch, int nvlink_ranks, Complaints& faults) {
-  const auto capacity =
-      Bytes{static_cast<std::int64_t>(static_cast<double>(node.memory.value) * step.stack.memory.value)};
-  if (auto fault = memory_fault(step.model, memory_question(step, batch, nvlink_ranks), capacity))
-    faults.add(std::move(*fault));
-}
-
 }  // namespace
 
 void complete(InferenceSpec& spec, const Hardware& hardware, const NodeSpec& node, int nodes, int nvlink_nodes) {
@@ -163,10 +155,22 @@ void complete(InferenceSpec& spec, const Hardware& hardware, const NodeSpec& nod
     complete_disaggregated(spec, node, nodes, nvlink_nodes, faults);
   }
   faults.raise();
-  const int nvlink_ranks = node.gpus * std::max(1, nvlink_nodes);
-  check_memory(inference_step(spec, node, hardware), node, spec.batch, nvlink_ranks, faults);
-  if (prefill.gpus > 0) check_memory(prefill_step(spec, node, hardware), node, 1, nvlink_ranks, faults);
-  faults.raise();
+  check_precision(resolve_kernels(node, hardware), spec.precision, "workload.precision");
+}
+
+std::vector<Diagnostic> memory_faults(const InferenceSpec& spec, const Hardware& hardware, const NodeSpec& node,
+                                      int nvlink_nodes) {
+  std::vector<Diagnostic> faults;
+  const auto check = [&](const InferenceStep& step, int batch) {
+    const auto capacity =
+        Bytes{static_cast<std::int64_t>(static_cast<double>(node.memory.value) * step.stack.memory.value)};
+    const int nvlink_ranks = node.gpus * std::max(1, nvlink_nodes);
+    if (auto fault = memory_fault(step.model, memory_question(step, batch, nvlink_ranks), capacity))
+      faults.push_back(std::move(*fault));
+  };
+  check(inference_step(spec, node, hardware), spec.batch);
+  if (spec.disaggregated.prefill.gpus > 0) check(prefill_step(spec, node, hardware), 1);
+  return faults;
 }
 
 InferenceStep inference_step(const InferenceSpec& spec, const NodeSpec& node, const Hardware& hardware) {

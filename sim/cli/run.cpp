@@ -7,7 +7,7 @@
 #include "commands.hpp"
 #include "fabricast/core/names.hpp"
 #include "fabricast/planner/graph_file.hpp"
-#include "fabricast/report/inference.hpp"
+#include "fabricast/report/inference_advice.hpp"
 #include "fabricast/report/interval.hpp"
 #include "fabricast/report/step_advice.hpp"
 #include "fabricast/report/step_interval.hpp"
@@ -76,13 +76,40 @@ void run_execution_trace(const World& world, const RunOutputs& to, const RunOpti
 }
 
 void run_serving(const World& world, const RunOutputs& to, const RunOptions& how) {
+  require_memory(world);
   write_all(to, world, run_inference(world, how), inference_json, inference_csv, inference_text);
 }
 
 /// By kind of workload.
 constexpr std::array runs = {run_collective, run_training, run_serving, run_execution_trace};
 
-bool is_step(WorkloadKind kind) { return kind == WorkloadKind::training_step || kind == WorkloadKind::trace; }
+bool has_timeline(WorkloadKind kind) { return kind == WorkloadKind::training_step || kind == WorkloadKind::trace; }
+
+constexpr double part_of_forecast = 0.05;  // the rest of the time is that of trials
+
+void explain_training(const World& world, const std::string& json, const RunOptions& how) {
+  const StepExplanation found = placed(world.scenario, [&] {
+    require_memory(world);
+    StepExplanation e;
+    e.forecast = run_step(world, part_of(how, 0, part_of_forecast));
+    e.what_ifs = what_would_help_step(world, e.forecast, part_of(how, part_of_forecast, 1));
+    return e;
+  });
+  if (!json.empty()) emit(json, explain_step_json(world, found));
+  if (json != "-") emit("-", explain_step_text(world, found));
+}
+
+void explain_serving(const World& world, const std::string& json, const RunOptions& how) {
+  const InferenceExplanation found = placed(world.scenario, [&] {
+    require_memory(world);
+    InferenceExplanation e;
+    e.forecast = run_inference(world, part_of(how, 0, part_of_forecast));
+    e.what_ifs = what_would_help_inference(world, e.forecast, part_of(how, part_of_forecast, 1));
+    return e;
+  });
+  if (!json.empty()) emit(json, explain_inference_json(world, found));
+  if (json != "-") emit("-", explain_inference_text(world, found));
+}
 
 }  // namespace
 
@@ -107,7 +134,7 @@ int run_verb(const std::vector<std::string>& arguments) {
   const auto world = load_world(options);
   if (options.has("dump-effective")) return emit("-", to_yaml(world->scenario)), 0;
   const WorkloadKind kind = world->scenario.workload.kind;
-  if (!to.trace.empty() && !is_step(kind))
+  if (!to.trace.empty() && !has_timeline(kind))
     throw UserError(fmt::format("--trace is of a training step or an execution trace, and the workload is {}",
                                 kind == WorkloadKind::collective ? "a collective" : name_of(kind)));
   placed(world->scenario, [&] { runs[static_cast<std::size_t>(kind)](*world, to, how); });
@@ -130,23 +157,14 @@ int explain_verb(const std::vector<std::string>& arguments) {
   placed(world->scenario, [&] {
     if (world->scenario.workload.kind == WorkloadKind::trace)
       throw UserError::at("workload.kind", "a trace is not explained", "`fabricast run` forecasts it");
-    if (world->scenario.workload.kind == WorkloadKind::inference)
-      throw UserError::at("workload.kind", "steps of inference are not explained",
-                          "`fabricast run` says what they wait for, at all batch sizes");
   });
-  if (world->scenario.workload.kind == WorkloadKind::training_step) {
+  if (world->scenario.workload.kind != WorkloadKind::collective) {
     for (const char* other : {"size", "advise"})
       if (options.has(other)) throw UserError(fmt::format("--{} is for collectives, and this is a step", other));
-    const StepExplanation found = placed(world->scenario, [&] {
-      require_memory(*world);
-      StepExplanation e;
-      constexpr double own_part = 0.05;
-      e.forecast = run_step(*world, part_of(how, 0, own_part));
-      e.what_ifs = what_would_help_step(*world, e.forecast, part_of(how, own_part, 1));
-      return e;
-    });
-    if (!json.empty()) emit(json, explain_step_json(*world, found));
-    if (json != "-") emit("-", explain_step_text(*world, found));
+    if (world->scenario.workload.kind == WorkloadKind::inference)
+      explain_serving(*world, json, how);
+    else
+      explain_training(*world, json, how);
     return 0;
   }
   const Explanation found = placed(world->scenario, [&] {

@@ -191,7 +191,7 @@ DisaggregatedForecast disaggregate(const World& world, const InferenceStep& step
   const InferenceStep prompts = prefill_step(spec, s.node.spec, s.hardware);
   const Handover handover = handover_of(prompts, step);
   DisaggregatedForecast f;
-  f.prefill = draw.prefill(prompts, 1).seconds;
+  f.prompt = draw.prefill(prompts, 1);
   f.decode_alone = decode, f.bytes = handover.total;
 
   const std::vector<InferencePass> passes = decode_passes(step);
@@ -209,7 +209,8 @@ DisaggregatedForecast disaggregate(const World& world, const InferenceStep& step
 
   // All but the last layer's cache goes while the prompt computes, if that takes long enough.
   const double layers = step.model.layers;
-  const double early = f.transfer * (layers - 1) / layers, hidden = std::min(early, f.prefill * (layers - 1) / layers);
+  const double early = f.transfer * (layers - 1) / layers,
+               hidden = std::min(early, f.prompt.seconds * (layers - 1) / layers);
   f.exposed = f.transfer - (spec.disaggregated.stream ? hidden : 0);
 
   // A sender sends one request at a time, which may take longer than the prompt.
@@ -225,7 +226,7 @@ DisaggregatedForecast disaggregate(const World& world, const InferenceStep& step
 
   Serving& v = f.serving;
   v.tokens_per_second = std::min(f.prefill_rate, f.decode_rate) * output;
-  v.first_token = f.prefill + f.exposed;
+  v.first_token = f.prompt.seconds + f.exposed;
   v.inter_token = f.decode, v.inter_token_worst = decode + slower * std::min(decode, f.transfer);
   v.request = request_of(v, step.output);
   return f;
@@ -249,7 +250,7 @@ InferenceStep inference_of(const World& world) {
   return inference_step(s.workload.inference, s.node.spec, s.hardware);
 }
 
-InferenceForecast run_inference(const World& world, const RunOptions& options) {
+InferenceForecast run_inference(const World& world, const RunOptions& options, bool batches) {
   const InferenceStep step = inference_of(world);
   const InferenceSpec& spec = world.scenario.workload.inference;
   const bool prompts_only = spec.phase == InferencePhase::prefill;
@@ -285,9 +286,9 @@ InferenceForecast run_inference(const World& world, const RunOptions& options) {
   const double tokens = static_cast<double>(step.batch) * static_cast<double>(prompts_only ? step.input : 1);
   f.tokens_per_second = tokens * step.layout.data / f.step.seconds;
   f.capacity = capacity_of(world, step), f.memory = memory_at(world, step, step.batch);
-  if (!prompts_only) f.batches = batch_rows(world, step, draw);
+  if (batches && !prompts_only) f.batches = batch_rows(world, step, draw);
   const bool apart = spec.disaggregated.prefill.gpus > 0;
-  if (spec.phase != InferencePhase::decode && !apart) f.prefill = draw.prefill(step, 1).seconds;
+  if (spec.phase != InferencePhase::decode && !apart) f.prompt = draw.prefill(step, 1), f.prefill = f.prompt.seconds;
   if (spec.phase == InferencePhase::both) {
     const InferenceStep all = apart ? on_all_gpus(world, step) : step;
     f.shared = serve_shared(all, apart ? draw.decode(all).seconds : f.step.seconds, draw);
@@ -303,7 +304,7 @@ InferenceForecast run_inference(const World& world, const RunOptions& options) {
         f.disaggregated = disaggregate(world, step, f.step.seconds, draw);
       }
       f.tokens_per_second = f.disaggregated->serving.tokens_per_second;
-      f.prefill = f.disaggregated->prefill;
+      f.prefill = f.disaggregated->prompt.seconds;
     }
   }
   for (const double x : {f.tokens_per_second, f.prefill, f.disaggregated ? f.disaggregated->transfer : 0})

@@ -47,7 +47,7 @@ Json memory_json(const InferenceForecast& f) {
 
 Json disaggregated_json(const InferenceSpec& spec, const DisaggregatedForecast& d) {
   Json j = serving_json(d.serving);
-  j["prefill_s"] = digits(d.prefill);
+  j["prefill_s"] = digits(d.prompt.seconds);
   j["decode_step_s"] = digits(d.decode), j["decode_step_alone_s"] = digits(d.decode_alone);
   j["prefill_requests_per_s"] = digits(d.prefill_rate), j["decode_requests_per_s"] = digits(d.decode_rate);
   j["balanced_prefill_gpus"] = digits(d.balanced_gpus);

@@ -7,6 +7,7 @@
 #include "fabricast/core/names.hpp"
 #include "fabricast/core/quantity.hpp"
 #include "fabricast/report/step_advice.hpp"
+#include "step_trials.hpp"
 
 namespace fabricast {
 
@@ -16,12 +17,6 @@ using Json = nlohmann::ordered_json;
 
 constexpr double gib = 1024.0 * 1024 * 1024;
 double digits(double value) { return rounded(value, 10); }
-
-double bus_rate(const StepForecast& f, const ExchangeUse& use) {
-  const RankGroups& groups = f.program.groups[use.kind.groups];
-  return static_cast<double>(use.kind.bytes) / use.alone.seconds *
-         bus_factor(use.kind.op, static_cast<std::int64_t>(groups.front().size()));
-}
 
 std::string binding_text(const StepForecast& f) {
   const StepBinding b = binding_of(f);
@@ -40,8 +35,8 @@ std::string binding_text(const StepForecast& f) {
   out += fmt::format("  {} parallelism is exposed most: {:.4g} s, {:.1f} %\n", name_of(use.kind.part), b.exposed,
                      percent(b.exposed));
   return out + fmt::format("    {}, {} calls of {} B by {}/{} at {:.2f} GB/s (bus), bound by {}\n", use.kind.name,
-                           use.calls, use.kind.bytes, use.alone.algorithm, use.alone.protocol, bus_rate(f, use) * 1e-9,
-                           use.alone.bottleneck);
+                           use.calls, use.kind.bytes, use.alone.algorithm, use.alone.protocol,
+                           bus_rate(f.program, use) * 1e-9, use.alone.bottleneck);
 }
 
 std::string what_if_line(const StepForecast& f, const StepWhatIf& w) {
@@ -93,7 +88,7 @@ std::string explain_step_json(const World& world, const StepExplanation& explana
     binding["exposed_most"] = {{"part", name_of(use.kind.part)},
                                {"seconds", digits(b.exposed)},
                                {"exchange", use.kind.name},
-                               {"busbw_gbps", digits(bus_rate(f, use) * 1e-9)},
+                               {"busbw_gbps", digits(bus_rate(f.program, use) * 1e-9)},
                                {"bottleneck", use.alone.bottleneck}};
   }
   j["binding"] = std::move(binding);

@@ -21,14 +21,24 @@ StepMemory memory_of_step(const TrainingStep& step, int nvlink_ranks) {
   return memory;
 }
 
-void require_memory(const World& world) {
+namespace {
+
+std::vector<Diagnostic> memory_faults(const World& world) {
   const Scenario& s = world.scenario;
-  if (s.workload.training.memory == MemoryCheck::ignore) return;
+  if (s.workload.kind == WorkloadKind::inference)
+    return memory_faults(s.workload.inference, s.hardware, s.node.spec, s.nvlink_domain.nodes);
+  if (s.workload.training.memory == MemoryCheck::ignore) return {};
   const TrainingStep step = step_of(world);
   auto fault = memory_fault(step.model, memory_question(step, nvlink_ranks(s)), step.kernels.memory);
-  if (!fault) return;
+  if (!fault) return {};
   fault->hint += "; or forecast it as it is with memory: ignore";
-  throw UserError({std::move(*fault)});
+  return {std::move(*fault)};
+}
+
+}  // namespace
+
+void require_memory(const World& world) {
+  if (auto faults = memory_faults(world); !faults.empty()) throw UserError(std::move(faults));
 }
 
 }  // namespace fabricast

@@ -1,14 +1,15 @@
-// All that `explain` tries on a step: a line of the table at the end is a kind of change.
+// All that `explain` tries on a training step: a line of the table at the end is a kind of change. Those of network and
+// nodes are network_trials.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 
 #include "fabricast/core/names.hpp"
-#include "fabricast/core/quantity.hpp"
 #include "fabricast/report/plan.hpp"
 #include "fabricast/report/step_advice.hpp"
 #include "fabricast/workload/stages.hpp"
+#include "step_trials.hpp"
 
 namespace fabricast {
 
@@ -20,8 +21,6 @@ struct Ground {
   const TrainingSpec& spec;
   const TrainingStep step;
   const ParallelLayout& layout() const { return step.layout; }
-  bool networked() const { return world.planner.comm.nodes() > 1; }
-  const NodeSpec& node() const { return world.scenario.node.spec; }
 };
 using G = const Ground&;
 
@@ -169,36 +168,13 @@ Alternatives experts(G g) {
 /// Other algorithms for the collective that a part of parallelism waits for longest.
 Alternatives algorithms(G g) {
   Alternatives list;
-  const World& w = g.world;
-  if (w.scenario.nccl.env.contains("NCCL_ALGO")) return list;
   for (std::size_t p = 0; p < parts; ++p) {
     if (g.forecast.mean.exposed[p] < least_step_gain * g.forecast.seconds) continue;
-    const ExchangeUse* longest = nullptr;
-    for (const ExchangeUse& use : g.forecast.exchanges)
-      if (use.kind.part == static_cast<Part>(p) && (!longest || use.seconds > longest->seconds)) longest = &use;
-    if (!longest || is_point_to_point(longest->kind.op)) continue;
-    for (std::size_t a = 0; a < algorithm_count; ++a) {
-      const std::string_view name = name_of(static_cast<Algorithm>(a));
-      if (name == longest->alone.algorithm || name == "p2p" || name == "symmetric") continue;
-      std::string function(name_of(longest->kind.op));
-      std::erase(function, '_');
-      const bool lists = w.planner.comm.version >= NcclVersion{2, 24, 0};
-      list.push_back({fmt::format("{} by {}", name_of(longest->kind.op), name),
-                      {env_word("NCCL_ALGO", lists ? fmt::format("{}:{}", function, name) : std::string(name))}});
-    }
+    const ExchangeUse* longest = longest_exchange(g.forecast.exchanges, static_cast<Part>(p));
+    if (!longest) continue;
+    for (Trial& trial : other_algorithms(g.world, *longest)) list.push_back(std::move(trial));
   }
   return list;
-}
-
-Alternatives faster_nics(G g) {
-  const std::string twice = to_text(BytesPerSecond{2 * g.world.planner.comm.node.nic_line_rate.value});
-  return one(g.networked(), "NICs and switches of twice the rate",
-             {"node.nics.rate=" + twice, "fabric.switch.rate=" + twice});
-}
-
-Alternatives routing(G g) {
-  if (!g.world.setup.policy || g.world.setup.policy->name != "ecmp") return {};
-  return {{"adaptive routing", {"routing={kind: adaptive}"}}, {"packets sprayed", {"routing={kind: spray}"}}};
 }
 
 using Kind = Alternatives (*)(const Ground&);
@@ -238,26 +214,6 @@ constexpr Kind kinds[] = {
                  {key("gradients.precision", "bf16")});
     },
     algorithms,
-    [](G g) { return one(!g.world.scenario.faults.empty(), "no faults", {"faults=[]"}); },
-    [](G g) { return one(g.networked() && !g.world.planner.comm.gdr, "GPUDirect RDMA", {"node.gdr=true"}); },
-    [](G g) {
-      return one(g.node().nics.numa != NicNuma::local, "NICs at their GPUs' socket", {"node.nics.numa=local"});
-    },
-    routing,
-    [](G g) {
-      return one(g.world.fabric != nullptr, "no oversubscription",
-                 {"fabric.oversubscription=1", "fabric.spine_oversubscription=1"});
-    },
-    [](G g) {
-      return one(g.world.fabric && g.world.scenario.cluster.placement != Placement::in_order, "nodes placed in order",
-                 {"cluster.placement=in_order"});
-    },
-    [](G g) {
-      return one(
-          g.networked() && g.node().nics.link == LinkKind::infiniband && !g.world.planner.settings.collnet_enable,
-          "reduction in the switches", {"nccl.env.NCCL_COLLNET_ENABLE=1"});
-    },
-    faster_nics,
 };
 
 }  // namespace
@@ -267,6 +223,7 @@ std::vector<Alternatives> step_trials(const World& world, const StepForecast& fo
   std::vector<Alternatives> all;
   for (const Kind kind : kinds)
     if (Alternatives list = kind(ground); !list.empty()) all.push_back(std::move(list));
+  for (Alternatives& list : network_trials(world)) all.push_back(std::move(list));
   for (Trial& split : splits(ground)) all.push_back({std::move(split)});  // each is told by itself
   return all;
 }

@@ -46,6 +46,17 @@ workload:
   overlap: {data: false}
 """
 
+SERVING = """fabricast: 1
+node: {profile: hgx-h100, gdr: false}
+cluster: {nodes: 2}
+workload:
+  kind: inference
+  model: {preset: llama2-7b}
+  phase: both
+  parallel: {tensor: 2}
+  disaggregated: {prefill: {gpus: 8, parallel: {tensor: 2}}}
+"""
+
 
 # Maps whose keys are the user's or a tool's: the scenario, NCCL's variables, words of a log.
 MAPS = {"scenario", "env", "details", "names", "parts_gib"}
@@ -112,6 +123,9 @@ def check(root, binary):
         scenario.write_text(STEP)
         fields |= fields_of(json.loads(output(binary, "explain", str(scenario), "--json", "-")))
         fields |= set(output(binary, "run", str(scenario), "--csv", "-").splitlines()[0].split(","))
+        serving = pathlib.Path(folder) / "serving.yaml"
+        serving.write_text(SERVING)
+        fields |= fields_of(json.loads(output(binary, "explain", str(serving), "--json", "-")))
         plan = [binary, "plan", str(scenario), "--search", "parallel", "--limit", "4"]
         fields |= fields_of(json.loads(output(*plan, "--json", "-")))
         fields |= set(output(*plan, "--csv", "-").splitlines()[0].split(","))

@@ -37,8 +37,8 @@ struct Serving {
 
 struct DisaggregatedForecast {
   Serving serving;
-  double prefill = 0;  ///< s of one prompt
-  double decode = 0;   ///< s of a decode step beside hand-overs
+  TimedPasses prompt;
+  double decode = 0;  ///< s of a decode step beside hand-overs
   double decode_alone = 0;
   double transfer = 0;                       ///< s of a request's cache
   double exposed = 0;                        ///< s of it that prompts do not hide
@@ -60,6 +60,7 @@ struct InferenceForecast {
   MemoryUse memory;
   double capacity = 0;            ///< B of a GPU that are used
   double prefill = 0;             ///< s of one prompt; 0: not asked for
+  TimedPasses prompt;             ///< the same; empty where prompts have GPUs of their own, too
   std::optional<Serving> shared;  ///< prompts and decoding on the same GPUs
   std::optional<DisaggregatedForecast> disaggregated;
   std::uint64_t fingerprint = 0;
@@ -68,8 +69,10 @@ struct InferenceForecast {
 /// \pre the workload is inference
 InferenceStep inference_of(const World& world);
 
+/// Whether the step fits in memory is not asked (require_memory).
+/// \param batches  whether to forecast other batches, too
 /// \throws UserError if the step does not fit together, Interrupted on Ctrl-C
-InferenceForecast run_inference(const World& world, const RunOptions& options = {});
+InferenceForecast run_inference(const World& world, const RunOptions& options = {}, bool batches = true);
 
 std::string inference_text(const World& world, const InferenceForecast& forecast);
 std::string inference_json(const World& world, const InferenceForecast& forecast);

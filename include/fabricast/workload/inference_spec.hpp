@@ -4,7 +4,9 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
+#include "fabricast/core/error.hpp"
 #include "fabricast/core/fields.hpp"
 #include "fabricast/hardware/hardware.hpp"
 #include "fabricast/workload/inference.hpp"
@@ -71,8 +73,12 @@ struct InferenceSpec {
 void visit_fields(FieldVisitor& visit, InferenceSpec& spec);
 
 /// Fills in what is left to the software or the size of the job.
-/// \throws UserError with all that does not fit together: splits that do not multiply out, models that do not fit
+/// \throws UserError with all that does not fit together: splits that do not multiply out, precisions that a GPU lacks
 void complete(InferenceSpec& spec, const Hardware& hardware, const NodeSpec& node, int nodes, int nvlink_nodes);
+
+/// What does not fit beside the weights: the batch where it decodes, a pass over a prompt. \pre the spec is complete
+std::vector<Diagnostic> memory_faults(const InferenceSpec& spec, const Hardware& hardware, const NodeSpec& node,
+                                      int nvlink_nodes);
 
 /// Of the GPUs that decode, or that do all. \pre the spec is complete
 InferenceStep inference_step(const InferenceSpec& spec, const NodeSpec& node, const Hardware& hardware);

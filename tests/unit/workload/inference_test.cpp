@@ -29,7 +29,8 @@ Diagnostic diagnostic_of(InferenceSpec spec, int nodes = 1) {
   try {
     complete(spec, shipped_hardware(), node_of(), nodes, 1);
   } catch (const UserError& e) { return e.diagnostics().front(); }
-  return {};
+  const std::vector<Diagnostic> faults = memory_faults(spec, shipped_hardware(), node_of(), 1);
+  return faults.empty() ? Diagnostic{} : faults.front();
 }
 std::string fault_of(const InferenceSpec& spec, int nodes = 1) {
   const Diagnostic d = diagnostic_of(spec, nodes);

@@ -1,0 +1,126 @@
+// What binds an inference step and what would help it, as text and JSON.
+#include <fmt/format.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "fabricast/core/names.hpp"
+#include "fabricast/core/quantity.hpp"
+#include "fabricast/report/inference_advice.hpp"
+#include "step_trials.hpp"
+
+namespace fabricast {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr double gib = 1024.0 * 1024 * 1024;
+double digits(double value) { return rounded(value, 10); }
+
+/// What the passes are that bind.
+std::string_view passes_name(const World& world, const InferenceForecast& f) {
+  if (world.scenario.workload.inference.phase == InferencePhase::prefill) return "prompts";
+  return &binding_passes(world, f) == &f.step ? "decode step" : "one prompt";
+}
+
+std::string requests_text(const World& world, const InferenceForecast& f) {
+  if (f.disaggregated) {
+    const DisaggregatedForecast& d = *f.disaggregated;
+    const ServingLimit limit = limit_of(world, d);
+    const std::string_view who = limit == ServingLimit::prompts    ? "prompts limit"
+                                 : limit == ServingLimit::handover ? "the hand-over limits"
+                                                                   : "decoding limits";
+    std::string out = fmt::format("  requests: {}; {:.4g} /s of prompts with their hand-over, {:.4g} /s of decoding\n",
+                                  who, d.prefill_rate, d.decode_rate);
+    if (limit == ServingLimit::handover)
+      out += fmt::format("    by {}, bound by {}\n", name_of(world.scenario.workload.inference.disaggregated.transfer),
+                         d.exchange.alone.bottleneck);
+    return out;
+  }
+  if (!f.shared) return {};
+  return fmt::format("  requests: prompts take {:.1f} % of the time between tokens\n",
+                     100 * std::max(0.0, 1 - f.step.seconds / f.shared->inter_token));
+}
+
+std::string binding_text(const World& world, const InferenceForecast& f) {
+  const TimedPasses& passes = binding_passes(world, f);
+  const InferenceBinding b = binding_of(passes);
+  const auto percent = [&](double seconds) { return 100 * seconds / passes.seconds; };
+  std::string out = "#\n# what binds\n" + requests_text(world, f);
+  out += fmt::format("  {}: {} takes most, {:.4g} ms, {:.1f} %\n", passes_name(world, f), b.part, b.seconds * 1e3,
+                     percent(b.seconds));
+  if (b.exchange < 0) return out + "  no exchange is exposed\n";
+  const ExchangeUse& use = passes.exchanges[static_cast<std::size_t>(b.exchange)];
+  out += fmt::format("  {} parallelism is exposed most: {:.4g} ms, {:.1f} %\n", name_of(use.kind.part), b.exposed * 1e3,
+                     percent(b.exposed));
+  return out + fmt::format("    {}, {:g} calls of {} B by {}/{} at {:.2f} GB/s (bus), bound by {}\n", use.kind.name,
+                           use.calls, use.kind.bytes, use.alone.algorithm, use.alone.protocol,
+                           bus_rate(passes.program, use) * 1e-9, use.alone.bottleneck);
+}
+
+std::string what_if_line(const InferenceForecast& f, const InferenceWhatIf& w) {
+  std::string out = fmt::format("  {:<46} {:>10.4g} {:>9.4g} {:>8.1f} {:>8.1f}", w.what, w.step * 1e3, w.tokens,
+                                100 * (1 - w.step / step_seconds(f)), 100 * w.more_tokens);
+  // Where it hardly moves the memory is not worth a column of numbers.
+  if (!w.fits || std::abs(w.memory / f.memory.total() - 1) > 0.005) out += fmt::format(" {:>6.1f}", w.memory / gib);
+  out += "\n   ";
+  for (const std::string& word : w.set) out += fmt::format(" --set '{}'", word);
+  return out + "\n";
+}
+
+std::string section(const std::string& title, const std::string& lines) {
+  if (lines.empty()) return {};
+  return fmt::format("\n{:<48} {:>10} {:>9} {:>8} {:>8} {:>6}\n", title, "step (ms)", "tok/s/GPU", "step -%", "tok +%",
+                     "GiB") +
+         lines;
+}
+
+}  // namespace
+
+std::string explain_inference_text(const World& world, const InferenceExplanation& explanation) {
+  const InferenceForecast& f = explanation.forecast;
+  const bool tokens = goal_of(world) == InferenceGoal::tokens;
+  std::string fits, trades, large;
+  for (const InferenceWhatIf& w : explanation.what_ifs)
+    (!w.fits ? large : w.gain < least_inference_gain ? trades : fits) += what_if_line(f, w);
+  const std::string out = inference_text(world, f) + binding_text(world, f);
+  if (fits.empty() && trades.empty() && large.empty())
+    return out + fmt::format("\nnothing tried here gains {:.1f} % or more\n", 100 * least_inference_gain);
+  return out + section(tokens ? "what would give more tokens" : "what would make the step shorter", fits) +
+         section("more tokens in a longer step", trades) +
+         section(fmt::format("what would help, but does not fit in {:.1f} GiB", f.capacity / gib), large);
+}
+
+std::string explain_inference_json(const World& world, const InferenceExplanation& explanation) {
+  const InferenceForecast& f = explanation.forecast;
+  Json j = Json::parse(inference_json(world, f));
+  const TimedPasses& passes = binding_passes(world, f);
+  const InferenceBinding b = binding_of(passes);
+  Json binding{{"of", &passes == &f.step ? "step" : "prompt"}, {"part", b.part}, {"seconds", digits(b.seconds)}};
+  if (b.exchange >= 0) {
+    const ExchangeUse& use = passes.exchanges[static_cast<std::size_t>(b.exchange)];
+    binding["exposed_most"] = {{"part", name_of(use.kind.part)},
+                               {"seconds", digits(b.exposed)},
+                               {"exchange", use.kind.name},
+                               {"busbw_gbps", digits(bus_rate(passes.program, use) * 1e-9)},
+                               {"bottleneck", use.alone.bottleneck}};
+  }
+  if (f.disaggregated) binding["limit"] = name_of(limit_of(world, *f.disaggregated));
+  j["binding"] = std::move(binding);
+  j["goal"] = name_of(goal_of(world));
+  Json helps = Json::array();
+  for (const InferenceWhatIf& w : explanation.what_ifs)
+    helps.push_back({{"what", w.what},
+                     {"set", w.set},
+                     {"step_s", digits(w.step)},
+                     {"tokens_per_s_per_gpu", digits(w.tokens)},
+                     {"gain", digits(w.gain)},
+                     {"more_tokens", digits(w.more_tokens)},
+                     {"memory_gib", digits(w.memory / gib)},
+                     {"fits", w.fits}});
+  j["what_would_help"] = std::move(helps);
+  return j.dump(1) + "\n";
+}
+
+}  // namespace fabricast

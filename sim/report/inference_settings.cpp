@@ -1,0 +1,184 @@
+// All that `explain` tries on an inference step: a line of the table at the end is a kind of change. Those of network
+// and nodes are network_trials.
+#include <fmt/format.h>
+
+#include <cmath>
+#include <numeric>
+
+#include "fabricast/core/names.hpp"
+#include "fabricast/report/inference_advice.hpp"
+#include "step_trials.hpp"
+
+namespace fabricast {
+
+namespace {
+
+struct Ground {
+  const World& world;
+  const InferenceForecast& forecast;
+  const InferenceSpec& spec;
+  const InferenceStep step;
+  bool apart() const { return spec.disaggregated.prefill.gpus > 0; }
+  bool decodes() const { return spec.phase != InferencePhase::prefill; }
+  std::int64_t gpus() const { return std::int64_t{world.scenario.cluster.nodes} * world.scenario.node.spec.gpus; }
+};
+using G = const Ground&;
+
+constexpr auto one = one_if<Trial>;
+
+template <class T>
+std::string key(std::string_view name, const T& value) {
+  return fmt::format("workload.{}={}", name, value);
+}
+
+constexpr std::string_view decoding = "parallel", prompting = "disaggregated.prefill.parallel";
+
+/// Words that split so many GPUs in that way; what is left is replicas. Empty: it does not divide, or changes nothing.
+std::vector<std::string> split_words(std::string_view path, const ServingParallel& now, ServingParallel then,
+                                     std::int64_t gpus) {
+  const std::int64_t replica = std::int64_t{then.tensor} * then.pipeline;
+  if (gpus < replica || gpus % replica != 0) return {};
+  then.data = static_cast<int>(gpus / replica);
+  // Experts lie on ranks of a stage.
+  then.expert = static_cast<int>(std::gcd(std::int64_t{then.expert}, std::int64_t{then.tensor} * then.data));
+  std::vector<std::string> set;
+  const auto say = [&](std::string_view name, int degree, int before) {
+    if (degree != before) set.push_back(key(fmt::format("{}.{}", path, name), degree));
+  };
+  say("tensor", then.tensor, now.tensor), say("pipeline", then.pipeline, now.pipeline);
+  say("data", then.data, now.data), say("expert", then.expert, now.expert);
+  return set;
+}
+
+/// A degree twice or half as large; replicas take or give the rest. Each is told by itself.
+void add_degrees(std::string_view path, const ServingParallel& now, std::int64_t gpus, std::string_view whose,
+                 std::vector<Alternatives>& all) {
+  for (int ServingParallel::*degree : {&ServingParallel::tensor, &ServingParallel::pipeline, &ServingParallel::expert})
+    for (const bool more : {true, false}) {
+      if (!more && now.*degree % 2 != 0) continue;
+      ServingParallel then = now;
+      then.*degree = more ? 2 * now.*degree : now.*degree / 2;
+      const bool experts = degree == &ServingParallel::expert;
+      std::vector<std::string> set = split_words(path, now, then, gpus);
+      if (set.empty()) continue;
+      std::string what = experts ? fmt::format("experts over {} ranks", then.expert)
+                                 : fmt::format("tensor {} x pipeline {} x {} replicas", then.tensor, then.pipeline,
+                                               gpus / then.tensor / then.pipeline);
+      all.push_back({{what.append(whose), std::move(set)}});
+    }
+}
+
+std::vector<Alternatives> splits(G g) {
+  std::vector<Alternatives> all;
+  const int prompts = g.spec.disaggregated.prefill.gpus;
+  add_degrees(decoding, g.spec.parallel, g.gpus() - prompts, g.apart() ? " decode" : "", all);
+  if (g.apart()) add_degrees(prompting, g.spec.disaggregated.prefill.parallel, prompts, " for prompts", all);
+  return all;
+}
+
+/// The numbers of GPUs for prompts next to that with which both rates are equal.
+Alternatives prompt_gpus(G g) {
+  Alternatives list;
+  if (!g.forecast.disaggregated) return list;
+  const DisaggregatedSpec& d = g.spec.disaggregated;
+  const ServingParallel &p = d.prefill.parallel, &now = g.spec.parallel;
+  const double replica = static_cast<double>(p.tensor) * p.pipeline;
+  const double balanced = g.forecast.disaggregated->balanced_gpus / replica;
+  for (const double replicas : {std::floor(balanced), std::ceil(balanced)}) {
+    const auto gpus = static_cast<std::int64_t>(replicas * replica);
+    if (gpus <= 0 || gpus >= g.gpus() || gpus == d.prefill.gpus) continue;
+    std::vector<std::string> set{key("disaggregated.prefill.gpus", gpus)};
+    for (const std::vector<std::string>& words :
+         {split_words(prompting, p, p, gpus), split_words(decoding, now, now, g.gpus() - gpus)}) {
+      if (words.empty()) set.clear();
+      if (!set.empty()) set.insert(set.end(), words.begin(), words.end());
+    }
+    if (!set.empty()) list.push_back({fmt::format("prompts on {} GPUs", gpus), std::move(set)});
+  }
+  return list;
+}
+
+/// Chunks of prompts that ride along with decoding, or others.
+Alternatives chunks(G g) {
+  Alternatives list;
+  if (g.spec.phase != InferencePhase::both || g.apart()) return list;
+  for (const std::int64_t chunk : {256, 512, 1024, 2048, 4096, 8192})
+    if (chunk != g.spec.chunk && chunk <= std::max(g.spec.input, std::int64_t{256}))
+      list.push_back({fmt::format("prompts in chunks of {} beside decoding", chunk), {key("chunk", chunk)}});
+  if (g.spec.chunk > 0) list.push_back({"prompts in passes of their own", {key("chunk", 0)}});
+  return list;
+}
+
+/// Another algorithm, or another protocol, for the exchange that is waited for most.
+Alternatives for_longest(G g, Alternatives (*others)(const World&, const ExchangeUse&)) {
+  const TimedPasses& passes = binding_passes(g.world, g.forecast);
+  const InferenceBinding b = binding_of(passes);
+  if (b.exchange < 0 || b.exposed < least_inference_gain * passes.seconds) return {};
+  return others(g.world, passes.exchanges[static_cast<std::size_t>(b.exchange)]);
+}
+
+/// The hand-over by GPUDirect RDMA.
+Alternatives direct_handover(G g) {
+  if (!g.apart() || g.spec.disaggregated.transfer != TransferPath::host) return {};
+  std::vector<std::string> set{key("disaggregated.transfer", "rdma")};
+  if (g.world.scenario.node.spec.gdr == Gdr::off) set.push_back("node.gdr=true");
+  return {{"hand-over by rdma", std::move(set)}};
+}
+
+Alternatives nvlink_handover(G g) {
+  const Scenario& s = g.world.scenario;
+  constexpr int largest_domain = 72;
+  return one(g.apart() && g.spec.disaggregated.transfer != TransferPath::nvlink &&
+                 s.node.spec.intranode == Intranode::nvswitch && g.gpus() <= largest_domain,
+             "hand-over by nvlink, one domain of all nodes",
+             {key("disaggregated.transfer", "nvlink"), fmt::format("nvlink_domain.nodes={}", s.cluster.nodes)});
+}
+
+using Kind = Alternatives (*)(const Ground&);
+
+constexpr Kind kinds[] = {
+    [](G g) {
+      return one(g.decodes() && g.spec.launch == PassLaunch::eager, "decode passes as CUDA graphs",
+                 {key("launch", "graph")});
+    },
+    [](G g) {
+      return one(!g.spec.overlap && !g.forecast.step.exchanges.empty(), "halves of a pass take turns",
+                 {key("overlap", true)});
+    },
+    [](G g) { return one(g.spec.overlap, "whole passes", {key("overlap", false)}); },
+    [](G g) {
+      return one(g.step.kernels.has(Precision::fp8) && bytes_of(g.spec.precision) > 1, "linear layers in fp8",
+                 {key("precision", "fp8")});
+    },
+    [](G g) {
+      return one(g.spec.cache_precision != CacheChoice::fp8, "keys and values in fp8", {key("cache_precision", "fp8")});
+    },
+    [](G g) {
+      return one(true, fmt::format("batch {} of a replica", 2 * g.spec.batch), {key("batch", 2 * g.spec.batch)});
+    },
+    chunks,
+    [](G g) { return one(g.spec.imbalance > 1, "experts asked for evenly", {key("imbalance", 1)}); },
+    [](G g) { return for_longest(g, other_algorithms); },
+    [](G g) { return for_longest(g, other_protocols); },
+    direct_handover,
+    nvlink_handover,
+    [](G g) {
+      return one(g.apart() && !g.spec.disaggregated.stream, "caches sent while prompts compute",
+                 {key("disaggregated.stream", true)});
+    },
+    prompt_gpus,
+};
+
+}  // namespace
+
+std::vector<Alternatives> inference_trials(const World& world, const InferenceForecast& forecast) {
+  const Ground ground{world, forecast, world.scenario.workload.inference, inference_of(world)};
+  std::vector<Alternatives> all;
+  for (const Kind kind : kinds)
+    if (Alternatives list = kind(ground); !list.empty()) all.push_back(std::move(list));
+  for (const std::vector<Alternatives>& more : {network_trials(world), splits(ground)})
+    all.insert(all.end(), more.begin(), more.end());
+  return all;
+}
+
+}  // namespace fabricast

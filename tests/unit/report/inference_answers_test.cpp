@@ -1,0 +1,161 @@
+// What `explain` says of inference steps: what binds, and what would help.
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+#include "fabricast/report/inference_advice.hpp"
+#include "support/worlds.hpp"
+
+namespace fabricast {
+namespace {
+
+using nlohmann::json;
+
+struct Explained {
+  std::unique_ptr<World> world;
+  InferenceExplanation found;
+  const InferenceWhatIf* with(const std::string& word) const {
+    for (const InferenceWhatIf& w : found.what_ifs)
+      if (std::find(w.set.begin(), w.set.end(), word) != w.set.end()) return &w;
+    return nullptr;
+  }
+};
+
+Explained explain(const std::string& machine, const std::string& workload) {
+  Explained e;
+  e.world = test::world_of(machine + "workload: {kind: inference, " + workload + "}\n");
+  e.found.forecast = run_inference(*e.world);
+  e.found.what_ifs = what_would_help_inference(*e.world, e.found.forecast);
+  return e;
+}
+
+const std::string one_node = "node: {profile: hgx-h100}\ncluster: {nodes: 1}\n";
+const std::string without_gdr = "node: {profile: dgx-a100, gdr: false}\ncluster: {nodes: 2}\n";
+// A small model computes its prompts faster than hosts hand over their keys and values, which are of all heads.
+const std::string apart =
+    "model: {preset: llama2-7b, ffn: 1024}, phase: both, batch: 16, input: 2048, output: 8, disaggregated: {prefill: "
+    "{gpus: 8}}";
+
+TEST_CASE("what would help a decode step is what the changed scenario gives", "[inference]") {
+  const Explained e = explain(one_node, "model: {preset: llama3-8b}, batch: 8, parallel: {tensor: 4}, launch: eager");
+  const InferenceForecast& f = e.found.forecast;
+  REQUIRE(e.found.what_ifs.size() > 3);
+  const std::string effective = to_yaml(e.world->scenario);
+  for (std::size_t i = 0; i < e.found.what_ifs.size(); ++i) {
+    const InferenceWhatIf& w = e.found.what_ifs[i];
+    CAPTURE(w.what);
+    if (i > 0) CHECK(w.gain <= e.found.what_ifs[i - 1].gain);
+    const auto other = build_world(changed(e.world->scenario, effective, w.set));
+    const InferenceForecast again = run_inference(*other);
+    CHECK(again.step.seconds == w.step);
+    CHECK(w.gain == Approx(1 - again.step.seconds / f.step.seconds));
+    CHECK(w.more_tokens == Approx(tokens_per_gpu(again) / tokens_per_gpu(f) - 1));
+    CHECK(std::max(w.gain, w.more_tokens) >= least_inference_gain);
+    CHECK(again.memory.total() == w.memory);
+  }
+  const InferenceWhatIf* graph = e.with("workload.launch=graph");
+  REQUIRE(graph);
+  CHECK(graph->gain > 0.1);
+  // Of twice the batch the step is longer, and gives more.
+  const InferenceWhatIf* batch = e.with("workload.batch=16");
+  REQUIRE(batch);
+  CHECK(batch->gain < 0);
+  CHECK(batch->more_tokens > 0.5);
+  const std::string text = explain_inference_text(*e.world, e.found);
+  CHECK(text.find("what would make the step shorter") < text.find("more tokens in a longer step"));
+  CHECK(text.find("more tokens in a longer step") < text.find("--set 'workload.batch=16'"));
+  RunOptions one;
+  one.threads = 1;
+  CHECK(explain_inference_json(*e.world, {f, what_would_help_inference(*e.world, f, one)}) ==
+        explain_inference_json(*e.world, e.found));
+}
+
+TEST_CASE("a change that does nothing to an inference step gains nothing", "[inference]") {
+  const auto world =
+      test::world_of(one_node + "workload: {kind: inference, model: {preset: llama3-8b}, launch: graph}\n");
+  const InferenceForecast f = run_inference(*world);
+  const auto again = build_world(changed(world->scenario, to_yaml(world->scenario), {"name=other"}));
+  CHECK(run_inference(*again).step.seconds == f.step.seconds);
+  CHECK(run_inference(*again, {}, false).step.seconds == f.step.seconds);
+  // GPUs that exchange nothing: neither the network nor what is so already is told.
+  for (const InferenceWhatIf& w : what_would_help_inference(*world, f))
+    for (const std::string& word : w.set) {
+      CHECK(word.find("nccl.") == std::string::npos);
+      CHECK(word != "workload.launch=graph");
+    }
+}
+
+TEST_CASE("a hand-over through the host limits, and GPUDirect RDMA is found", "[inference]") {
+  const Explained e = explain(without_gdr, apart);
+  const DisaggregatedForecast& d = *e.found.forecast.disaggregated;
+  CHECK(limit_of(*e.world, d) == ServingLimit::handover);
+  CHECK(d.prefill_rate == Approx(8 / d.transfer));
+  CHECK(&binding_passes(*e.world, e.found.forecast) == &e.found.forecast.disaggregated->prompt);
+  const InferenceWhatIf* direct = e.with("workload.disaggregated.transfer=rdma");
+  REQUIRE(direct);
+  CHECK(direct->set.back() == "node.gdr=true");
+  CHECK(direct->gain > 0.05);
+  const auto other = build_world(changed(e.world->scenario, to_yaml(e.world->scenario), direct->set));
+  const InferenceForecast again = run_inference(*other);
+  CHECK(tokens_per_gpu(again) == direct->tokens);
+  CHECK(direct->gain == Approx(again.tokens_per_second / e.found.forecast.tokens_per_second - 1));
+  const json j = json::parse(explain_inference_json(*e.world, e.found));
+  CHECK(j.at("goal") == "tokens");
+  CHECK(j.at("binding").at("limit") == "handover");
+  // With it, there is no such change to make.
+  for (const Alternatives& list : inference_trials(*other, again))
+    for (const Trial& trial : list) CHECK(trial.what != "hand-over by rdma");
+}
+
+TEST_CASE("what does not fit beside the weights is told apart", "[inference]") {
+  const Explained e = explain(one_node, "model: {preset: llama3-70b}, batch: 150, input: 2048, parallel: {tensor: 4}");
+  const InferenceWhatIf* batch = e.with("workload.batch=300");
+  REQUIRE(batch);
+  CHECK_FALSE(batch->fits);
+  CHECK(batch->memory > e.found.forecast.capacity);
+  for (const InferenceWhatIf& w : e.found.what_ifs) CHECK(w.fits == (w.memory <= e.found.forecast.capacity));
+  const std::string text = explain_inference_text(*e.world, e.found);
+  CHECK(text.find("what would help, but does not fit in 72.0 GiB") < text.find("--set 'workload.batch=300'"));
+}
+
+TEST_CASE("what binds is the largest part, and the exchange that is waited for longest", "[inference]") {
+  const auto world =
+      test::world_of(one_node + "workload: {kind: inference, model: {preset: llama3-8b}, parallel: {tensor: 8}}\n");
+  const InferenceForecast f = run_inference(*world);
+  const InferenceBinding b = binding_of(f.step);
+  REQUIRE(b.exchange >= 0);
+  const ExchangeUse& use = f.step.exchanges[static_cast<std::size_t>(b.exchange)];
+  CHECK(use.kind.part == Part::tensor);
+  for (const ExchangeUse& other : f.step.exchanges) CHECK(other.seconds <= use.seconds);
+  // One sequence over eight GPUs: latency is most of it.
+  CHECK(b.part == "tensor");
+  CHECK(b.seconds == b.exposed);
+  CHECK(b.seconds < f.step.seconds);
+  const auto alone = test::world_of(
+      "node: {profile: hgx-h100, gpus: 1}\ncluster: {nodes: 1}\nworkload: {kind: inference, model: {preset: "
+      "llama3-8b}}\n");
+  const InferenceBinding products = binding_of(run_inference(*alone).step);
+  CHECK(products.exchange == -1);
+  CHECK(products.part == "products");
+}
+
+TEST_CASE("of requests, what they wait for most binds: prompts or decoding", "[inference]") {
+  const auto of = [](const std::string& tokens) {
+    const auto world = test::world_of(one_node +
+                                      "workload: {kind: inference, model: {preset: llama3-8b}, phase: both, "
+                                      "batch: 8, parallel: {tensor: 4}, " +
+                                      tokens + "}\n");
+    const InferenceForecast f = run_inference(*world);
+    const json j = json::parse(explain_inference_json(*world, {f, {}}));
+    const TimedPasses& passes = binding_passes(*world, f);
+    CHECK(j.at("binding").at("seconds").get<double>() < passes.seconds);
+    CHECK(j.at("binding").at("seconds").get<double>() == Approx(binding_of(passes).seconds));
+    CHECK(passes.seconds == (j.at("binding").at("of") == "prompt" ? f.prefill : f.step.seconds));
+    return j.at("binding").at("of").get<std::string>();
+  };
+  CHECK(of("input: 32768, output: 8") == "prompt");
+  CHECK(of("input: 128, output: 1024") == "step");
+}
+
+}  // namespace
+}  // namespace fabricast
