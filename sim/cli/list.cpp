@@ -10,6 +10,7 @@
 #include "fabricast/core/quantity.hpp"
 #include "fabricast/planner/variables.hpp"
 #include "fabricast/workload/model_spec.hpp"
+#include "fabricast/workload/serving_stack.hpp"
 #include "options.hpp"
 
 namespace fabricast {
@@ -126,6 +127,13 @@ std::string describe_variable(const NcclVariable& v) {
                      v.effect.empty() ? "none on time: accepted with a warning" : v.effect);
 }
 
+constexpr std::array<std::pair<WorkloadKind, std::string_view>, EnumNames<WorkloadKind>::names.size()> workload_kinds{{
+    {WorkloadKind::collective, "one collective over sizes"},
+    {WorkloadKind::training_step, "a step that trains a transformer"},
+    {WorkloadKind::inference, "steps and requests of a transformer that serves"},
+    {WorkloadKind::trace, "an execution trace of MLCommons Chakra"},
+}};
+
 std::string model_line(const ModelPreset& preset) {
   const Transformer model = resolve(preset_model(preset.name));
   const ParameterCount count = count_parameters(model);
@@ -155,9 +163,20 @@ std::string describe_model(const ModelPreset& preset) {
   return out + table.take();
 }
 
+template <class AnyStack>
+std::string stack_head(const AnyStack& stack) {
+  return fmt::format("{}: {}\n  {}, {}; source {}\n", stack.name, stack.summary, name_of(stack.framework), stack.year,
+                     stack.source);
+}
+
+std::string describe_serving_stack(ServingStack stack) {
+  std::string out = stack_head(stack) + fmt::format("  {:<44} {}\n", "tokens of a pass over prompts", stack.tokens);
+  for (const ParameterRef& p : parameters(stack)) out += parameter_line(p);
+  return out;
+}
+
 std::string describe_stack(Stack stack) {
-  std::string out = fmt::format("{}: {}\n  {}, {}; source {}\n", stack.name, stack.summary, name_of(stack.framework),
-                                stack.year, stack.source);
+  std::string out = stack_head(stack);
   const auto say = [&](std::string_view what, bool yes) {
     out += fmt::format("  {:<44} {}\n", what, yes ? "yes" : "no");
   };
@@ -284,8 +303,9 @@ constexpr std::array catalogues = {
               }},
     Catalogue{"workloads", "kinds for workload.kind, each with keys of its own",
               [] {
-                return line("collective", "one collective over sizes") +
-                       line("training_step", "a step that trains a transformer");
+                std::string out;
+                for (const auto& [kind, summary] : workload_kinds) out += line(name_of(kind), summary);
+                return out;
               },
               [](const std::string& name) -> std::string {
                 WorkloadSection section;
@@ -307,10 +327,12 @@ constexpr std::array catalogues = {
                 return preset ? describe_model(*preset) : std::string();
               }},
     Catalogue{"stacks", "generations of software for workload.stack",
-              [] { return list_map(shipped_hardware().stacks); },
+              [] { return list_map(shipped_hardware().stacks) + list_map(serving_stacks()); },
               [](const std::string& name) -> std::string {
-                const auto it = shipped_hardware().stacks.find(name);
-                return it == shipped_hardware().stacks.end() ? std::string() : describe_stack(it->second);
+                const auto& training = shipped_hardware().stacks;
+                if (const auto it = training.find(name); it != training.end()) return describe_stack(it->second);
+                const auto it = serving_stacks().find(name);
+                return it == serving_stacks().end() ? std::string() : describe_serving_stack(it->second);
               }},
     Catalogue{"variables", "NCCL's variables for nccl.env",
               [] {
@@ -386,6 +408,7 @@ int describe_verb(const std::vector<std::string>& arguments) {
     for (const std::string_view key : names_of(collective_algorithms())) known.push_back(key);
     for (const std::string_view key : names_of(nccl_variables())) known.push_back(key);
     for (const auto& [key, value] : h.stacks) known.push_back(key);
+    for (const auto& [key, value] : serving_stacks()) known.push_back(key);
     for (const std::string_view key : names_of(model_presets())) known.push_back(key);
     const auto near = nearest(name, known);
     throw UserError(fmt::format("fabricast describe: nothing is called '{}'", name),

@@ -191,7 +191,8 @@ class Reading {
     const std::string config = early({"workload", "model", "config"});
     if (config.empty()) return;
     const std::string file = beside(path_, config);
-    s.workload.training.model.imported = read_hugging_face(read_named("workload.model.config", file), file);
+    const auto imported = read_hugging_face(read_named("workload.model.config", file), file);
+    s.workload.training.model.imported = s.workload.inference.model.imported = imported;
   }
 
   void read_graph_file(Scenario& s) {

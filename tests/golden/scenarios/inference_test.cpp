@@ -1,11 +1,13 @@
 // What the scenarios of inference are there to show, held to closed forms and to orders of magnitude.
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 
 #include "support/command_line.hpp"
+#include "support/scratch.hpp"
 
 namespace {
 
@@ -185,4 +187,30 @@ TEST_CASE("a cache goes to the GPUs that decode, layer by layer behind the promp
                         .at("transfer");
   CHECK(same.at("path") == "nvlink");
   CHECK(same.at("time_s") < 0.5 * transfer.at("time_s").get<double>());
+}
+
+TEST_CASE("the model may be a Hugging Face config", "[inference]") {
+  const fabricast::Scratch scratch;
+  std::ofstream(scratch / "config.json")
+      << R"({"model_type": "llama", "hidden_size": 4096, "intermediate_size": 14336, "num_attention_heads": 32,
+             "num_hidden_layers": 32, "num_key_value_heads": 8, "vocab_size": 128256, "max_position_embeddings": 8192,
+             "tie_word_embeddings": false})";
+  const auto step = [&](const std::string& model) {
+    const std::string file = scratch / "scenario.yaml";
+    std::ofstream(file) << "fabricast: 1\nnode: {profile: hgx-h100, gpus: 1}\ncluster: {nodes: 1}\n"
+                           "workload: {kind: inference, model: {"
+                        << model << "}}\n";
+    return json::parse(fabricast::output("run " + file + " --json -")).at("step_s").get<double>();
+  };
+  CHECK(step("config: config.json") == step("preset: llama3-8b"));
+}
+
+TEST_CASE("lists name what inference has", "[inference]") {
+  const std::string kinds = fabricast::output("list workloads"), stacks = fabricast::output("list stacks");
+  for (const char* kind : {"collective", "training_step", "inference", "trace"})
+    CHECK_THAT(kinds, Catch::Contains(kind));
+  for (const char* stack : {"vllm-0.6", "tensorrt-llm-0.15", "megatron-2024"}) {
+    CHECK_THAT(stacks, Catch::Contains(stack));
+    CHECK_THAT(fabricast::output("describe " + std::string(stack)), Catch::Contains("rate of products"));
+  }
 }
