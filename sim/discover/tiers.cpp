@@ -1,0 +1,61 @@
+#include <algorithm>
+#include <deque>
+#include <limits>
+#include <tuple>
+#include <unordered_map>
+
+#include "fabricast/discover/fabric.hpp"
+
+namespace fabricast {
+
+void find_tiers(FileFabric& fabric) {
+  constexpr std::size_t far = std::numeric_limits<std::size_t>::max();
+  std::unordered_map<std::string, std::size_t> number;
+  for (std::size_t s = 0; s < fabric.switches.size(); ++s) number.emplace(fabric.switches[s].name, s);
+  std::vector<std::vector<std::size_t>> next(fabric.switches.size());
+  std::vector<std::size_t> height(fabric.switches.size(), far);
+  std::deque<std::size_t> queue;
+  for (const FileFabricLink& link : fabric.links) {
+    const auto from = number.find(link.from), to = number.find(link.to);
+    if (to == number.end()) continue;
+    if (from != number.end()) {
+      next[from->second].push_back(to->second), next[to->second].push_back(from->second);
+    } else if (height[to->second] == far) {
+      height[to->second] = 0, queue.push_back(to->second);
+    }
+  }
+  while (!queue.empty()) {
+    const std::size_t here = queue.front();
+    queue.pop_front();
+    for (const std::size_t there : next[here])
+      if (height[there] == far) height[there] = height[here] + 1, queue.push_back(there);
+  }
+  // Switches that no host reaches are above none.
+  for (std::size_t s = 0; s < height.size(); ++s)
+    fabric.switches[s].tier = height[s] == far || height[s] == 0 ? Tier::leaf
+                              : height[s] == 1                   ? Tier::spine
+                                                                 : Tier::core;
+  const auto above = [&](std::size_t a, std::size_t b) {
+    if (height[a] != height[b]) return height[a] > height[b];
+    return natural_less(fabric.switches[b].name, fabric.switches[a].name);
+  };
+  for (FileFabricLink& link : fabric.links) {
+    const auto from = number.find(link.from), to = number.find(link.to);
+    if (from == number.end() || to == number.end() || !above(from->second, to->second)) continue;
+    std::swap(link.from, link.to), std::swap(link.from_port, link.to_port);
+  }
+  std::sort(fabric.links.begin(), fabric.links.end(), [&](const FileFabricLink& a, const FileFabricLink& b) {
+    const auto in_a = number.find(a.from), in_b = number.find(b.from);
+    const std::size_t tier_a = in_a == number.end() ? 0 : 1 + std::min<std::size_t>(height[in_a->second], 3);
+    const std::size_t tier_b = in_b == number.end() ? 0 : 1 + std::min<std::size_t>(height[in_b->second], 3);
+    if (tier_a != tier_b) return tier_a < tier_b;
+    if (a.from != b.from) return natural_less(a.from, b.from);
+    if (a.to != b.to) return natural_less(a.to, b.to);
+    return std::tie(a.from_port, a.to_port) < std::tie(b.from_port, b.to_port);
+  });
+  std::sort(fabric.switches.begin(), fabric.switches.end(), [](const FileFabricSwitch& a, const FileFabricSwitch& b) {
+    return a.tier != b.tier ? a.tier < b.tier : natural_less(a.name, b.name);
+  });
+}
+
+}  // namespace fabricast
