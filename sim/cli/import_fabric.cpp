@@ -10,7 +10,6 @@
 #include "fabricast/discover/check_ways.hpp"
 #include "fabricast/discover/fabric.hpp"
 #include "fabricast/discover/forwarding.hpp"
-#include "fabricast/discover/slurm.hpp"
 #include "fabricast/scenario/fabric_file.hpp"
 #include "options.hpp"
 
@@ -20,13 +19,7 @@ namespace po = boost::program_options;
 
 namespace {
 
-std::vector<std::string> slurm_order(const std::string& path) {
-  std::istringstream in(read_file(path));
-  FileProblems problems(path);
-  const SlurmTopology topology = read_slurm_topology(in, problems);
-  problems.check();
-  return topology.hosts();
-}
+std::vector<std::string> slurm_order(const std::string& path) { return read_slurm({path, read_file(path)}).hosts(); }
 
 ForwardingTables tables_of(const std::string& path) {
   std::istringstream in(read_file(path, std::size_t{8} << 30));
@@ -62,7 +55,7 @@ int import_fabric_verb(const std::vector<std::string>& arguments) {
       {"WHAT", "FILE..."});
   options.add()("output,o", po::value<std::string>(), "fabric file to write (YAML), `-` for standard output alone")(
       "lft", po::value<std::string>(), "dump of forwarding tables to check: dump_fts, ibroute, OpenSM")(
-      "slurm", po::value<std::string>(), "topology.conf whose order of hosts counts")(
+      "slurm", po::value<std::string>(), "topology.conf or topology.yaml whose order of hosts counts")(
       "ports", po::value<std::string>(), "NIC ports of a host; others are left out (default: as most have)")(
       "nics", po::value<std::string>(), "names of the NICs that count, in order: mlx5_0,mlx5_3")(
       "oversubscription", po::value<double>(), "of topology.conf alone: down : up of each switch (default: 1)");

@@ -10,7 +10,7 @@ namespace fabricast {
 
 namespace {
 
-constexpr std::size_t most_names = 1000000;
+constexpr std::size_t most_names = most_listed_hosts;
 constexpr std::size_t longest_name = 255;
 
 class Expander {
@@ -53,13 +53,13 @@ class Expander {
     }
     if (at_ == begin) fail("a name belongs here");
     if (failed()) return;
-    if (list_.names.size() + names.size() > most_names) return fail("more than a million hosts");
+    if (list_.names.size() + names.size() > most_names) return fail("more than 200000 hosts");
     list_.names.insert(list_.names.end(), names.begin(), names.end());
   }
 
   void multiply(std::vector<std::string>& names, const std::vector<std::string>& ends) {
     if (failed()) return;
-    if (names.size() * ends.size() > most_names) return fail("more than a million hosts");
+    if (names.size() * ends.size() > most_names) return fail("more than 200000 hosts");
     std::vector<std::string> all;
     all.reserve(names.size() * ends.size());
     for (const std::string& name : names)
@@ -94,7 +94,7 @@ class Expander {
     }
     if (high < low) return fail("a range that goes down");
     if (high - low >= most_names || numbers.size() + (high - low) >= most_names)
-      return fail("more than a million hosts");
+      return fail("more than 200000 hosts");
     for (std::size_t n = low; n <= high; ++n) numbers.push_back(fmt::format("{:0{}}", n, width));
   }
 

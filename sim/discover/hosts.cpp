@@ -58,7 +58,7 @@ void choose_hosts(FileFabric& fabric, int nics, const std::vector<std::string>& 
   if (nics == 0) nics = most_common_count(fabric.hosts);
   std::vector<std::string> others;
   std::erase_if(fabric.hosts, [&](const FileFabricHost& host) {
-    if (static_cast<int>(host.nics.size()) == nics) return false;
+    if (nics > 0 && static_cast<int>(host.nics.size()) == nics) return false;
     others.push_back(fmt::format("{} ({})", host.name, host.nics.size()));
     return true;
   });

@@ -20,8 +20,6 @@ namespace fabricast {
 
 namespace {
 
-constexpr std::size_t most_names = 1000000;
-
 class Reader {
  public:
   explicit Reader(FileProblems& problems) : problems_(problems) {}
@@ -39,8 +37,7 @@ class Reader {
 
   SlurmTopology finish() {
     if (!pieces_.empty()) read_whole();
-    check_names();
-    if (!problems_.failed()) check_circles();
+    check_slurm_topology(topology_, problems_);
     return std::move(topology_);
   }
 
@@ -87,7 +84,7 @@ class Reader {
       Hostlist list = expand_hostlist(value);
       if (!list.error.empty()) return fail(at + list.at, list.error, "e.g. dgx[001-016]");
       names_ += list.names.size();
-      if (names_ > most_names) return fail(at, "more than a million names in the file");
+      if (names_ > most_listed_hosts) return fail(at, "more than 200000 names in the file");
       (key == "nodes" ? line.has_nodes : line.has_switches) = true;
       (key == "nodes" ? line.entry.nodes : line.entry.switches) = std::move(list.names);
     } else if (key != "linkspeed" && key != "blocksizes") {  // Slurm does not use LinkSpeed either
@@ -116,52 +113,51 @@ class Reader {
     topology_.switches.push_back(std::move(entry));
   }
 
-  void check_names() {
-    std::unordered_map<std::string_view, int> node_line;
-    for (const SlurmSwitch& s : topology_.switches) {
-      if (const auto [it, fresh] = line_of_.emplace(s.name, s.line); !fresh)
-        problems_.error(s.line, 0, fmt::format("'{}' is there twice", s.name),
-                        fmt::format("first on line {}", it->second));
-      for (const std::string& node : s.nodes)
-        if (const auto [it, fresh] = node_line.emplace(node, s.line); !fresh)
-          problems_.error(s.line, 0, fmt::format("the host '{}' is on two switches", node),
-                          fmt::format("first on line {}", it->second));
-    }
-    for (const SlurmSwitch& s : topology_.switches) {
-      std::unordered_set<std::string_view> children;
-      for (const std::string& child : s.switches) {
-        if (!line_of_.contains(child)) problems_.error(s.line, 0, fmt::format("there is no switch '{}'", child));
-        if (!children.insert(child).second)
-          problems_.error(s.line, 0, fmt::format("'{}' is twice below '{}'", child, s.name));
-      }
-    }
-    if (topology_.switches.empty() && !problems_.failed()) problems_.error(1, 0, "there is no switch in the file");
-  }
-
-  /// A switch must not be below itself: take away switches without children until none is left.
-  void check_circles() {
-    std::unordered_map<std::string_view, std::vector<std::string_view>> parents;
-    std::unordered_map<std::string_view, std::size_t> open;
-    std::vector<std::string_view> done;
-    for (const SlurmSwitch& s : topology_.switches) {
-      open[s.name] = s.switches.size();
-      if (s.switches.empty()) done.push_back(s.name);
-      for (const std::string& child : s.switches) parents[child].push_back(s.name);
-    }
-    for (std::size_t i = 0; i < done.size(); ++i)
-      for (const std::string_view parent : parents[done[i]])
-        if (--open[parent] == 0) done.push_back(parent);
-    for (const SlurmSwitch& s : topology_.switches)
-      if (open[s.name] > 0) return problems_.error(s.line, 0, fmt::format("'{}' is below itself", s.name));
-  }
-
   FileProblems& problems_;
   SlurmTopology topology_;
   std::string whole_;                                ///< lines that belong together
   std::vector<std::pair<std::size_t, int>> pieces_;  ///< where in it each begins, and its number
-  std::unordered_map<std::string, int> line_of_;
   std::size_t blocks_ = 0, names_ = 0;
 };
+
+void check_names(const SlurmTopology& topology, FileProblems& problems) {
+  std::unordered_map<std::string_view, int> switch_line, node_line;
+  for (const SlurmSwitch& s : topology.switches) {
+    if (const auto [it, fresh] = switch_line.emplace(s.name, s.line); !fresh)
+      problems.error(s.line, 0, fmt::format("'{}' is there twice", s.name),
+                     fmt::format("first on line {}", it->second));
+    for (const std::string& node : s.nodes)
+      if (const auto [it, fresh] = node_line.emplace(node, s.line); !fresh)
+        problems.error(s.line, 0, fmt::format("the host '{}' is on two switches", node),
+                       fmt::format("first on line {}", it->second));
+  }
+  for (const SlurmSwitch& s : topology.switches) {
+    std::unordered_set<std::string_view> children;
+    for (const std::string& child : s.switches) {
+      if (!switch_line.contains(child)) problems.error(s.line, 0, fmt::format("there is no switch '{}'", child));
+      if (!children.insert(child).second)
+        problems.error(s.line, 0, fmt::format("'{}' is twice below '{}'", child, s.name));
+    }
+  }
+  if (topology.switches.empty() && !problems.failed()) problems.error(1, 0, "there is no switch in the file");
+}
+
+/// A switch must not be below itself: take away switches without children until none is left.
+void check_circles(const SlurmTopology& topology, FileProblems& problems) {
+  std::unordered_map<std::string_view, std::vector<std::string_view>> parents;
+  std::unordered_map<std::string_view, std::size_t> open;
+  std::vector<std::string_view> done;
+  for (const SlurmSwitch& s : topology.switches) {
+    open[s.name] = s.switches.size();
+    if (s.switches.empty()) done.push_back(s.name);
+    for (const std::string& child : s.switches) parents[child].push_back(s.name);
+  }
+  for (std::size_t i = 0; i < done.size(); ++i)
+    for (const std::string_view parent : parents[done[i]])
+      if (--open[parent] == 0) done.push_back(parent);
+  for (const SlurmSwitch& s : topology.switches)
+    if (open[s.name] > 0) return problems.error(s.line, 0, fmt::format("'{}' is below itself", s.name));
+}
 
 /// Parallel cables, in as many lines of a fabric file as their count may need.
 void add_cables(FileFabric& fabric, const std::string& from, const std::string& to, std::int64_t cables) {
@@ -173,6 +169,11 @@ void add_cables(FileFabric& fabric, const std::string& from, const std::string& 
 }
 
 }  // namespace
+
+void check_slurm_topology(const SlurmTopology& topology, FileProblems& problems) {
+  check_names(topology, problems);
+  if (!problems.failed()) check_circles(topology, problems);
+}
 
 std::vector<std::string> SlurmTopology::hosts() const {
   std::vector<std::string> all;
@@ -241,7 +242,8 @@ FileFabric fabric_of_slurm(const SlurmTopology& topology, int nics, double overs
       if (--open[parent] == 0) ready.push_back(by_name[parent]);
     }
   }
-  find_tiers(fabric);
+  std::vector<Diagnostic> warnings;  // a tree leads to its leaves
+  find_tiers(fabric, warnings);
   return fabric;
 }
 

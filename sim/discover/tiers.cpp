@@ -1,14 +1,34 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <deque>
 #include <limits>
 #include <tuple>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "fabricast/discover/fabric.hpp"
 
 namespace fabricast {
 
-void find_tiers(FileFabric& fabric) {
+namespace {
+
+/// Those of another part of the network, whose hosts were left out.
+void leave_out(FileFabric& fabric, const std::unordered_set<std::string>& unreached,
+               std::vector<Diagnostic>& warnings) {
+  if (unreached.empty()) return;
+  std::erase_if(fabric.switches, [&](const FileFabricSwitch& s) { return unreached.contains(s.name); });
+  std::erase_if(fabric.links, [&](const FileFabricLink& l) { return unreached.contains(l.to); });
+  warnings.push_back({Diagnostic::Severity::warning,
+                      {},
+                      {},
+                      fmt::format("left out {} switches that lead to no host of the fabric", unreached.size()),
+                      {}});
+}
+
+}  // namespace
+
+void find_tiers(FileFabric& fabric, std::vector<Diagnostic>& warnings) {
   constexpr std::size_t far = std::numeric_limits<std::size_t>::max();
   std::unordered_map<std::string, std::size_t> number;
   for (std::size_t s = 0; s < fabric.switches.size(); ++s) number.emplace(fabric.switches[s].name, s);
@@ -30,11 +50,11 @@ void find_tiers(FileFabric& fabric) {
     for (const std::size_t there : next[here])
       if (height[there] == far) height[there] = height[here] + 1, queue.push_back(there);
   }
-  // Switches that no host reaches are above none.
+  std::unordered_set<std::string> unreached;
   for (std::size_t s = 0; s < height.size(); ++s)
-    fabric.switches[s].tier = height[s] == far || height[s] == 0 ? Tier::leaf
-                              : height[s] == 1                   ? Tier::spine
-                                                                 : Tier::core;
+    if (height[s] == far) unreached.insert(fabric.switches[s].name);
+  for (std::size_t s = 0; s < height.size(); ++s)
+    fabric.switches[s].tier = height[s] == 0 ? Tier::leaf : height[s] == 1 ? Tier::spine : Tier::core;
   const auto above = [&](std::size_t a, std::size_t b) {
     if (height[a] != height[b]) return height[a] > height[b];
     return natural_less(fabric.switches[b].name, fabric.switches[a].name);
@@ -56,6 +76,7 @@ void find_tiers(FileFabric& fabric) {
   std::sort(fabric.switches.begin(), fabric.switches.end(), [](const FileFabricSwitch& a, const FileFabricSwitch& b) {
     return a.tier != b.tier ? a.tier < b.tier : natural_less(a.name, b.name);
   });
+  leave_out(fabric, unreached, warnings);
 }
 
 }  // namespace fabricast

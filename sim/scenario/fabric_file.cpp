@@ -7,6 +7,7 @@
 #include "fabricast/discover/fabric.hpp"
 #include "fabricast/discover/slurm.hpp"
 #include "infragraph_reader.hpp"
+#include "slurm_yaml.hpp"
 #include "yaml_reader.hpp"
 
 namespace fabricast {
@@ -84,27 +85,32 @@ FileFabric read_subnets(const std::vector<NamedText>& texts, FabricFileResult& r
   return fabric;
 }
 
-FileFabric read_slurm(const NamedText& named, const FabricFileOptions& options) {
-  std::istringstream in(named.text);
-  FileProblems problems(named.file);
-  const SlurmTopology topology = read_slurm_topology(in, problems);
-  problems.check();
-  return fabric_of_slurm(topology, std::max(1, options.nics), options.oversubscription);
+FileFabric sketch_slurm(const NamedText& named, const FabricFileOptions& options) {
+  return fabric_of_slurm(read_slurm(named), std::max(1, options.nics), options.oversubscription);
 }
 
 }  // namespace
+
+SlurmTopology read_slurm(const NamedText& named) {
+  FileProblems problems(named.file);
+  std::istringstream in(named.text);
+  SlurmTopology topology =
+      is_slurm_yaml(named.text) ? read_slurm_yaml(named.text, problems) : read_slurm_topology(in, problems);
+  problems.check();
+  return topology;
+}
 
 FabricFileResult read_fabric_file(const std::vector<NamedText>& texts, const FabricFileOptions& options) {
   FabricFileResult result;
   const NamedText& first = texts.front();
   const bool subnets = texts.size() > 1 || subnet_format(first.text).has_value();
-  const bool slurm = !subnets && is_slurm_topology(first.text);
+  const bool slurm = !subnets && (is_slurm_topology(first.text) || is_slurm_yaml(first.text));
   bool graph = false;
   if (subnets) {
     result.fabric = read_subnets(texts, result);
   } else if (slurm) {
     result.format = "topology.conf";
-    result.fabric = read_slurm(first, options);
+    result.fabric = sketch_slurm(first, options);
   } else {
     const YAML::Node root =
         parse_yaml(first.text, first.file, "e.g. switches: [tor0] and links: [{from: node0.nic0, to: tor0}]");
@@ -115,10 +121,11 @@ FabricFileResult read_fabric_file(const std::vector<NamedText>& texts, const Fab
   const bool any = !result.fabric.hosts.empty();
   if (!slurm) choose_hosts(result.fabric, options.nics, options.names, result.warnings);
   if (any && result.fabric.hosts.empty())
-    throw UserError(fmt::format("{}: no host has {} NIC ports", first.file, options.nics),
+    throw UserError(options.nics > 0 ? fmt::format("{}: no host has {} NIC ports", first.file, options.nics)
+                                     : fmt::format("{}: no host has these NICs", first.file),
                     "node.nics.count is the number of ports of a host; fabric.nics picks some of the file's");
   if (!options.order.empty()) order_hosts(result.fabric, options.order, result.warnings);
-  if (subnets || graph) find_tiers(result.fabric);
+  if (subnets || graph) find_tiers(result.fabric, result.warnings);
   for (Diagnostic& w : result.warnings)
     if (w.where.file.empty()) w.where.file = first.file;
   return result;

@@ -57,7 +57,7 @@ void look_at(FileFabric fabric) {
   std::vector<Diagnostic> warnings;
   choose_hosts(fabric, 0, {}, warnings);
   order_hosts(fabric, {"node1", "dgx2"}, warnings);
-  find_tiers(fabric);
+  find_tiers(fabric, warnings);
   std::set<std::string> switches;
   for (const FileFabricSwitch& s : fabric.switches) require(switches.insert(s.name).second);
   for (const FileFabricLink& link : fabric.links) require(switches.contains(link.to) && link.count > 0);

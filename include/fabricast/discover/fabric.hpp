@@ -32,9 +32,9 @@ void choose_hosts(FileFabric& fabric, int nics, const std::vector<std::string>& 
 /// Puts hosts in the order of a list of names; those that it does not have come after them.
 void order_hosts(FileFabric& fabric, const std::vector<std::string>& order, std::vector<Diagnostic>& warnings);
 
-/// Leaves have hosts, spines are one cable above, cores two and more. Turns links so that they go up, and sorts
-/// switches and links.
-void find_tiers(FileFabric& fabric);
+/// Leaves have hosts, spines are one cable above, cores two and more. Switches that no host is on or below are left out.
+/// Turns links so that they go up, and sorts switches and links.
+void find_tiers(FileFabric& fabric, std::vector<Diagnostic>& warnings);
 
 /// What looks wrong: links slower than others of their tiers, switches with fewer cables up, hosts on fewer switches.
 std::vector<Diagnostic> fabric_findings(const FileFabric& fabric);

@@ -7,6 +7,9 @@
 
 namespace fabricast {
 
+/// Of a list, and of a file of lists: beyond any cluster.
+constexpr std::size_t most_listed_hosts = 200000;
+
 /// The outcome: names in the order of the text, or what is wrong and at which byte.
 struct Hostlist {
   std::vector<std::string> names;
@@ -14,7 +17,7 @@ struct Hostlist {
   std::size_t at = 0;
 };
 
-/// Numbers keep the width of the first of their range. At most a million names.
+/// Numbers keep the width of the first of their range. At most `most_listed_hosts`.
 Hostlist expand_hostlist(std::string_view text);
 
 }  // namespace fabricast

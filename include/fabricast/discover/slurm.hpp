@@ -1,4 +1,4 @@
-// Slurm's topology.conf [Slurm-topology]: which hosts are behind which switch (topology/tree), or in which block
+// Slurm's topology.conf and topology.yaml [Slurm-topology]: which hosts are behind which switch (topology/tree), or in which block
 // (topology/block). It tells neither rates nor cables, so a fabric made of it is a sketch:
 //
 //   - each host has all its NICs on its switch, as rails are not told;
@@ -30,6 +30,9 @@ struct SlurmTopology {
   std::vector<SlurmSwitch> switches;
   std::vector<std::string> hosts() const;  ///< in the order of the file
 };
+
+/// Names that are there twice or not at all, hosts on two switches, switches below themselves.
+void check_slurm_topology(const SlurmTopology& topology, FileProblems& problems);
 
 /// Whether a text is a topology.conf: it has SwitchName= or BlockName=.
 bool is_slurm_topology(std::string_view text);

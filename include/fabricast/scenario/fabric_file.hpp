@@ -1,5 +1,6 @@
 // What `fabric: {kind: file, path: ...}` may name, told by its content: our own fabric file (YAML or JSON), the output of
-// ibnetdiscover or iblinkinfo, Slurm's topology.conf, or an InfraGraph.
+// ibnetdiscover or iblinkinfo, Slurm's topology.conf or topology.yaml, or an
+// InfraGraph.
 #pragma once
 
 #include <map>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "fabricast/core/error.hpp"
+#include "fabricast/discover/slurm.hpp"
 #include "fabricast/topology/file.hpp"
 
 namespace fabricast {
@@ -29,6 +31,9 @@ struct FabricFileResult {
 struct NamedText {
   std::string file, text;
 };
+
+/// topology.conf or topology.yaml.  \throws UserError
+SlurmTopology read_slurm(const NamedText& named);
 
 /// Several texts are subnets that the same hosts are on.
 /// \throws UserError with what is wrong, by line

@@ -46,8 +46,8 @@ TEST_CASE("lists of hosts as Slurm writes them", "[discover]") {
   CHECK(fault("a[]") == "2: a number belongs here");
   CHECK(fault("a[3-1]") == "5: a range that goes down");
   CHECK(fault("a]") == "1: a ] without its [");
-  CHECK(fault("a[0-9999999]") == "11: more than a million hosts");
-  CHECK(fault("a[0-9999]b[0-9999]") == "18: more than a million hosts");
+  CHECK(fault("a[0-9999999]") == "11: more than 200000 hosts");
+  CHECK(fault("a[0-9999]b[0-9999]") == "18: more than 200000 hosts");
   CHECK(fault("a[99999999999999999999]") == "2: a number belongs here");
 }
 
@@ -163,6 +163,26 @@ TEST_CASE("hosts that differ are left out, and NICs can be picked", "[discover]"
   CHECK(two.hosts.size() == 4);
   CHECK(two.hosts[0].nics[0].name == "mlx5_1");
   CHECK(two.links.size() == 8);
+
+  // What only a left-out host was on goes with it.
+  FileFabric parts = fabric;
+  parts.switches.push_back({"other", Tier::leaf, {}, 0});
+  parts.switches.push_back({"above", Tier::leaf, {}, 0});
+  for (FileFabricLink& link : parts.links)
+    if (link.from.starts_with("n2.")) link.to = "other";
+  FileFabricLink up;
+  up.from = "above", up.to = "other";
+  parts.links.push_back(up);
+  choose_hosts(parts, 0, {}, warnings);
+  find_tiers(parts, warnings);
+  CHECK(parts.switches.size() == 1);
+  CHECK(parts.links.size() == 9);
+  CHECK_THAT(test::texts(warnings), begin_as("0:0: left out 1 host", "0:0: left out 2 switches that lead to no host"));
+  warnings.clear();
+  FileFabric none = fabric;
+  choose_hosts(none, 0, {"mlx5_9"}, warnings);
+  CHECK(none.hosts.empty());
+  warnings.clear();
 
   order_hosts(two, {"n3", "n9", "n1", "n0"}, warnings);
   CHECK(two.hosts[0].name == "n3");

@@ -38,7 +38,9 @@ TEST_CASE("an InfraGraph of hosts and two tiers of switches", "[discover]") {
   FileFabric fabric = fabric_of_infragraph(two_tiers(), problems);
   CHECK_FALSE(problems.failed());
   CHECK(problems.warnings().empty());
-  find_tiers(fabric);
+  std::vector<Diagnostic> warnings;
+  find_tiers(fabric, warnings);
+  CHECK(warnings.empty());
   CHECK(fabric_text(fabric) ==
         "hosts          4  2 NIC ports each\nswitches       2  leaf\nswitches       2  spine\n"
         "cables         8  NIC to leaf, 100Gbps\ncables         4  leaf to spine, 400Gbps\n");

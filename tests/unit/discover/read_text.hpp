@@ -44,7 +44,7 @@ inline FileFabric fabric_of_text(const std::string& text, std::vector<Diagnostic
   const SubnetRead read = read_subnet_text(text);
   FileFabric fabric = fabric_of_subnets({read.subnet}, told);
   choose_hosts(fabric, 0, {}, told);
-  find_tiers(fabric);
+  find_tiers(fabric, told);
   if (warnings) *warnings = std::move(told);
   return fabric;
 }

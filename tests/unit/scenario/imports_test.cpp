@@ -162,5 +162,37 @@ TEST_CASE("an InfraGraph is a fabric file", "[imports]") {
                             "infra.yaml:3: : `count` must be", "infra.yaml:4: : `edges` must be a list"));
 }
 
+TEST_CASE("Slurm's topology.yaml says the same as topology.conf", "[imports]") {
+  const std::string yaml =
+      "---\n# two topologies\n- topology: flat\n  flat: true\n- topology: other\n  block: {blocks: [{block: b, nodes: "
+      "x}]}\n"
+      "- topology: real\n  cluster_default: True\n  tree:\n    switches:\n      - switch: top\n        children: a,b\n"
+      "      - switch: a\n        nodes: n[01-32]\n      - {switch: b, nodes: \"n[33-64]\"}\n";
+  const std::string conf = "SwitchName=top Switches=a,b\nSwitchName=a Nodes=n[01-32]\nSwitchName=b Nodes=n[33-64]\n";
+  FabricFileOptions options;
+  options.nics = 2;
+  CHECK(fabric_yaml(read_fabric_file({{"y", yaml}}, options).fabric) ==
+        fabric_yaml(read_fabric_file({{"c", conf}}, options).fabric));
+  const auto faults = [](const std::string& text) {
+    std::vector<std::string> list;
+    try {
+      (void)read_slurm({"topology.yaml", text});
+    } catch (const UserError& e) {
+      for (const Diagnostic& d : e.diagnostics())
+        list.push_back(std::to_string(d.where.line) + ":" + std::to_string(d.where.column) + ": " + d.message);
+    }
+    return list;
+  };
+  using test::begin_as;
+  CHECK_THAT(faults("- topology: a\n  flat: true\n"), begin_as("1:1: there is no tree and no block"));
+  CHECK_THAT(faults("- topology: a\n  tree: {switches: 3}\n"), begin_as("1:1: a list of switches belongs here"));
+  CHECK_THAT(
+      faults("- topology: a\n  tree:\n    switches:\n      - switch: s\n        nodes: n[1-\n      - nodes: x\n"),
+      begin_as("4:1: 's' has neither", "5:20: a number belongs here", "6:1: `switch` is missing"));
+  CHECK_THAT(faults("- topology: a\n  tree: {switches: [{switch: s, children: s}]}\n"),
+             begin_as("2:1: 's' is below itself"));
+  CHECK_THAT(faults("- topology: [a\n"), begin_as("2:1: not YAML"));
+}
+
 }  // namespace
 }  // namespace fabricast
