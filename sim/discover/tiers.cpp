@@ -1,9 +1,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <compare>
 #include <deque>
 #include <limits>
-#include <tuple>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -24,6 +24,32 @@ void leave_out(FileFabric& fabric, const std::unordered_set<std::string>& unreac
                       {},
                       fmt::format("left out {} switches that lead to no host of the fabric", unreached.size()),
                       {}});
+}
+
+/// By tier, then by names in natural order, which are compared once each: there are many more links than names.
+template <class TierOf>
+void sort_links(std::vector<FileFabricLink>& links, TierOf tier_of) {
+  std::vector<std::string_view> names;
+  for (const FileFabricLink& link : links) names.push_back(link.from), names.push_back(link.to);
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  std::sort(names.begin(), names.end(), natural_less);
+  std::unordered_map<std::string_view, std::size_t> rank;
+  for (std::size_t i = 0; i < names.size(); ++i) rank.emplace(names[i], i);
+  struct Key {
+    std::size_t tier, from, to;
+    int from_port, to_port;
+    std::size_t link;
+    auto operator<=>(const Key&) const = default;
+  };
+  std::vector<Key> keys;
+  for (std::size_t l = 0; l < links.size(); ++l)
+    keys.push_back(
+        {tier_of(links[l].from), rank[links[l].from], rank[links[l].to], links[l].from_port, links[l].to_port, l});
+  std::sort(keys.begin(), keys.end());
+  std::vector<FileFabricLink> sorted;
+  for (const Key& key : keys) sorted.push_back(links[key.link]);
+  links = std::move(sorted);
 }
 
 }  // namespace
@@ -64,15 +90,11 @@ void find_tiers(FileFabric& fabric, std::vector<Diagnostic>& warnings) {
     if (from == number.end() || to == number.end() || !above(from->second, to->second)) continue;
     std::swap(link.from, link.to), std::swap(link.from_port, link.to_port);
   }
-  std::sort(fabric.links.begin(), fabric.links.end(), [&](const FileFabricLink& a, const FileFabricLink& b) {
-    const auto in_a = number.find(a.from), in_b = number.find(b.from);
-    const std::size_t tier_a = in_a == number.end() ? 0 : 1 + std::min<std::size_t>(height[in_a->second], 3);
-    const std::size_t tier_b = in_b == number.end() ? 0 : 1 + std::min<std::size_t>(height[in_b->second], 3);
-    if (tier_a != tier_b) return tier_a < tier_b;
-    if (a.from != b.from) return natural_less(a.from, b.from);
-    if (a.to != b.to) return natural_less(a.to, b.to);
-    return std::tie(a.from_port, a.to_port) < std::tie(b.from_port, b.to_port);
-  });
+  const auto tier = [&](const std::string& from) {
+    const auto it = number.find(from);
+    return it == number.end() ? std::size_t{0} : 1 + std::min<std::size_t>(height[it->second], 3);
+  };
+  sort_links(fabric.links, tier);
   std::sort(fabric.switches.begin(), fabric.switches.end(), [](const FileFabricSwitch& a, const FileFabricSwitch& b) {
     return a.tier != b.tier ? a.tier < b.tier : natural_less(a.name, b.name);
   });
