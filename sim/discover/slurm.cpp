@@ -171,6 +171,7 @@ void add_cables(FileFabric& fabric, const std::string& from, const std::string& 
 }  // namespace
 
 void check_slurm_topology(const SlurmTopology& topology, FileProblems& problems) {
+  if (problems.failed()) return;  // what is missing would be missed again
   check_names(topology, problems);
   if (!problems.failed()) check_circles(topology, problems);
 }

@@ -115,6 +115,8 @@ DiscoveredSubnet SubnetBuilder::finish() {
     cable.line = near.line;
     subnet_.cables.push_back(std::move(cable));
   }
+  if (subnet_.devices.empty() && !problems_.failed())
+    problems_.error(1, 0, "there is no device in the file", "is it cut off?");
   subnet_.file = problems_.file();
   return std::move(subnet_);
 }
