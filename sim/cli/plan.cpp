@@ -86,10 +86,17 @@ auto placed_in(const Study& study, F f) {
   }
 }
 
-/// If nothing can be forecast, the fault is more likely in what all rows share.
+/// If nothing can be forecast, the fault is more likely in what all rows share: it is told with its place.
 void check_rows(const Study& study, const SweepResult& result, const Decision& decision) {
   if (decision.done > 0 || result.interrupted) return;
-  if (study.axes.empty()) (void)build_world(scenario_of(study, 0));  // says where in the file
+  try {
+    (void)build_world(scenario_of(study, 0));
+  } catch (const UserError& e) {
+    std::vector<Diagnostic> faults = e.diagnostics();
+    for (Diagnostic& d : faults)
+      if (const auto axis = study.places.find("sweep." + d.path); axis != study.places.end()) d.where = axis->second;
+    throw UserError(std::move(faults));
+  }
   throw UserError(fmt::format("no configuration can be forecast; the first: {}", result.rows.front().why));
 }
 
