@@ -131,15 +131,15 @@ class Billing {
       const SwitchSpec& box = basics_.switch_box;
       const std::int64_t cage = ports_per_cage(s_.node.spec.nics.link, box.ports, box.rate);
       const bool nic = group.tier == Tier::leaf;
-      const auto transceivers = [&](std::int64_t number, BytesPerSecond rate, std::int64_t ports) {
+      const auto transceivers = [&](std::string_view end, std::int64_t number, BytesPerSecond rate, std::int64_t ports) {
         BillLine& plug = line(Item::transceiver, number);
         fill(plug, rate);
-        plug.ports = static_cast<int>(ports);
+        plug.name = end, plug.ports = static_cast<int>(ports);
         plug.each = power_of_transceiver(made_of.medium, rate, plug.ports);
       };
-      if (nic) transceivers(count, group.rate, 1);
-      const BytesPerSecond port = nic && breakout_ == 1 ? group.rate : nic ? box.rate : group.rate;
-      transceivers((nic ? 1 : 2) * ceil_div(count, cage * (nic ? breakout_ : 1)), port, cage);
+      if (nic) transceivers("nic", count, group.rate, 1);
+      const BytesPerSecond port = nic && breakout_ > 1 ? box.rate : group.rate;
+      transceivers("switch", (nic ? 1 : 2) * ceil_div(count, cage * (nic ? breakout_ : 1)), port, cage);
     }
   }
 
@@ -170,7 +170,7 @@ std::string BillLine::what() const {
     case Item::switch_box: return fmt::format("{}switch {} x {}", at, ports, to_text(rate));
     case Item::cable: return fmt::format("{}cable {} {}, up to {}", at, to_text(rate), name_of(medium), to_text(up_to));
     case Item::transceiver:
-      return fmt::format("{}transceiver {} x {} {}, up to {}", at, ports, to_text(rate), name_of(medium), to_text(up_to));
+      return fmt::format("{}transceiver at {} {} x {} {}, up to {}", at, name, ports, to_text(rate), name_of(medium), to_text(up_to));
     case Item::rack: return fmt::format("rack of {}", name == "upper" ? "spines and cores" : name);
   }
   return {};

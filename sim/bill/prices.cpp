@@ -14,7 +14,7 @@ namespace fabricast {
 
 void visit_fields(FieldVisitor& visit, PriceItem& item) {
   visit("item", item.item, "what it is");
-  visit("name", item.name, "of a node: its profile or its GPU; of a rack: nodes, leaves or upper");
+  visit("name", item.name, "of a node: its profile or its GPU; of a transceiver: nic or switch; of a rack: nodes, leaves or upper");
   visit("tier", item.tier, "of a switch, or that a cable or transceiver goes up to: leaf, spine or core");
   visit("link", item.link, "kind of network, as node.nics.link");
   visit("medium", item.medium, "of a cable or transceiver");
@@ -58,6 +58,11 @@ void check_word(YamlReader& reader, const std::string& path, const std::string& 
               suggestion(word, EnumNames<E>::names)});
 }
 
+bool same_keys(const PriceItem& a, const PriceItem& b) {
+  return a.item == b.item && a.name == b.name && a.tier == b.tier && a.link == b.link && a.medium == b.medium &&
+         a.ports == b.ports && a.rate == b.rate && a.up_to == b.up_to;
+}
+
 void check(YamlReader& reader, const Prices& prices) {
   const auto refuse = [&](std::string path, std::string message, std::string hint = {}) {
     reader.add({Diagnostic::Severity::error, {}, std::move(path), std::move(message), std::move(hint)});
@@ -73,8 +78,11 @@ void check(YamlReader& reader, const Prices& prices) {
     const PriceItem& item = prices.items[i];
     const std::string path = fmt::format("items[{}]", i);
     if (!reader.given(path + ".item")) refuse(path, "`item` is missing", "e.g. item: switch");
-    if (item.price < 0 && item.power.value == 0) refuse(path, "has neither `price` nor `power`");
+    if (!reader.given(path + ".price") && !reader.given(path + ".power")) refuse(path, "has neither `price` nor `power`");
     if (item.per_metre > 0 && item.item != Item::cable) refuse(path + ".per_metre", "is for cables");
+    for (std::size_t k = 0; k < i; ++k)
+      if (same_keys(item, prices.items[k]) && (item.price >= 0) == (prices.items[k].price >= 0))
+        refuse(path, fmt::format("has the keys of items[{}]", k), "give one of them");
     check_word<Tier>(reader, path + ".tier", item.tier);
     check_word<LinkKind>(reader, path + ".link", item.link);
     check_word<Medium>(reader, path + ".medium", item.medium);

@@ -34,7 +34,10 @@ std::string amount(double value) {
 }
 
 std::string text_of(const BillLine& line, const Cost::Line* priced) {
-  std::string out = fmt::format("  {:<52} {:>12}", line.what(), grouped(line.count));
+  std::string what = line.what();
+  if (line.metres.value > 0)
+    what += fmt::format(", mean {:.1f} m", line.metres.value / static_cast<double>(line.count));
+  std::string out = fmt::format("  {:<62} {:>12}", what, grouped(line.count));
   out += line.item == Item::rack ? fmt::format(" {:>9} {:>9}", "", "")
                                  : fmt::format(" {:>9} {:>9}", power(line.each.power.value), power(line.watts()));
   if (!priced) return out + (line.item == Item::rack ? "" : "  " + line.each.source) + "\n";
@@ -84,13 +87,13 @@ std::string text_of_cost(const Bill& bill, const Prices& prices, const Cost& cos
 std::string bill_text(const World& world, const Bill& bill, const Prices* prices, const Cost* cost,
                       const std::vector<Work>& work) {
   const Scenario& s = world.scenario;
-  std::string out = fmt::format("{}: {} hosts{}, {} GPUs, {}\n\n", s.name.empty() ? s.file : s.name, grouped(bill.nodes),
+  std::string out = fmt::format("{}: {} host{}{}, {} GPUs, {}\n\n", s.name.empty() ? s.file : s.name, grouped(bill.nodes), bill.nodes == 1 ? "" : "s",
                                 bill.spare_nodes > 0 ? fmt::format(" and {} to stand by", grouped(bill.spare_nodes)) : "",
                                 grouped(bill.gpus),
                                 bill.tiers.empty() ? "no fabric"
                                 : bill.planes > 1  ? fmt::format("{} in {} planes", topologies()[s.fabric.kind].name, bill.planes)
                                                    : std::string(topologies()[s.fabric.kind].name));
-  out += fmt::format("{:<54} {:>12} {:>9} {:>9}", "item", "count", "each", "power");
+  out += fmt::format("{:<64} {:>12} {:>9} {:>9}", "item", "count", "each", "power");
   out += cost ? fmt::format(" {:>12} {:>16}\n", "price", "sum") : "  power from\n";
   for (std::size_t i = 0; i < bill.lines.size(); ++i) out += text_of(bill.lines[i], cost ? &cost->lines[i] : nullptr);
   out += text_of_ports(bill);

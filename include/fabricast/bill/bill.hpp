@@ -33,7 +33,8 @@ constexpr bool is_network(Item item) { return item != Item::node && item != Item
 struct BillLine {
   Item item = Item::node;
   std::optional<Tier> tier;  ///< of a switch; of cables and transceivers, the tier that they go up to
-  std::string name;          ///< of a host: its profile, or its GPU; of racks: what they hold
+  /// Of a host its profile, or its GPU; of a transceiver nic or switch; of racks nodes, leaves or upper.
+  std::string name;
   std::int64_t count = 0;
   int ports = 0;  ///< of a switch, a NIC or a transceiver
   BytesPerSecond rate{0};

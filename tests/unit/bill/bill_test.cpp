@@ -136,12 +136,12 @@ TEST_CASE("lengths follow the floor plan", "[bill]") {
 
 TEST_CASE("leaves among the nodes take copper inside a rack", "[bill]") {
   const Bill bill = bill_at(R"(node: {profile: hgx-h100-roce}
-cluster: {nodes: 8}
+cluster: {nodes: 16}
 fabric: {kind: fat_tree, switch: {ports: 64}}
 site: {leaves: node_rack, nodes_per_rack: 4}
 workload: {}
 )");
-  CHECK(lines_of(bill, Item::cable, Medium::dac) == 64);
+  CHECK(lines_of(bill, Item::cable, Medium::dac) == 128);
   CHECK(lines_of(bill, Item::transceiver, Medium::multimode) == 2 * bill.cables(Tier::spine));
   CHECK_THROWS_WITH(bill_at(rail(32, "site: {cables: [{medium: dac, up_to: 3m}]}\n")),
                     Catch::Contains("are longer than any class"));

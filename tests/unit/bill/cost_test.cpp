@@ -115,9 +115,11 @@ TEST_CASE("bad prices are refused with their place", "[prices]") {
   CHECK_THAT(faults_of(head + "items: [{price: 3}]\n"), Catch::Contains("`item` is missing"));
   CHECK_THAT(faults_of(head + "items: [{item: swich, price: 3}]\n"), Catch::Contains("did you mean 'switch'?"));
   CHECK_THAT(faults_of(head + "items:\n  - {item: cable, medium: fiber, price: 3}\n"),
-             Catch::Contains("p.yaml:7:26") && Catch::Contains("unknown word 'fiber'"));
+             Catch::Contains("p.yaml:7:27") && Catch::Contains("unknown word 'fiber'"));
   CHECK_THAT(faults_of(head + "items: [{item: nic, price: -3}]\n"), Catch::Contains("out of range"));
   CHECK_THAT(faults_of(head + "items: [{item: nic, price: nan}]\n"), Catch::Contains("price"));
+  CHECK_THAT(faults_of(head + "items:\n  - {item: nic, price: 3}\n  - {item: nic, price: 4}\n"),
+             Catch::Contains("has the keys of items[0]"));
   CHECK_THAT(faults_of(head + "items: [{item: nic, prize: 3}]\n"), Catch::Contains("did you mean 'price'?"));
   CHECK_THAT(faults_of("prices: 1\ndate: 2026-13-01\ncurrency: EUR\nelectricity: 1\n"), Catch::Contains("is no date"));
 }
