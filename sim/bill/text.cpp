@@ -63,7 +63,7 @@ std::string text_of_cost(const Bill& bill, const Prices& prices, const Cost& cos
     out += fmt::format("  {:<40} {:>18}  {}\n", what, value, how);
   };
   const std::string least =
-      cost.not_priced > 0 ? fmt::format("{} lines are not priced: at least", cost.not_priced) : std::string();
+      cost.not_priced > 0 ? fmt::format("at least: {} not priced", cost.not_priced == 1 ? "one line is" : fmt::format("{} lines are", cost.not_priced)) : std::string();
   say("to buy", grouped(cost.bought), least);
   say("to buy, per GPU", grouped(cost.per_gpu()));
   say("of it the network", fmt::format("{:.1f} %", cost.network_share() * 100));
@@ -106,6 +106,15 @@ std::string bill_text(const World& world, const Bill& bill, const Prices* prices
   return out;
 }
 
+namespace {
+/// A text of the user's or ours as a field of CSV.
+std::string quoted(const std::string& text) {
+  std::string out = "\"";
+  for (const char c : text) out += c == '"' ? "\"\"" : std::string(1, c);
+  return out + "\"";
+}
+}  // namespace
+
 std::string bill_csv(const Bill& bill, const Cost* cost) {
   std::string out = "item,tier,name,link,medium,ports,rate_gbps,up_to_m,count,metres,power_w,power_source,price,price_source\n";
   for (std::size_t i = 0; i < bill.lines.size(); ++i) {
@@ -113,14 +122,15 @@ std::string bill_csv(const Bill& bill, const Cost* cost) {
     const bool length = l.item == Item::cable || l.item == Item::transceiver;
     const auto some = [](bool there, const std::string& text) { return there ? text : std::string(); };
     const Cost::Line* priced = cost ? &cost->lines[i] : nullptr;
-    out += fmt::format("{},{},{},{},{},{},{},{},{},{},{},\"{}\",{},\"{}\"\n", name_of(l.item),
+    out += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", name_of(l.item),
                        l.tier ? name_of(*l.tier) : "", l.name, l.item == Item::switch_box ? name_of(l.link) : "",
                        length ? name_of(l.medium) : "", some(l.ports > 0, std::to_string(l.ports)),
                        some(l.rate.value > 0, to_text(rounded(l.rate.value * 8e-9, 10))),
                        some(length, to_text(l.up_to.value)), l.count,
                        some(l.metres.value > 0, to_text(rounded(l.metres.value, 10))),
-                       to_text(rounded(l.each.power.value, 10)), l.each.source,
-                       priced && priced->unit ? to_text(rounded(*priced->unit, 10)) : "", priced ? priced->source : "");
+                       to_text(rounded(l.each.power.value, 10)), quoted(l.each.source),
+                       priced && priced->unit ? to_text(rounded(*priced->unit, 10)) : "",
+                       quoted(priced ? priced->source : ""));
   }
   return out;
 }

@@ -4,6 +4,8 @@
 #include <chrono>
 
 #include "fabricast/bill/bill.hpp"
+#include "fabricast/core/file.hpp"
+#include "support/scratch.hpp"
 #include "support/worlds.hpp"
 
 namespace fabricast {
@@ -183,6 +185,52 @@ TEST_CASE("bills of every kind of fabric count its cables", "[bill]") {
     for (const PortUse& use : bill.tiers) ends += use.down + use.up;
     CHECK(ends == 2 * bill.cables() - bill.cables(Tier::leaf));
   }
+}
+
+TEST_CASE("a fabric from a file is counted cable by cable, each at its rate", "[bill]") {
+  const Scratch folder;
+  write_file(folder / "f.yaml", R"(switches: [tor0, tor1, {name: agg0, tier: spine}]
+links:
+  - {from: node0.nic0, to: tor0}
+  - {from: node1.nic0, to: tor1}
+  - {from: tor0, to: agg0, rate: 400Gbps, count: 2}
+  - {from: tor1, to: agg0, count: 3}
+)");
+  const std::string text = "node: {gpu: h100-sxm, nics: {count: 1, rate: 200Gbps, link: roce}}\ncluster: {nodes: 2}\n"
+                           "fabric: {kind: file, path: " + folder / "f.yaml" + ", switch: {ports: 40}}\nworkload: {}\n";
+  const Bill bill = bill_at(text);
+  check_counts(bill, {2, 2, 1, 0, 2, 5, 0});
+  std::int64_t fast = 0;
+  for (const BillLine& l : bill.lines)
+    if (l.item == Item::cable && l.rate.value == Approx(50e9)) fast += l.count;
+  CHECK(fast == 2);
+  CHECK(bill.tiers[0].up == 5);
+  CHECK(bill.tiers[1].free() == 35);
+  CHECK_THROWS_WITH(bill_at(text + "site: {spare_nodes: 1}\n"), Catch::Contains("which lists all hosts"));
+}
+
+TEST_CASE("planes multiply switches and cables, and add ports of NICs", "[bill]") {
+  for (const char* kind : {"fat_tree", "rail_optimized", "rail_only"}) {
+    INFO(kind);
+    const std::string text = "node: {profile: hgx-h100-roce}\ncluster: {nodes: 100}\nworkload: {}\nfabric: {kind: " +
+                             std::string(kind) + ", switch: {ports: 64, rate: 400Gbps}}\n";
+    const Bill one = bill_at(text), two = bill_at(text, {"fabric.planes=2"});
+    for (const Tier tier : {Tier::leaf, Tier::spine, Tier::core}) {
+      CHECK(two.switches(tier) == 2 * one.switches(tier));
+      CHECK(two.cables(tier) == 2 * one.cables(tier));
+    }
+    CHECK(two.count(Item::nic) == one.count(Item::nic));
+    // A port of each of two planes has half of the NIC's rate.
+    for (const BillLine& l : two.lines)
+      if (l.item == Item::cable && l.tier == Tier::leaf) CHECK(l.rate.value == Approx(25e9));
+  }
+}
+
+TEST_CASE("ports of one card that are one NIC to NCCL take their cables and ports", "[bill]") {
+  const Bill bill = bill_at("node: {profile: p5}\ncluster: {nodes: 16}\nworkload: {}\n");
+  CHECK(bill.cables(Tier::leaf) == 16 * 32);
+  REQUIRE(bill.notes.size() == 1);
+  CHECK_THAT(bill.notes.front(), Catch::Contains("would need 96"));
 }
 
 TEST_CASE("a million GPUs take milliseconds", "[bill]") {
