@@ -28,10 +28,12 @@ class Billing {
     bill_.job_share = static_cast<double>(s_.cluster.nodes) / static_cast<double>(bill_.nodes);
     bill_.pue = s_.site.pue, bill_.load = s_.site.load.value;
     hosts();
-    if (bill_.nodes > 1 && s_.node.spec.nics.count > 0)
+    if (bill_.nodes > 1 && s_.node.spec.nics.count > 0) {
       add_fabric(world);
-    else
+    } else {
+      if (s_.site.management_ports > 0) bill_.notes.push_back("site.management_ports: there is no fabric");
       add_racks(Room(s_.site, bill_.nodes + bill_.spare_nodes, nodes_per_rack_, 0), {});
+    }
     return std::move(bill_);
   }
 
@@ -129,7 +131,9 @@ class Billing {
       cable.metres = {metres}, cable.each = power_of_cable(made_of.medium, group.rate);
       if (!has_transceivers(made_of.medium)) continue;
       const SwitchSpec& box = basics_.switch_box;
-      const std::int64_t cage = ports_per_cage(s_.node.spec.nics.link, box.ports, box.rate);
+      const std::int64_t cage = s_.site.switch_cage > 0
+                                    ? s_.site.switch_cage
+                                    : ports_per_cage(s_.node.spec.nics.link, basics_.switch_box.ports, box.rate);
       const bool nic = group.tier == Tier::leaf;
       const auto transceivers = [&](std::string_view end, std::int64_t number, BytesPerSecond rate, std::int64_t ports) {
         BillLine& plug = line(Item::transceiver, number);
@@ -137,7 +141,7 @@ class Billing {
         plug.name = end, plug.ports = static_cast<int>(ports);
         plug.each = power_of_transceiver(made_of.medium, rate, plug.ports);
       };
-      if (nic) transceivers("nic", count, group.rate, 1);
+      if (nic) transceivers("nic", ceil_div(count, s_.site.nic_cage), group.rate, s_.site.nic_cage);
       const BytesPerSecond port = nic && breakout_ > 1 ? box.rate : group.rate;
       transceivers("switch", (nic ? 1 : 2) * ceil_div(count, cage * (nic ? breakout_ : 1)), port, cage);
     }

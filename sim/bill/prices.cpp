@@ -21,7 +21,7 @@ void visit_fields(FieldVisitor& visit, PriceItem& item) {
   visit("ports", item.ports, "of a switch, a NIC or a transceiver; 0: any", between(0, 4096));
   visit("rate", item.rate, "line rate of a port", line_rates);
   visit("up_to", item.up_to, "of cables and transceivers of no longer class", between(0, 1e5));
-  visit("price", item.price, "of one", between(0, 1e12));
+  visit("price", item.price, "of one; below 0: none", between(0, 1e12));
   visit("per_metre", item.per_metre, "of a cable, added to its price", between(0, 1e9));
   visit("power", item.power, "of one, instead of the shipped figure", between(0.001, 1e9));
   visit("source", item.source, "where the figures are from");
@@ -34,7 +34,7 @@ void visit_fields(FieldVisitor& visit, Prices& prices) {
   visit("currency", prices.currency, "e.g. USD");
   visit("missing", prices.missing, "what has no price is an error, or is listed and left out of the sums");
   visit("years", prices.years, "over which what is bought is paid", between(0.1, 100));
-  visit("electricity", prices.electricity, "price of a kWh", between(0, 1000));
+  visit("electricity", prices.electricity, "price of a kWh; must be given", between(0, 1000));
   visit("opex", prices.opex, "people, maintenance and space: part of what was bought, in a year", between(0, 10));
   visit("items", prices.items, "what things cost");
 }

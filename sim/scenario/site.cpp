@@ -21,6 +21,9 @@ void visit_fields(FieldVisitor& visit, SiteSpec& spec) {
   visit("leaves", spec.leaves, "where leaves stand: in the middle or at the end of the row of their nodes, or among them");
   visit("switches_per_rack", spec.switches_per_rack, "switches in a rack of their own", between(1, 100));
   visit("cables", spec.cables, "kinds of cables by length, the shortest first");
+  visit("switch_cage", spec.switch_cage, "ports of a switch that share a cage and its transceiver; 0: by kind of switch",
+        between(0, 16));
+  visit("nic_cage", spec.nic_cage, "NIC ports of a host that share one: 2 in a DGX H100", between(1, 16));
   visit("spare_nodes", spec.spare_nodes, "hosts that stand by, cabled like the others and spread over their units",
         between(0, 4e6));
   visit("management_ports", spec.management_ports, "ports of leaves for other hosts, e.g. UFM", between(0, 1e6));

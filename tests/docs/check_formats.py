@@ -32,7 +32,7 @@ def keys_of(binary):
     for section, catalogue in (("fabric", "topologies"), ("routing", "routing"), ("workload", "workloads")):
         for kind in first_words(output(binary, "list", catalogue)):
             keys |= {f"{section}.{key}" for key in first_words(output(binary, "describe", kind))}
-    return keys
+    return keys | set(first_words(output(binary, "list", "prices")))
 
 
 STEP = """fabricast: 1

@@ -38,6 +38,8 @@ struct SiteSpec {
   int switches_per_rack = 16;  ///< guess
   std::vector<CableClass> cables{
       {Medium::dac, {3}}, {Medium::multimode, {50}}, {Medium::single_mode, {500}}, {Medium::single_mode, {2000}}};
+  int switch_cage = 0;         ///< ports of a switch to a transceiver; 0: by kind of switch
+  int nic_cage = 1;            ///< the same of a host's NICs
   int spare_nodes = 0;       ///< that stand by, cabled
   int management_ports = 0;  ///< of leaves, for hosts such as UFM
   double pue = 1.3;          ///< guess

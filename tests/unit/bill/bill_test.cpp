@@ -134,6 +134,10 @@ TEST_CASE("lengths follow the floor plan", "[bill]") {
   // The spines' row is the next: 4 + 3 m, all 256 cables, two ends of two ports in a cage.
   CHECK(lines_of(bill, Item::transceiver, Medium::multimode, 2) == 128 / 2 + 256 * 2 / 2);
   CHECK(bill.count(Item::rack) == 8 + 1 + 1);
+  // Twin-port cages in hosts, and none in switches.
+  const Bill other = bill_at(rail(32, site), {"site.nic_cage=2", "site.switch_cage=1"});
+  CHECK(lines_of(other, Item::transceiver, Medium::multimode, 2) == 128 / 2);
+  CHECK(lines_of(other, Item::transceiver, Medium::multimode, 1) == 128 + 256 * 2);
 }
 
 TEST_CASE("leaves among the nodes take copper inside a rack", "[bill]") {
