@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "commands.hpp"
+#include "fabricast/bill/prices.hpp"
 #include "fabricast/collective/algorithm.hpp"
 #include "fabricast/core/names.hpp"
 #include "fabricast/core/quantity.hpp"
@@ -204,6 +205,14 @@ std::string scenario_fields() {
   return table.take();
 }
 
+std::string price_fields() {
+  Prices prices;
+  prices.items.emplace_back();
+  FieldTable table;
+  visit_fields(table, prices);
+  return table.take();
+}
+
 struct Catalogue {
   std::string_view name;
   std::string_view what;
@@ -379,6 +388,10 @@ constexpr std::array catalogues = {
                 if (name != "scenario") return {};
                 return "keys of a scenario, their defaults (with an H100 node) and meaning\n" + scenario_fields();
               }},
+    Catalogue{"prices", "keys of a file of prices", [] { return price_fields(); },
+              [](const std::string& name) -> std::string {
+                return name == "prices" ? "keys of a file of prices, for `bill`\n" + price_fields() : std::string();
+              }},
 };
 
 }  // namespace
@@ -392,7 +405,7 @@ int list_verb(const std::vector<std::string>& arguments) {
                     suggestion(what, names_of(catalogues)));
   std::string out;
   for (const Catalogue& c : catalogues) {
-    if (what.empty() && (c.name == "parameters" || c.name == "scenario" || c.name == "variables"))
+    if (what.empty() && (c.name == "parameters" || c.name == "scenario" || c.name == "variables" || c.name == "prices"))
       out += fmt::format("{}: {} (`fabricast list {}`)\n", c.name, c.what, c.name);
     else if (what.empty() || c.name == what)
       out += fmt::format("{}: {}\n{}", c.name, c.what, c.list());

@@ -51,11 +51,6 @@ std::vector<Override> split_overrides(const std::vector<std::string>& words, std
   return overrides;
 }
 
-std::string beside(const std::string& scenario, const std::string& path) {
-  const std::filesystem::path p(path);
-  return p.is_absolute() ? path : (std::filesystem::path(scenario).parent_path() / p).string();
-}
-
 class Reading {
  public:
   Reading(const std::string& text, std::string path, const std::vector<std::string>& overrides)
@@ -293,6 +288,11 @@ class Reading {
     check_topology(s);
     guarded([&] { read_graph_file(s); });
     check_placement(s, refuse);
+    for (std::size_t i = 1; i < s.site.cables.size(); ++i)
+      if (s.site.cables[i].up_to <= s.site.cables[i - 1].up_to)
+        refuse(fmt::format("site.cables[{}].up_to", i), "is no longer than that of the class before",
+               "the shortest first");
+    if (s.site.cables.empty()) refuse("site.cables", "the list is empty");
     for (std::size_t i = 0; i < s.faults.size(); ++i) {
       const FaultSpec& f = s.faults[i];
       if (f.link.empty()) refuse(fmt::format("faults[{}].link", i), "no link is named");
@@ -363,6 +363,11 @@ class Reading {
 };
 
 }  // namespace
+
+std::string beside(const std::string& scenario, const std::string& path) {
+  const std::filesystem::path p(path);
+  return p.is_absolute() ? path : (std::filesystem::path(scenario).parent_path() / p).string();
+}
 
 SourceSpan Scenario::place(std::string path) const { return place_of(places, file, std::move(path)); }
 
