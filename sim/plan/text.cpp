@@ -23,8 +23,8 @@ std::string compact(double value) {
 }
 
 /// Metrics of every table, beside those that the objective names.
-constexpr std::array usual = {"gpus", "time_us", "step_s", "interval", "busbw_gbps", "tokens_per_s", "mfu", "cost",
-                              "power_w", "goodput"};
+constexpr std::array usual = {"gpus", "time_us", "step_s", "interval", "busbw_gbps", "tokens_per_s", "mfu",
+                              "switches", "power_w", "cost", "goodput"};
 
 std::vector<std::size_t> shown_metrics(const PlanReport& r) {
   const Objective& o = r.decision.objective;
@@ -162,7 +162,8 @@ std::string plan_text(const PlanReport& r, std::size_t top) {
   if (d.not_run > 0) out += fmt::format(", {} not run", d.not_run);
   std::vector<std::string_view> front;
   for (const std::size_t m : d.objective.front) front.push_back(metrics()[m].name);
-  out += fmt::format("\n# > the best; * on the front of {}; - does not fulfil the conditions\n#\n", fmt::join(front, " and "));
+  out += fmt::format("\n# > the best; * on the front of {}; - does not fulfil the conditions\n", fmt::join(front, " and "));
+  for (const std::string& note : r.notes) out += "# " + comment_text(note) + "\n";
   out += table(r, top);
   std::size_t told_of = 0;
   constexpr std::size_t most_told = 10;

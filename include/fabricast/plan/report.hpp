@@ -11,6 +11,7 @@ struct PlanReport {
   const Study& study;
   const std::vector<SweepRow>& rows;  ///< all of the study, in order
   const Decision& decision;
+  std::vector<std::string> notes;  ///< on what all rows have in common, e.g. whose prices
 };
 
 /// The answer in a sentence, then a table, the best first. \param top  rows at most; 0: all
