@@ -85,7 +85,7 @@ TEST_CASE("channels of one edge set have the same edges", "[engine]") {
     }
     sets += static_cast<int>(edges.size());
   }
-  CHECK(sets == 2);  // NVLSTree's two trees
+  CHECK(sets == 2 + 16 + static_cast<int>(world->planner.comm.rings.size()));  // NVLSTree, a tree pair per NIC, rings
 }
 
 }  // namespace
