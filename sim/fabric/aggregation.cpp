@@ -65,8 +65,7 @@ AggregationTree in_clos(const Fabric& fabric, const Clos& clos, const std::vecto
     if (leaves) ups[1] = clos.leaf_to_spine(leaf, j);
     if (groups) ups[2] = clos.spine_to_core(clos.spine_of(leaf, j), index / clos.leaf_up % clos.spine_up);
     tree.note_way({ups.data(), levels});
-    for (std::size_t l = 0; l < levels && tree.climb(ups[l]); ++l) {
-    }
+    for (std::size_t l = 0; l < levels && tree.climb(ups[l]); ++l) {}
   }
   return tree.finish();
 }

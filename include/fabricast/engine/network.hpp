@@ -59,8 +59,8 @@ struct NetworkSetup {
   const RoutingPolicy* policy = nullptr;
   const std::any* policy_spec = nullptr;
   std::vector<NetworkSegment> segments;
-  bool times_only = false;  ///< results go without bottleneck and split of the time: a fit needs neither
-  std::size_t threads = 1;  ///< that one engine may use; results do not depend on it
+  bool times_only = false;             ///< results go without bottleneck and split of the time: a fit needs neither
+  std::size_t threads = 1;             ///< that one engine may use; results do not depend on it
   std::shared_ptr<CountStore> counts;  ///< null: engines share no counts
 };
 

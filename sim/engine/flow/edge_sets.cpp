@@ -35,8 +35,7 @@ class SetCounter {
     ports_.for_each([&](std::uint32_t slot, std::uint32_t port) {
       if (at_port_[slot] > 0) counts.emplace_back(port, at_port_[slot]);
     });
-    between_.for_each(
-        [&](std::uint32_t slot, std::uint32_t r) { set.between.emplace_back(r, counts_between_[slot]); });
+    between_.for_each([&](std::uint32_t slot, std::uint32_t r) { set.between.emplace_back(r, counts_between_[slot]); });
     return counts;
   }
 
@@ -100,8 +99,7 @@ std::shared_ptr<const EdgeSets> EdgeSets::of(const Communicator& comm, const Pla
   std::map<int, std::uint32_t> known;
   std::vector<int> first;  // channel of each set
   for (int c = 0; c < plan.channels; ++c) {
-    const auto [it, fresh] =
-        known.try_emplace(algorithm.edge_set(comm, c), static_cast<std::uint32_t>(known.size()));
+    const auto [it, fresh] = known.try_emplace(algorithm.edge_set(comm, c), static_cast<std::uint32_t>(known.size()));
     if (fresh) first.push_back(c);
     made->number_.push_back(it->second);
   }

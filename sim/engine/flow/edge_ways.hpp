@@ -10,7 +10,7 @@ namespace fabricast {
 struct EdgeWays {
   /// The groups that the queue pairs of a connection cross, in order.
   struct Way {
-    Flow first;  ///< its first queue pair, or that of another connection with the same way
+    Flow first;          ///< its first queue pair, or that of another connection with the same way
     double latency = 0;  ///< s, where it was found; 0 of direct ways
     std::uint32_t begin = 0, end = 0;
   };

@@ -111,8 +111,7 @@ class FabricCount::Counter {
   void count_trees() {
     // Weights of parts count in their own unit; one tree is one connection of every queue pair.
     weighted_ = true;
-    const auto weight =
-        static_cast<std::uint64_t>(in_.tree_weight * in_.comm.qps_per_connection / weight_unit + 0.5);
+    const auto weight = static_cast<std::uint64_t>(in_.tree_weight * in_.comm.qps_per_connection / weight_unit + 0.5);
     algorithm_.network_trees(in_.comm, in_.plan, static_cast<int>(channel_), [&](const AggregationTree& tree) {
       for (const LinkId link : tree.links) {
         if (in_.segment.links.down(link.value)) {
@@ -199,8 +198,9 @@ std::uint32_t FabricCount::find_shape(std::span<const double> connections) {
     for (std::uint32_t s = 0; s < last_group_.size(); ++s)
       shape_at_[free_or(shape(s), [](std::uint32_t) { return false; })] = s;
   }
-  std::uint32_t& at = shape_at_[free_or(
-      connections, [&](std::uint32_t s) { return std::equal(connections.begin(), connections.end(), shape(s).begin()); })];
+  std::uint32_t& at = shape_at_[free_or(connections, [&](std::uint32_t s) {
+    return std::equal(connections.begin(), connections.end(), shape(s).begin());
+  })];
   if (at == no_group) {
     at = static_cast<std::uint32_t>(last_group_.size());
     shapes_.insert(shapes_.end(), connections.begin(), connections.end());

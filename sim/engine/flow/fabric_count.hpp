@@ -34,7 +34,7 @@ class FabricCount {
   struct Group {
     std::uint32_t resource = 0;  ///< the lowest of them
     std::uint32_t members = 0;
-    std::uint32_t shape = 0;  ///< of its connections
+    std::uint32_t shape = 0;        ///< of its connections
     std::uint32_t next = no_group;  ///< an earlier group of the same shape, but of another kind of links
     std::uint64_t kind = 0;
   };

@@ -10,8 +10,8 @@ namespace fabricast {
 Flow flow_of(const Communicator& comm, const Fabric& fabric, const NetworkEdge& edge, int channel,
              std::size_t edge_index, std::uint32_t pair) {
   return flow_between(comm, comm.endpoint(edge.from, edge.from_nic, fabric.ports_per_node()),
-                      comm.endpoint(edge.to, edge.to_nic, fabric.ports_per_node()),
-                      static_cast<std::uint32_t>(channel), static_cast<std::uint32_t>(edge_index % 2), pair);
+                      comm.endpoint(edge.to, edge.to_nic, fabric.ports_per_node()), static_cast<std::uint32_t>(channel),
+                      static_cast<std::uint32_t>(edge_index % 2), pair);
 }
 
 Loads count_loads(const Communicator& comm, const Plan& plan, const Fabric* fabric, const Router* router,
@@ -23,8 +23,8 @@ Loads count_loads(const Communicator& comm, const Plan& plan, const Fabric* fabr
   count_inside(comm, plan, segment, paths, loads);
   if (comm.nodes() > 1) {
     if (!count) {
-      const FabricCount::Input input{
-          comm, plan, *fabric, *router, segment, protocol_costs(comm, plan).tree_weight, threads};
+      const FabricCount::Input input{comm,   plan, *fabric, *router, segment, protocol_costs(comm, plan).tree_weight,
+                                     threads};
       count = std::make_shared<SharedCount>(FabricCount(input, EdgeSets::of(comm, plan, *fabric, *router, threads)));
     }
     loads.network = std::make_shared<NetworkCounter>(comm, plan, *fabric, *router, segment, std::move(count));

@@ -7,12 +7,7 @@ namespace fabricast {
 
 NetworkCounter::NetworkCounter(const Communicator& comm, const Plan& plan, const Fabric& fabric, const Router& router,
                                const NetworkSegment& segment, std::shared_ptr<SharedCount> count)
-    : comm_(comm),
-      plan_(plan),
-      fabric_(fabric),
-      router_(router),
-      segment_(segment),
-      count_(std::move(count)) {}
+    : comm_(comm), plan_(plan), fabric_(fabric), router_(router), segment_(segment), count_(std::move(count)) {}
 
 /// Links of several kinds may have one rate.
 void NetworkCounter::add_groups(Loads& loads) {

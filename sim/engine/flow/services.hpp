@@ -94,7 +94,7 @@ class Services {
 
   const ChannelView& v_;
   const EdgeGroups& edges_;
-  const std::uint32_t* ways_ = nullptr;  ///< by edge
+  const std::uint32_t* ways_ = nullptr;           ///< by edge
   std::vector<double> alone_;                     ///< by way
   std::vector<double> hop_seconds_;               ///< s/B by hop inside the node, in the algorithm's order
   std::vector<double> reduce_, multicast_;        ///< s/B by head
