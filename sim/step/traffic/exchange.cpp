@@ -107,15 +107,17 @@ std::shared_ptr<const TimedShape> ExchangeTimer::time_team(const ExchangeKind& k
 
 ExchangeTimer::FabricUses ExchangeTimer::fabric_of(const ExchangeKind& kind, const Exchange& x) {
   std::vector<std::array<int, 3>> runs(x.teams->shapes.size());
-  bool by_size = false;
+  bool by_size = false, by_op = is_chain(kind.op);
   for (std::uint32_t t = 0; t < x.timed.size(); ++t) {
     const Plan& plan = x.timed[t]->plan;
     runs[x.teams->teams[t].shape] = {static_cast<int>(plan.algorithm), static_cast<int>(plan.protocol), plan.channels};
     // What goes between two ranks, and in which direction, is a matter of the call.
-    by_size |= plan.algorithm != Algorithm::ring && plan.algorithm != Algorithm::tree;
+    by_size |=
+        plan.algorithm != Algorithm::ring && plan.algorithm != Algorithm::tree && plan.algorithm != Algorithm::pat;
+    by_op |= plan.algorithm == Algorithm::pat;
   }
   if (by_size) return count_fabric(kind, x);
-  FabricUses& known = fabrics_[{kind.groups, is_chain(kind.op) ? static_cast<int>(kind.op) : -1, std::move(runs)}];
+  FabricUses& known = fabrics_[{kind.groups, by_op ? static_cast<int>(kind.op) : -1, std::move(runs)}];
   if (!known) known = count_fabric(kind, x);
   return known;
 }
