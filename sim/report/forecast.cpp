@@ -31,11 +31,14 @@ void simulate(const World& world, const RunOptions& options, Forecast& forecast)
   // The chunk engine forks, which goes with one thread only.
   const std::size_t threads = s.network.engine == EngineKind::chunk ? 1 : thread_count(options.threads);
   const std::size_t parts = draws > 1 || thread_count(options.threads) == 1 ? 1 : std::min<std::size_t>(sizes, 8);
+  // What tasks leave of the threads goes to their engines.
+  NetworkSetup setup = world.setup;
+  setup.threads = std::max<std::size_t>(1, threads / (draws * parts));
   std::size_t done = 0;
   std::mutex mutex;
   in_parallel(draws * parts, threads, [&](std::size_t task) {
     const std::size_t draw = task / parts, part = task % parts;
-    const auto engine = make_engine(s.network.engine, world.setup, world.draws.first_seed + draw);
+    const auto engine = make_engine(s.network.engine, setup, world.draws.first_seed + draw);
     for (std::size_t i = sizes * part / parts; i < sizes * (part + 1) / parts; ++i) {
       stop_if_requested();
       Cell& cell = cells[draw * sizes + i];

@@ -195,6 +195,7 @@ std::unique_ptr<World> build_world(Scenario scenario, const SearchGraphs* found)
                                "the algorithms without it are forecast"});
   world->setup.segments = segments(faults);
   world->draws = comm.nodes() > 1 ? world->setup.policy->draws(*world->setup.policy_spec) : Draws{};
+  world->setup.counts = make_count_store(world->draws.first_seed);
   return world;
 }
 

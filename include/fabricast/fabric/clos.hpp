@@ -25,6 +25,8 @@
 namespace fabricast {
 
 struct Clos {
+  bool operator==(const Clos&) const = default;
+
   std::uint32_t endpoints = 0;
   std::uint32_t ports_per_node = 1;
   // Where a NIC port is plugged in: block = node / nodes_per_block, rail = port % rails.

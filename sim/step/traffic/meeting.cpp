@@ -167,7 +167,7 @@ std::vector<double> Meetings::share(const Flight& flight, const std::vector<doub
     for (const Exchange::Load& load : x.loads)
       if (load.first < load.last && is_crowded(load.resource))
         for (std::uint32_t i = load.first; i < load.last; ++i)
-          uses.push_back({x.fabric[i].link, base[k] + x.fabric[i].item, times[k] * x.fabric[i].use});
+          uses.push_back({(*x.fabric)[i].link, base[k] + (*x.fabric)[i].item, times[k] * (*x.fabric)[i].use});
   }
   add_inside(flight, times, base, uses);
   // Only items on crowded links take part.
