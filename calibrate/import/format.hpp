@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "fabricast/calibrate/import.hpp"
-#include "line_reader.hpp"
+#include "fabricast/core/line_reader.hpp"
 
 namespace fabricast {
 

@@ -1,11 +1,11 @@
-// Words and numbers of a line.
+// Numbers as logs print them, and what launchers put before a line.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
+
+#include "fabricast/core/scan.hpp"
 
 namespace fabricast {
 
@@ -22,31 +22,16 @@ bool in_order(const std::optional<Printed>& least, const Printed& figure, const 
 /// \param scale  from rate times bytes to the unit of the bandwidth
 bool rates_agree(const Printed& messages, double bytes, double scale, const Printed& bandwidth);
 
-bool is_space(char c);
-bool is_digit(char c);
-std::string_view trimmed(std::string_view text);
-/// Words between spaces and tabs.
-std::vector<std::string_view> words_of(std::string_view text);
-/// A whole number that fills the word and fits.
-std::optional<std::int64_t> whole_number(std::string_view word);
-std::optional<int> small_number(std::string_view word);
 /// A finite number that fills the word.
 std::optional<Printed> printed_number(std::string_view word);
 /// Whether a word is meant as a number, be it a bad one: it starts as one.
 bool numeric(std::string_view word);
-/// The whole number at the start of a text, which is then taken off. Spaces before it are passed over.
-std::optional<int> take_number(std::string_view& text);
-/// What follows the first `mark`; empty if there is none.
-std::optional<std::string_view> after(std::string_view text, std::string_view mark);
 
 /// Takes colours and other escape sequences out of a line.
 std::string without_escapes(std::string_view text);
 /// What is left of a line without the prefix of a launcher, if it may have one: `[1,0]<stdout>:`, `pod-0: `,
 /// `[pod/name] `, `(worker pid=3) `, `2026-01-02T03:04:05Z `.
 std::optional<std::string_view> without_prefix(std::string_view text);
-
-/// A text of a log as we may write it: printable, UTF-8, not endless.
-std::string shown(std::string_view text, std::size_t most = 200);
 
 /// 2.21.5 of NCCL_VERSION_CODE 22105. Empty if it is none.
 std::string version_of_code(std::int64_t code);

@@ -25,6 +25,8 @@ constexpr std::array verbs = {
     Verb{"check", "LOG --scenario SCENARIO.yaml", "measured times against the forecast: are they good, and if not, why?",
          check_verb},
     Verb{"inspect", "fabric|plan|schedule SCENARIO.yaml", "show a stage between scenario and result", inspect_verb},
+    Verb{"import", "fabric FILE...", "a real fabric from what its tools print: ibnetdiscover, iblinkinfo, Slurm",
+         import_fabric_verb},
     Verb{"export", "tuner|env SCENARIO.yaml", "a table for NCCL's tuner plugin; a script of NCCL's variables",
          export_verb},
     Verb{"list", "[WHAT]",

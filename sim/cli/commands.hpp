@@ -29,6 +29,7 @@ int inspect_verb(const std::vector<std::string>& arguments);
 int list_verb(const std::vector<std::string>& arguments);
 int describe_verb(const std::vector<std::string>& arguments);
 int calibrate_verb(const std::vector<std::string>& arguments);
+int import_fabric_verb(const std::vector<std::string>& arguments);  ///< `import fabric`
 int import_verb(const std::vector<std::string>& arguments);  ///< `calibrate import`
 int probe_verb(const std::vector<std::string>& arguments);  ///< `calibrate probe`
 

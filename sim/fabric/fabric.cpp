@@ -25,11 +25,19 @@ std::optional<std::uint32_t> number_after(std::string_view text, std::string_vie
 }  // namespace
 
 std::string Fabric::name(VertexId v) const {
-  if (is_endpoint(v)) return fmt::format("node{}.nic{}", v.value / ports_per_node_, v.value % ports_per_node_);
+  if (is_endpoint(v)) {
+    const std::string node = node_name(v.value / ports_per_node_);
+    if (!port_names_.empty()) return node + "." + port_names_[v.value];
+    return fmt::format("{}.nic{}", node, v.value % ports_per_node_);
+  }
   const std::uint32_t s = v.value - endpoints();
   if (!switch_names_.empty()) return switch_names_[s];
   const auto t = static_cast<std::size_t>(tier_of_switch_[s]);
   return fmt::format("{}{}", name_of(tier_of_switch_[s]), s - first_of_tier_[t]);
+}
+
+std::string Fabric::node_name(std::uint32_t node) const {
+  return node_names_.empty() ? fmt::format("node{}", node) : node_names_[node];
 }
 
 std::string Fabric::name(LinkId id) const {
@@ -47,10 +55,15 @@ std::string Fabric::name(LinkId id) const {
 }
 
 std::optional<VertexId> Fabric::find_vertex(std::string_view name) const {
+  for (std::uint32_t node = 0; node < node_names_.size(); ++node) {
+    if (!name.starts_with(node_names_[node] + ".")) continue;
+    for (std::uint32_t port = 0; port < ports_per_node_; ++port)
+      if (this->name(endpoint(node, port)) == name) return endpoint(node, port);
+  }
   if (const auto dot = name.find(".nic"); dot != std::string_view::npos) {
     const auto node = number_after(name.substr(0, dot), "node"), port = number_after(name.substr(dot), ".nic");
     if (node && port && *node < nodes_ && *port < ports_per_node_) return endpoint(*node, *port);
-    return std::nullopt;
+    if (switch_names_.empty()) return std::nullopt;
   }
   if (!switch_names_.empty()) {
     const auto it = std::find(switch_names_.begin(), switch_names_.end(), name);
@@ -140,6 +153,12 @@ void FabricBuilder::reserve_cables(std::size_t cables) {
   fabric_.class_of_.reserve(2 * cables);
 }
 
+void FabricBuilder::name_nodes(std::vector<std::string> nodes, std::vector<std::string> ports) {
+  fabric_.node_names_ = std::move(nodes), fabric_.port_names_ = std::move(ports);
+}
+
+void FabricBuilder::set_subnet(Subnet subnet) { fabric_.subnet_ = std::make_shared<Subnet>(std::move(subnet)); }
+
 void FabricBuilder::add_cable(VertexId lower, VertexId upper, const LinkClass& up, const LinkClass& down) {
   fabric_.ends_.push_back(lower.value);
   fabric_.ends_.push_back(upper.value);
@@ -150,6 +169,12 @@ void FabricBuilder::add_cable(VertexId lower, VertexId upper, const LinkClass& u
 Fabric FabricBuilder::build() && {
   FABRICAST_CHECK(fabric_.switch_names_.empty() || fabric_.switch_names_.size() == fabric_.switches(),
                   "either all switches have names or none");
+  FABRICAST_CHECK(fabric_.node_names_.empty() || (fabric_.node_names_.size() == fabric_.nodes() &&
+                                                  fabric_.port_names_.size() == fabric_.endpoints()),
+                  "either all hosts and NIC ports have names or none");
+  FABRICAST_CHECK(!fabric_.subnet_ || (fabric_.subnet_->of_vertex.size() == fabric_.vertices() &&
+                                       fabric_.subnet_->port_of_link.size() == fabric_.links()),
+                  "addresses for all vertices and links");
   for (const std::uint32_t v : fabric_.ends_)
     FABRICAST_CHECK(v < fabric_.vertices(), fmt::format("link to vertex {} of {}", v, fabric_.vertices()));
   return std::move(fabric_);

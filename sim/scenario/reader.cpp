@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <iterator>
 
 #include "fabricast/core/file.hpp"
@@ -13,7 +12,8 @@
 #include "fabricast/routing/routing.hpp"
 #include "fabricast/scenario/scenario.hpp"
 #include "fabricast/scenario/world.hpp"
-#include "fabricast/topology/file.hpp"
+#include "named_file.hpp"
+#include "read_fabric.hpp"
 #include "yaml_reader.hpp"
 
 namespace fabricast {
@@ -122,16 +122,6 @@ class Reading {
       f();
     } catch (const UserError& e) {
       for (const Diagnostic& d : e.diagnostics()) reader_->add(d);
-    }
-  }
-
-  /// The text of a file that the key at `path` names.
-  std::string read_named(const std::string& path, const std::string& file) const {
-    try {
-      return read_file(file);
-    } catch (const UserError& e) {
-      const Diagnostic& d = e.diagnostics().front();
-      throw UserError::at(path, d.message, d.hint);
     }
   }
 
@@ -287,6 +277,7 @@ class Reading {
       refuse("nvlink_domain.nodes", "an NVLink domain of several hosts needs `intranode: nvswitch`");
     check_topology(s);
     guarded([&] { read_graph_file(s); });
+    guarded([&] { read_fabric_files(s, *reader_, result_.warnings); });
     check_placement(s, refuse);
     for (std::size_t i = 1; i < s.site.cables.size(); ++i)
       if (s.site.cables[i].up_to <= s.site.cables[i - 1].up_to)
@@ -300,7 +291,6 @@ class Reading {
       if (!reader_->given(fmt::format("faults[{}].rate", i)))
         refuse(fmt::format("faults[{}]", i), "`rate` is missing", "e.g. rate: 10%, or rate: 0 for down");
     }
-    if (auto* file = std::any_cast<FileFabricSpec>(&s.fabric.spec)) read_fabric_file(*file);
     (void)parse_nccl_environment(main_version(s), s.nccl.env, result_.warnings);
     for (Diagnostic& w : result_.warnings)
       if (w.where.file.empty()) w.where = reader_->place(w.path);
@@ -323,34 +313,6 @@ class Reading {
     if (c.size > 0 && c.size < size)
       refuse("cluster.size", fmt::format("{} hosts on the fabric are fewer than the job takes ({})", c.size, size));
     c.size = size;
-  }
-
-  void read_fabric_file(FileFabricSpec& spec) {
-    if (spec.path.empty())
-      return reader_->add(at("fabric.path", "names no file", "fabric: {kind: file, path: fabric.yaml}"));
-    const std::string file = beside(path_, spec.path);
-    const YAML::Node root = parse_yaml(read_named("fabric.path", file), file,
-                                       "e.g. switches: [tor0] and links: [{from: node0.nic0, to: tor0}]");
-    YamlReader reader(plain_switches(root), file, {});
-    reader("switches", spec.switches, "");
-    reader("links", spec.links, "");
-    reader.finish();
-    spec.path = file;
-    result_.scenario.fabric_places = reader.places();
-    if (reader.failed()) throw UserError(reader.take_diagnostics());
-  }
-
-  /// `switches: [a, b]` is short for `[{name: a}, {name: b}]`.
-  static YAML::Node plain_switches(YAML::Node root) {
-    YAML::Node switches = root["switches"];
-    if (switches.IsSequence())
-      for (std::size_t i = 0; i < switches.size(); ++i)
-        if (switches[i].IsScalar()) {
-          YAML::Node map(YAML::NodeType::Map);
-          map["name"] = switches[i].Scalar();
-          switches[i] = map;
-        }
-    return root;
   }
 
   std::string path_;

@@ -70,6 +70,7 @@ void visit_fields(FieldVisitor& visit, ClusterSpec& spec) {
   visit("placement", spec.placement, "in_order, random (by seed), or a list of host numbers in rank order");
   visit("seed", spec.seed, "seed of a random placement", at_least(0));
   visit("order", spec.order, "host numbers in rank order, for placement list", between(0, 4e6));
+  visit("hosts", spec.hosts, "instead of placement: hosts in rank order by the fabric file's names, dgx[001-016]");
 }
 
 void visit_fields(FieldVisitor& visit, FabricSection& section) {

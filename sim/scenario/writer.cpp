@@ -117,7 +117,8 @@ nlohmann::ordered_json effective_json(const Scenario& scenario) {
     workload.erase("from"), workload.erase("to"), workload.erase("factor");
   else
     workload.erase("sizes");
-  if (scenario.cluster.placement != Placement::list) j["cluster"].erase("order");
+  if (scenario.cluster.placement != Placement::list || !scenario.cluster.hosts.empty()) j["cluster"].erase("order");
+  j["cluster"].erase(scenario.cluster.hosts.empty() ? "hosts" : "placement");
   if (scenario.faults.empty()) j.erase("faults");
   if (scenario.name.empty()) j.erase("name");
   if (scenario.prices.empty()) j.erase("prices");
@@ -133,6 +134,7 @@ std::string to_yaml(const Scenario& scenario) {
   };
   Json j = effective_json(scenario);
   if (j["fabric"].contains("path")) j["fabric"]["path"] = from_root(j["fabric"]["path"].get<std::string>());
+  if (j["routing"].contains("path")) j["routing"]["path"] = from_root(j["routing"]["path"].get<std::string>());
   const std::filesystem::path folder = std::filesystem::path(scenario.file).parent_path();
   if (const std::string& profile = scenario.node.spec.profile; profile.ends_with(".json"))
     j["node"]["profile"] = from_root(folder / profile);

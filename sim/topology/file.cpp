@@ -1,5 +1,6 @@
 // A fabric given switch by switch and cable by cable in a file (`fabric: {kind: file, path: fabric.yaml}`).
 //
+//   hosts: [{name: dgx01, nics: [mlx5_0]}]           # or none: node0.nic0 and so on
 //   switches: [tor0, tor1, agg0]                     # or [{name: tor0, tier: leaf}]
 //   links:
 //     - {from: node0.nic0, to: tor0}                 # rate, latency and count have defaults
@@ -11,81 +12,221 @@
 
 #include <fmt/format.h>
 
-#include <map>
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "fabricast/core/error.hpp"
 
 namespace fabricast {
 
+namespace {
+constexpr int most_lids = 0xBFFF;       // unicast [IBTA-spec]
+constexpr int most_switch_ports = 254;  // 255 is no port in a forwarding table [IBTA-spec]
+constexpr std::size_t most_classes = 250;
+}  // namespace
+
+void visit_fields(FieldVisitor& visit, FileFabricNic& nic) {
+  visit("name", nic.name, "name of the NIC port, without its host's");
+  visit("lid", nic.lid, "its LID; 0: not told", between(0, most_lids));
+  visit("lmc", nic.lmc, "LID mask control: it answers to 2^lmc LIDs", between(0, 7));
+}
+
+void visit_fields(FieldVisitor& visit, FileFabricHost& host) {
+  visit("name", host.name, "name of the host; hosts are numbered in the order of the list");
+  visit("nics", host.nics, "its NIC ports, in the order of node.nics");
+}
+
 void visit_fields(FieldVisitor& visit, FileFabricSwitch& s) {
   visit("name", s.name, "name of the switch");
   visit("tier", s.tier, "leaf, spine or core; only for display");
+  visit("guid", s.guid, "GUID, 16 hexadecimal digits, by which forwarding tables name it");
+  visit("lid", s.lid, "LID of its management port; 0: not told", between(0, most_lids));
 }
 
 void visit_fields(FieldVisitor& visit, FileFabricLink& link) {
-  visit("from", link.from, "node3.nic2 or a switch: the end nearer to the nodes");
+  visit("from", link.from, "node3.nic2, dgx04.mlx5_2 or a switch: the end nearer to the nodes");
   visit("to", link.to, "a switch");
   visit("rate", link.rate, "line rate of each direction", line_rates);
   visit("latency", link.latency, "of each direction: propagation, and the switch entered if it is one", between(0, 1));
   visit("count", link.count, "parallel cables", between(1, 4096));
+  visit("from_port", link.from_port, "port of the switch `from`, as in forwarding tables; 0: not told",
+        between(0, most_switch_ports));
+  visit("to_port", link.to_port, "port of the switch `to`", between(0, most_switch_ports));
+}
+
+void visit_fields(FieldVisitor& visit, FileFabric& fabric) {
+  visit("hosts", fabric.hosts, "hosts by name, with their NIC ports");
+  visit("switches", fabric.switches, "the switches");
+  visit("links", fabric.links, "the cables");
 }
 
 void visit_fields(FieldVisitor& visit, FileFabricSpec& spec) {
   visit_basics(visit, spec);
-  visit("path", spec.path, "file with `switches` and `links`, relative to the scenario");
+  visit("path", spec.path,
+        "file with `switches` and `links`, or what ibnetdiscover or iblinkinfo print, Slurm's topology.conf, or an "
+        "InfraGraph; relative to the scenario");
+  visit("nics", spec.nics, "of the hosts that the file names, the NIC ports in use, by name; none: all");
+  visit("oversubscription", spec.oversubscription, "down : up of each switch, for files that tell no cables",
+        between(1, 64));
 }
 
-Fabric build(const FileFabricSpec& spec, const FabricDemand& demand) {
-  std::vector<Diagnostic> faults;
-  const auto refuse = [&](std::string path, std::string message) {
-    faults.push_back({Diagnostic::Severity::error, {}, std::move(path), std::move(message), {}});
-  };
-  FabricBuilder builder(demand.nodes, demand.ports_per_node);
-  std::map<std::string, VertexId> vertex;
-  for (std::uint32_t n = 0; n < demand.nodes; ++n)
-    for (std::uint32_t p = 0; p < demand.ports_per_node; ++p)
-      vertex[fmt::format("node{}.nic{}", n, p)] = VertexId(n * demand.ports_per_node + p);
-  for (const Tier tier : {Tier::leaf, Tier::spine, Tier::core})
-    for (std::size_t i = 0; i < spec.switches.size(); ++i) {
-      const FileFabricSwitch& s = spec.switches[i];
-      if (s.tier != tier) continue;
-      if (vertex.count(s.name)) refuse(fmt::format("switches[{}]", i), fmt::format("'{}' is there twice", s.name));
-      vertex[s.name] = builder.add_switch(tier, s.name);
+namespace {
+
+class FileBuilder {
+ public:
+  FileBuilder(const FileFabricSpec& spec, const FabricDemand& demand)
+      : spec_(spec),
+        file_(spec),
+        demand_(demand),
+        builder_(demand.nodes, demand.ports_per_node),
+        cables_of_port_(std::size_t{demand.nodes} * demand.ports_per_node, 0) {}
+
+  Fabric build() {
+    add_hosts();
+    add_switches();
+    for (std::size_t i = 0; i < file_.links.size(); ++i) add_link(i);
+    for (std::size_t e = 0; e < cables_of_port_.size(); ++e)
+      if (cables_of_port_[e] != 1)
+        refuse("links", fmt::format("{} has {}; every NIC port has one", endpoint_name(e),
+                                    cables_of_port_[e] ? fmt::format("{} cables", cables_of_port_[e]) : "no cable"));
+    if (faults_.size() > 20) faults_.resize(20);
+    if (!faults_.empty()) {
+      for (Diagnostic& d : faults_) d.where.file = spec_.path;
+      throw UserError(std::move(faults_));
     }
-  std::vector<int> cables_of_port(std::size_t{demand.nodes} * demand.ports_per_node, 0);
-  for (std::size_t i = 0; i < spec.links.size(); ++i) {
-    const FileFabricLink& link = spec.links[i];
-    const auto from = vertex.find(link.from), to = vertex.find(link.to);
+    if (told_) builder_.set_subnet(std::move(subnet_));
+    return std::move(builder_).build();
+  }
+
+ private:
+  void refuse(std::string path, std::string message, std::string hint = {}) {
+    faults_.push_back({Diagnostic::Severity::error, {}, std::move(path), std::move(message), std::move(hint)});
+  }
+
+  std::string endpoint_name(std::size_t e) const {
+    const std::size_t node = e / demand_.ports_per_node, port = e % demand_.ports_per_node;
+    if (named()) return file_.hosts[node].name + "." + file_.hosts[node].nics[port].name;
+    return fmt::format("node{}.nic{}", node, port);
+  }
+  /// Whether the file's hosts are those of the fabric.
+  bool named() const { return !file_.hosts.empty() && hosts_fit_; }
+
+  void add_hosts() {
+    const std::uint32_t ports = demand_.ports_per_node;
+    subnet_.of_vertex.resize(cables_of_port_.size());
+    for (std::uint32_t n = 0; n < demand_.nodes; ++n)
+      for (std::uint32_t p = 0; p < ports; ++p) vertex_[fmt::format("node{}.nic{}", n, p)] = VertexId(n * ports + p);
+    if (file_.hosts.empty()) return;
+    if (file_.hosts.size() < demand_.nodes) {
+      hosts_fit_ = false;
+      return refuse("hosts", fmt::format("{} hosts for {} nodes", file_.hosts.size(), demand_.nodes),
+                    fmt::format("cluster.nodes and cluster.size: at most {}", file_.hosts.size()));
+    }
+    for (std::uint32_t n = 0; n < demand_.nodes; ++n)
+      if (file_.hosts[n].nics.size() != ports) {
+        hosts_fit_ = false;
+        refuse(fmt::format("hosts[{}].nics", n),
+               fmt::format("'{}' has {} NIC ports, and the scenario's nodes have {}", file_.hosts[n].name,
+                           file_.hosts[n].nics.size(), ports),
+               "node.nics.count is the number of ports; fabric.nics picks some of the file's");
+      }
+    if (!hosts_fit_) return;
+    std::vector<std::string> nodes, names;
+    for (std::uint32_t n = 0; n < demand_.nodes; ++n) {
+      const FileFabricHost& host = file_.hosts[n];
+      nodes.push_back(host.name);
+      if (!hosts_.insert(host.name).second)
+        refuse(fmt::format("hosts[{}].name", n), fmt::format("'{}' is there twice", host.name));
+      for (std::uint32_t p = 0; p < ports; ++p) {
+        const FileFabricNic& nic = host.nics[p];
+        names.push_back(nic.name);
+        const VertexId vertex(n * ports + p);
+        const auto [it, fresh] = vertex_.emplace(host.name + "." + nic.name, vertex);
+        if (!fresh && it->second.value != vertex.value)
+          refuse(fmt::format("hosts[{}].nics[{}]", n, p), fmt::format("'{}' is there twice", it->first));
+        subnet_.of_vertex[vertex.value] = {nic.lid, nic.lmc, {}};
+        told_ = told_ || nic.lid > 0;
+      }
+    }
+    for (std::size_t n = demand_.nodes; n < file_.hosts.size(); ++n)
+      for (const FileFabricNic& nic : file_.hosts[n].nics) left_out_.insert(file_.hosts[n].name + "." + nic.name);
+    builder_.name_nodes(std::move(nodes), std::move(names));
+  }
+
+  void add_switches() {
+    for (const Tier tier : {Tier::leaf, Tier::spine, Tier::core})
+      for (std::size_t i = 0; i < file_.switches.size(); ++i) {
+        const FileFabricSwitch& s = file_.switches[i];
+        if (s.tier != tier) continue;
+        const VertexId vertex = builder_.add_switch(tier, s.name);
+        if (!vertex_.emplace(s.name, vertex).second)
+          refuse(fmt::format("switches[{}]", i), fmt::format("'{}' is there twice", s.name));
+        if (s.name.empty()) refuse(fmt::format("switches[{}]", i), "has no name");
+        subnet_.of_vertex.push_back({s.lid, 0, s.guid});
+      }
+  }
+
+  void add_link(std::size_t i) {
+    const FileFabricLink& link = file_.links[i];
+    const auto from = vertex_.find(link.from), to = vertex_.find(link.to);
     const std::string path = fmt::format("links[{}]", i);
-    if (from == vertex.end()) refuse(path + ".from", fmt::format("there is no '{}'", link.from));
-    if (to == vertex.end()) refuse(path + ".to", fmt::format("there is no '{}'", link.to));
-    if (from == vertex.end() || to == vertex.end()) continue;
-    const bool port = from->second.value < cables_of_port.size();
-    if (to->second.value < cables_of_port.size()) refuse(path + ".to", "must be a switch");
+    // Hosts beyond those in use keep their cables to themselves.
+    if (from == vertex_.end() && is_left_out(link.from)) return;
+    if (from == vertex_.end()) refuse(path + ".from", fmt::format("there is no '{}'", link.from));
+    if (to == vertex_.end()) refuse(path + ".to", fmt::format("there is no '{}'", link.to));
+    if (from == vertex_.end() || to == vertex_.end()) return;
+    const bool port = from->second.value < cables_of_port_.size();
+    if (to->second.value < cables_of_port_.size()) refuse(path + ".to", "must be a switch");
     if (link.from == link.to) refuse(path, fmt::format("'{}' is joined to itself", link.from));
-    if (port) cables_of_port[from->second.value] += link.count;
-    const BytesPerSecond line = link.rate.value > 0 ? link.rate : port ? demand.port_rate : spec.switch_box.rate;
-    const Seconds wire = propagation(spec.cable), hop = wire + spec.switch_box.latency;
+    if (link.count > 1 && (link.from_port > 0 || link.to_port > 0))
+      refuse(path + ".count", "several cables have no one port", "give each cable a line of its own");
+    if (port) cables_of_port_[from->second.value] += link.count;
+    const BytesPerSecond line = link.rate.value > 0 ? link.rate : port ? demand_.port_rate : spec_.switch_box.rate;
+    const Seconds wire = propagation(spec_.cable), hop = wire + spec_.switch_box.latency;
     const auto latency = [&](Seconds usual) { return link.latency.value >= 0 ? link.latency : usual; };
-    const BytesPerSecond rate = line * (demand.header_efficiency * (port ? demand.nic_efficiency : 1));
-    const LinkClass up{demand.kind, rate, latency(hop)}, down{demand.kind, rate, latency(port ? wire : hop)};
-    for (int c = 0; c < link.count; ++c) builder.add_cable(from->second, to->second, up, down);
+    const BytesPerSecond rate = line * (demand_.header_efficiency * (port ? demand_.nic_efficiency : 1));
+    const LinkClass up{demand_.kind, rate, latency(hop)}, down{demand_.kind, rate, latency(port ? wire : hop)};
+    if (!count_classes(up, down)) return refuse(path, "more than 250 kinds of links", "round rates and latencies");
+    for (int c = 0; c < link.count; ++c) {
+      builder_.add_cable(from->second, to->second, up, down);
+      subnet_.port_of_link.push_back(static_cast<std::uint8_t>(port ? 0 : link.from_port));
+      subnet_.port_of_link.push_back(static_cast<std::uint8_t>(link.to_port));
+    }
   }
-  for (std::size_t e = 0; e < cables_of_port.size(); ++e)
-    if (cables_of_port[e] != 1)
-      refuse("links", fmt::format("node{}.nic{} has {}; every NIC port has one", e / demand.ports_per_node,
-                                  e % demand.ports_per_node,
-                                  cables_of_port[e] ? fmt::format("{} cables", cables_of_port[e]) : "no cable"));
-  if (faults.size() > 20) faults.resize(20);
-  if (!faults.empty()) {
-    for (Diagnostic& d : faults) d.where.file = spec.path;
-    throw UserError(std::move(faults));
+
+  /// Whether a cable is that of a host beyond the ones in use; if the hosts do not fit at all, of any.
+  bool is_left_out(const std::string& name) const {
+    return !file_.hosts.empty() && (!hosts_fit_ || left_out_.contains(name));
   }
-  return std::move(builder).build();
-}
+
+  bool count_classes(const LinkClass& up, const LinkClass& down) {
+    for (const LinkClass& c : {up, down})
+      if (std::find(classes_.begin(), classes_.end(), c) == classes_.end()) classes_.push_back(c);
+    return classes_.size() <= most_classes;
+  }
+
+  const FileFabricSpec& spec_;
+  const FileFabric& file_;
+  const FabricDemand& demand_;
+  FabricBuilder builder_;
+  std::vector<int> cables_of_port_;
+  std::unordered_map<std::string, VertexId> vertex_;
+  std::unordered_set<std::string> hosts_, left_out_;
+  std::vector<LinkClass> classes_;
+  Subnet subnet_;
+  bool told_ = false, hosts_fit_ = true;
+  std::vector<Diagnostic> faults_;
+};
+
+}  // namespace
+
+Fabric build(const FileFabricSpec& spec, const FabricDemand& demand) { return FileBuilder(spec, demand).build(); }
 
 Topology file() {
-  return make_topology<FileFabricSpec>("file", "switches and cables listed in a YAML or JSON file", "");
+  return make_topology<FileFabricSpec>(
+      "file", "switches and cables listed in a file: YAML or JSON, ibnetdiscover, iblinkinfo, Slurm's topology.conf",
+      "");
 }
 
 }  // namespace fabricast

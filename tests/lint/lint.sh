@@ -12,7 +12,7 @@ texts() {
 }
 
 # Layers from the ground up: each may include itself and what is named before it.
-layers='core fluid fabric topology routing hardware collective protocol planner workload trace engine scenario step report bill plan calibrate cli'
+layers='core fluid fabric topology routing hardware collective protocol planner workload trace engine discover scenario step report bill plan calibrate cli'
 
 arrows_point_down() {
   grep -n '^#include "' $(sources) | awk -F: -v layers="$layers" '

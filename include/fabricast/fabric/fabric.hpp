@@ -12,6 +12,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -21,6 +22,7 @@
 #include "fabricast/core/id.hpp"
 #include "fabricast/fabric/clos.hpp"
 #include "fabricast/fabric/link.hpp"
+#include "fabricast/fabric/subnet.hpp"
 
 namespace fabricast {
 
@@ -56,11 +58,17 @@ class Fabric {
   /// Null for fabrics read from a file.
   const Clos* clos() const { return clos_ ? &*clos_ : nullptr; }
 
-  /// `node3.nic2`, `leaf0`, `spine12`, `core3`, or the name given in a file.
+  /// LIDs and port numbers, if the file that the fabric is from tells them; else null.
+  const Subnet* subnet() const { return subnet_.get(); }
+
+  /// `node3.nic2`, `leaf0`, `spine12`, `core3`, or the names given in a file: `dgx03.mlx5_2`.
   std::string name(VertexId v) const;
+  /// `node3`, or the host's name in a file.
+  std::string node_name(std::uint32_t node) const;
   /// `leaf0-spine1` for the way up and `spine1-leaf0` for the way down; `#i` is added where several cables join the
   /// two.
   std::string name(LinkId id) const;
+  /// `node3.nic2` is understood in fabrics with names of their own, too.
   std::optional<VertexId> find_vertex(std::string_view name) const;
   /// All directed links named: a cable `a-b` or `a-b#i` (both directions), or every cable of a vertex `a`.
   /// Empty if the name fits nothing.
@@ -88,7 +96,9 @@ class Fabric {
   std::uint32_t nodes_ = 0, ports_per_node_ = 1;
   std::vector<Tier> tier_of_switch_;
   std::vector<std::uint32_t> first_of_tier_ = {0, 0, 0, 0};  ///< switches are sorted by tier
-  std::vector<std::string> switch_names_;                    ///< only for fabrics read from a file
+  // Only for fabrics read from a file:
+  std::vector<std::string> switch_names_, node_names_, port_names_;  ///< of ports without their node's, by endpoint
+  std::shared_ptr<const Subnet> subnet_;
   std::vector<std::uint32_t> ends_;                          ///< ends_[l] = source of link l
   std::vector<std::uint8_t> class_of_;
   std::vector<LinkClass> classes_;
@@ -104,6 +114,9 @@ class FabricBuilder {
   /// One cable, two links; `lower` is the end nearer to the nodes.
   void add_cable(VertexId lower, VertexId upper, const LinkClass& up, const LinkClass& down);
   void reserve_cables(std::size_t cables);
+  /// Names of hosts by node, and of their NIC ports by endpoint.
+  void name_nodes(std::vector<std::string> nodes, std::vector<std::string> ports);
+  void set_subnet(Subnet subnet);
   Fabric build() &&;
   /// All switches and cables of a Clos network. `cable` has the class of every cable's two directions by tier:
   /// the way up is charged the upper device's latency, the way down the lower one's.

@@ -46,6 +46,7 @@ struct ClusterSpec {
   Placement placement = Placement::in_order;
   std::int64_t seed = 1;
   std::vector<int> order;  ///< of placement `list`
+  std::string hosts;       ///< the same by names of the fabric file, as Slurm writes lists
 };
 
 struct FabricSection {

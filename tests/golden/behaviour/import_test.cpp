@@ -55,5 +55,32 @@ TEST_CASE("JSON on standard output stands alone, and logs may come through a pip
   CHECK(logs[0]["problems"][0]["line"] == 7);
 }
 
+TEST_CASE("a fabric and its tables are counted, and what looks wrong is named", "[import]") {
+  const Scratch folder;
+  const std::string file = folder / "fabric.yaml";
+  const Ran ran = run_fabricast(
+      "import fabric scenarios/imported/ibnetdiscover.txt --lft scenarios/imported/lfts.dump "
+      "--slurm scenarios/imported/topology.conf --output " +
+      file);
+  CHECK(ran.code == 0);
+  CHECK(ran.out ==
+        "scenarios/imported/ibnetdiscover.txt: ibnetdiscover\n"
+        "hosts         16  2 NIC ports each\n"
+        "switches       4  leaf\n"
+        "switches       2  spine\n"
+        "cables        32  NIC to leaf, 200Gbps\n"
+        "cables         1  leaf to spine, 100Gbps\n"
+        "cables        31  leaf to spine, 200Gbps\n"
+        "tables         6  124 ways, from each leaf to each NIC port, of up to 4 cables\n");
+  CHECK(ran.err ==
+        "scenarios/imported/ibnetdiscover.txt: warning: ib-leaf-b1 port 25 to ib-spine-2 port 9 runs at 100Gbps, and "
+        "most "
+        "such links at 200Gbps\n  hint: width or speed is degraded, or the cable is of another kind\n");
+  // What was written forecasts as what it was made of.
+  const std::string same = "run scenarios/imported_fabric.yaml --json -";
+  CHECK(nlohmann::json::parse(output(same)).at("fingerprint") ==
+        nlohmann::json::parse(output(same + " --set fabric.path=" + file)).at("fingerprint"));
+}
+
 }  // namespace
 }  // namespace fabricast

@@ -59,7 +59,7 @@ constexpr double infiniband_cable = 50 * 4096.0 / 4122, roce_cable = 50 * 4096.0
 TEST_CASE("every scenario runs its sizes, and the forecast grows with them", "[scenarios]") {
   const std::string scenario = GENERATE(as<std::string>(), "one_node", "two_nodes", "nodes64_rail_optimized",
                                         "nodes64_fat_tree", "oversubscription_2", "oversubscription_4", "slow_cable",
-                                        "gdr_off", "wrong_numa", "nodes2048", "alltoall", "nvl72", "sharp");
+                                        "gdr_off", "wrong_numa", "nodes2048", "alltoall", "nvl72", "sharp", "imported_fabric");
   CAPTURE(scenario);
   const json forecast = run(scenario);
   double before = 0;
@@ -210,6 +210,19 @@ TEST_CASE("polarized hashing leaves a spine one uplink of 32", "[scenarios]") {
   CHECK(busbw(salted) > 3 * busbw(polar));
   CHECK(busbw(tiers) > 3 * busbw(polar));
   CHECK(polar.at("bottleneck").get<std::string>().find("core") != std::string::npos);
+}
+
+TEST_CASE("tables that use half of the uplinks halve an alltoall, and a cable at half width halves it again",
+          "[scenarios]") {
+  const double cable = 25 * 4096.0 / 4122;  // 200 Gb/s InfiniBand, as above
+  const json tables = large("imported_fabric"), even = large("imported_fabric", "--set 'routing={kind: adaptive}'");
+  CHECK(tables.at("bottleneck") == "ib-spine-2-ib-leaf-b1#0");
+  // Of a buffer, 32 x 16 of 64 x 64 parts go to one leaf of the other row, over four cables: two buffers by each, and one
+  // cable has half a rate. Rounds that stay in a row do not overlap with those that leave it.
+  const double algbw = tables.at("algbw_gbps");
+  CHECK(algbw < 0.5 * cable / 2);
+  CHECK(algbw > 0.6 * 0.5 * cable / 2);
+  CHECK(busbw(even) == Approx(2 * busbw(tables)).epsilon(0.01));
 }
 
 TEST_CASE("a cable at a tenth is named, and slows the ring to a tenth of the NICs", "[scenarios]") {

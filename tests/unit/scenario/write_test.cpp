@@ -27,7 +27,7 @@ TEST_CASE("every GPU, profile, topology and routing reads back", "[scenario]") {
   for (const Topology& topology : topologies())
     if (topology.name != "file") check_round_trip(head + "fabric: {kind: " + std::string(topology.name) + "}\n");
   for (const RoutingPolicy& policy : routing_policies())
-    check_round_trip(head + "routing: {kind: " + std::string(policy.name) + "}\n");
+    if (policy.name != "lft") check_round_trip(head + "routing: {kind: " + std::string(policy.name) + "}\n");
 }
 
 TEST_CASE("the site, prices, planes and ports given by hand read back", "[scenario]") {

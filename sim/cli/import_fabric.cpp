@@ -1,0 +1,94 @@
+// `import fabric`.
+#include <fmt/format.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "commands.hpp"
+#include "fabricast/core/file.hpp"
+#include "fabricast/core/text.hpp"
+#include "fabricast/discover/check_ways.hpp"
+#include "fabricast/discover/fabric.hpp"
+#include "fabricast/discover/forwarding.hpp"
+#include "fabricast/scenario/fabric_file.hpp"
+#include "options.hpp"
+
+namespace fabricast {
+
+namespace po = boost::program_options;
+
+namespace {
+
+std::vector<std::string> slurm_order(const std::string& path) { return read_slurm({path, read_file(path)}).hosts(); }
+
+ForwardingTables tables_of(const std::string& path) {
+  std::istringstream in(read_file(path, std::size_t{8} << 30));
+  FileProblems problems(path);
+  ForwardingTables tables = read_forwarding_tables(in, problems);
+  problems.check();
+  return tables;
+}
+
+/// What the tables are worth on this fabric.  \throws UserError where ways lead nowhere
+std::string tables_text(const FileFabric& fabric, const std::string& path) {
+  const ForwardingTables tables = tables_of(path);
+  const WaysChecked checked = check_ways(fabric, tables);
+  if (checked.broken > 0) {
+    std::vector<Diagnostic> faults;
+    for (const std::string& fault : checked.faults) faults.push_back({{}, {path, 0, 0, 1}, {}, fault, {}});
+    Diagnostic& last = faults.back();
+    last.hint = fmt::format("{} of {} ways are broken", checked.broken, checked.ways);
+    throw UserError(std::move(faults));
+  }
+  return fmt::format("tables    {:>6}  {} ways, from each leaf to each NIC port, of up to {} cables\n",
+                     tables.switches.size(), checked.ways, checked.longest);
+}
+
+}  // namespace
+
+int import_fabric_verb(const std::vector<std::string>& arguments) {
+  Options options(
+      "import",
+      "Reads a real fabric: what ibnetdiscover or iblinkinfo print (a file per subnet), Slurm's "
+      "topology.conf, or an InfraGraph. Says what is there and what looks wrong, and writes a fabric file for `fabric: "
+      "{kind: file}`.",
+      {"WHAT", "FILE..."});
+  options.add()("output,o", po::value<std::string>(), "fabric file to write (YAML), `-` for standard output alone")(
+      "lft", po::value<std::string>(), "dump of forwarding tables to check: dump_fts, ibroute, OpenSM")(
+      "slurm", po::value<std::string>(), "topology.conf or topology.yaml whose order of hosts counts")(
+      "ports", po::value<std::string>(), "NIC ports of a host; others are left out (default: as most have)")(
+      "nics", po::value<std::string>(), "names of the NICs that count, in order: mlx5_0,mlx5_3")(
+      "oversubscription", po::value<double>(), "of topology.conf alone: down : up of each switch (default: 1)");
+  if (!options.parse(arguments)) return 0;
+  if (const std::string what = options.get<std::string>("WHAT"); what != "fabric")
+    throw UserError(fmt::format("fabricast import: unknown word '{}'", what),
+                    "`import fabric FILE...`; logs are read by `calibrate import`");
+  const std::string output = output_path(options, "output");
+  FabricFileOptions wanted;
+  wanted.nics = options.integer("ports", 0, 1, 1024);
+  if (options.has("nics")) wanted.names = split(options.text("nics"), ',');
+  if (options.has("oversubscription")) wanted.oversubscription = options.get<double>("oversubscription");
+  if (!(wanted.oversubscription >= 1 && wanted.oversubscription <= 64))
+    throw UserError("--oversubscription: between 1 and 64");
+  if (options.has("slurm")) wanted.order = slurm_order(options.text("slurm"));
+  std::vector<NamedText> texts;
+  for (const std::string& path : options.get<std::vector<std::string>>("FILE..."))
+    texts.push_back({path, read_file(path)});
+  if (options.has("lft") && texts.size() > 1)
+    throw UserError("--lft: only with one subnet", "LIDs of several subnets are not told apart");
+  const FabricFileResult read = read_fabric_file(texts, wanted);
+  for (const Diagnostic& w : read.warnings) print_diagnostic(w);
+  for (Diagnostic w : fabric_findings(read.fabric)) {
+    w.where.file = texts.front().file;
+    print_diagnostic(w);
+  }
+  std::string text = fmt::format("{}: {}\n{}", texts.front().file, read.format, fabric_text(read.fabric));
+  if (options.has("lft")) text += tables_text(read.fabric, options.text("lft"));
+  if (!output.empty())
+    emit(output,
+         fmt::format("# Made by `fabricast import fabric` of {}.\n{}", texts.front().file, fabric_yaml(read.fabric)));
+  if (output != "-") emit("-", text);
+  return 0;
+}
+
+}  // namespace fabricast

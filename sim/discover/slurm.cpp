@@ -1,0 +1,251 @@
+#include "fabricast/discover/slurm.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "fabricast/core/names.hpp"
+#include "fabricast/core/scan.hpp"
+#include "fabricast/core/text.hpp"
+#include "fabricast/discover/fabric.hpp"
+#include "fabricast/discover/hostlist.hpp"
+#include "subnet_readers.hpp"
+
+namespace fabricast {
+
+namespace {
+
+class Reader {
+ public:
+  explicit Reader(FileProblems& problems) : problems_(problems) {}
+
+  /// A line may go on in the next one, after a backslash.
+  void line(std::string_view text, int number) {
+    std::string_view used = text.substr(0, text.find('#'));
+    while (!used.empty() && is_space(used.back())) used.remove_suffix(1);
+    const bool more = used.ends_with('\\');
+    if (more) used.remove_suffix(1);
+    pieces_.emplace_back(whole_.size(), number);
+    whole_ += used;
+    if (!more) read_whole();
+  }
+
+  SlurmTopology finish() {
+    if (!pieces_.empty()) read_whole();
+    check_slurm_topology(topology_, problems_);
+    return std::move(topology_);
+  }
+
+ private:
+  struct Line {
+    SlurmSwitch entry;
+    bool block = false, bad = false;
+    bool has_nodes = false, has_switches = false;
+  };
+
+  void read_whole() {
+    Line line;
+    for (const std::string_view word : words_of(whole_))
+      pair(word, static_cast<std::size_t>(word.data() - whole_.data()), line);
+    take(line, pieces_.front().second);
+    pieces_.clear(), whole_.clear();
+  }
+
+  /// Where a byte of the joined lines stands in the file.
+  std::pair<int, int> place(std::size_t at) const {
+    std::size_t i = pieces_.size() - 1;
+    while (pieces_[i].first > at) --i;
+    return {pieces_[i].second, static_cast<int>(at - pieces_[i].first) + 1};
+  }
+
+  void pair(std::string_view word, std::size_t begin, Line& line) {
+    const std::size_t equals = word.find('=');
+    const auto fail = [&](std::size_t at, std::string message, std::string hint = {}) {
+      const auto [number, column] = place(at);
+      problems_.error(number, column, std::move(message), std::move(hint));
+      line.bad = true;
+    };
+    if (equals == std::string_view::npos)
+      return fail(begin, fmt::format("'{}' has no value", shown(word, 40)), "KEY=VALUE");
+    const std::string key = lower_case(word.substr(0, equals));
+    const std::string_view value = word.substr(equals + 1);
+    const std::size_t at = begin + equals + 1;
+    if (key == "switchname" || key == "blockname") {
+      if (value.empty()) return fail(at, "a name belongs here");
+      line.entry.name = shown(value), line.entry.line = place(begin).first, line.block = key == "blockname";
+    } else if (key == "nodes" || key == "switches") {
+      if (const std::size_t bad = find_not_utf8(value); bad != std::string_view::npos)
+        return fail(at + bad, "not a text in UTF-8");
+      Hostlist list = expand_hostlist(value);
+      if (!list.error.empty()) return fail(at + list.at, list.error, "e.g. dgx[001-016]");
+      names_ += list.names.size();
+      if (names_ > most_listed_hosts) return fail(at, "more than 200000 names in the file");
+      (key == "nodes" ? line.has_nodes : line.has_switches) = true;
+      (key == "nodes" ? line.entry.nodes : line.entry.switches) = std::move(list.names);
+    } else if (key != "linkspeed" && key != "blocksizes") {  // Slurm does not use LinkSpeed either
+      constexpr std::array<std::string_view, 6> known = {"SwitchName", "BlockName", "Nodes",
+                                                         "Switches",   "LinkSpeed", "BlockSizes"};
+      fail(begin, fmt::format("unknown key '{}'", shown(word.substr(0, equals), 40)),
+           suggestion(word.substr(0, equals), known));
+    }
+  }
+
+  void take(Line& line, int number) {
+    if (line.bad) return;
+    SlurmSwitch& entry = line.entry;
+    if (entry.name.empty()) {
+      if (!entry.nodes.empty() || !entry.switches.empty())
+        problems_.error(number, 0, "SwitchName or BlockName is missing");
+      return;
+    }
+    if (line.has_nodes == line.has_switches || (line.block && !line.has_nodes))
+      return problems_.error(number, 0,
+                             fmt::format("'{}' has {}", entry.name,
+                                         line.has_nodes ? "both Nodes and Switches" : "neither Nodes nor Switches"));
+    if (line.block) ++blocks_;
+    if (blocks_ > 0 && blocks_ <= topology_.switches.size())
+      return problems_.error(number, 0, "blocks and switches in one file", "topology/block or topology/tree");
+    topology_.switches.push_back(std::move(entry));
+  }
+
+  FileProblems& problems_;
+  SlurmTopology topology_;
+  std::string whole_;                                ///< lines that belong together
+  std::vector<std::pair<std::size_t, int>> pieces_;  ///< where in it each begins, and its number
+  std::size_t blocks_ = 0, names_ = 0;
+};
+
+void check_names(const SlurmTopology& topology, FileProblems& problems) {
+  std::unordered_map<std::string_view, int> switch_line, node_line;
+  for (const SlurmSwitch& s : topology.switches) {
+    if (const auto [it, fresh] = switch_line.emplace(s.name, s.line); !fresh)
+      problems.error(s.line, 0, fmt::format("'{}' is there twice", s.name),
+                     fmt::format("first on line {}", it->second));
+    for (const std::string& node : s.nodes)
+      if (const auto [it, fresh] = node_line.emplace(node, s.line); !fresh)
+        problems.error(s.line, 0, fmt::format("the host '{}' is on two switches", node),
+                       fmt::format("first on line {}", it->second));
+  }
+  for (const SlurmSwitch& s : topology.switches) {
+    std::unordered_set<std::string_view> children;
+    for (const std::string& child : s.switches) {
+      if (!switch_line.contains(child)) problems.error(s.line, 0, fmt::format("there is no switch '{}'", child));
+      if (!children.insert(child).second)
+        problems.error(s.line, 0, fmt::format("'{}' is twice below '{}'", child, s.name));
+    }
+  }
+  if (topology.switches.empty() && !problems.failed()) problems.error(1, 0, "there is no switch in the file");
+}
+
+/// A switch must not be below itself: take away switches without children until none is left.
+void check_circles(const SlurmTopology& topology, FileProblems& problems) {
+  std::unordered_map<std::string_view, std::vector<std::string_view>> parents;
+  std::unordered_map<std::string_view, std::size_t> open;
+  std::vector<std::string_view> done;
+  for (const SlurmSwitch& s : topology.switches) {
+    open[s.name] = s.switches.size();
+    if (s.switches.empty()) done.push_back(s.name);
+    for (const std::string& child : s.switches) parents[child].push_back(s.name);
+  }
+  for (std::size_t i = 0; i < done.size(); ++i)
+    for (const std::string_view parent : parents[done[i]])
+      if (--open[parent] == 0) done.push_back(parent);
+  for (const SlurmSwitch& s : topology.switches)
+    if (open[s.name] > 0) return problems.error(s.line, 0, fmt::format("'{}' is below itself", s.name));
+}
+
+/// Parallel cables, in as many lines of a fabric file as their count may need.
+void add_cables(FileFabric& fabric, const std::string& from, const std::string& to, std::int64_t cables) {
+  constexpr std::int64_t most = 4096;
+  for (; cables > 0; cables -= most) {
+    FileFabricLink& link = fabric.links.emplace_back();
+    link.from = from, link.to = to, link.count = static_cast<int>(std::min(cables, most));
+  }
+}
+
+}  // namespace
+
+void check_slurm_topology(const SlurmTopology& topology, FileProblems& problems) {
+  if (problems.failed()) return;  // what is missing would be missed again
+  check_names(topology, problems);
+  if (!problems.failed()) check_circles(topology, problems);
+}
+
+std::vector<std::string> SlurmTopology::hosts() const {
+  std::vector<std::string> all;
+  for (const SlurmSwitch& s : switches) all.insert(all.end(), s.nodes.begin(), s.nodes.end());
+  return all;
+}
+
+bool is_slurm_topology(std::string_view text) {
+  while (!text.empty()) {
+    const std::string line = lower_case(trimmed(take_until(text, '\n')).substr(0, 20));
+    if (line.starts_with("switchname=") || line.starts_with("blockname=")) return true;
+  }
+  return false;
+}
+
+SlurmTopology read_slurm_topology(std::istream& in, FileProblems& problems) {
+  Reader reader(problems);
+  each_line(in, problems, [&](std::string_view text, int line) { reader.line(text, line); });
+  return reader.finish();
+}
+
+FileFabric fabric_of_slurm(const SlurmTopology& topology, int nics, double oversubscription) {
+  FileFabric fabric;
+  std::map<std::string, std::vector<std::string>> parents;
+  std::vector<SlurmSwitch> switches = topology.switches;
+  const bool blocks = std::all_of(switches.begin(), switches.end(), [](const auto& s) { return s.switches.empty(); });
+  if (blocks && switches.size() > 1) {
+    SlurmSwitch root;
+    root.name = "above";
+    while (std::any_of(switches.begin(), switches.end(), [&](const auto& s) { return s.name == root.name; }))
+      root.name += "_all";
+    for (const SlurmSwitch& s : switches) root.switches.push_back(s.name);
+    switches.push_back(std::move(root));
+  }
+  for (const SlurmSwitch& s : switches) {
+    fabric.switches.emplace_back().name = s.name;
+    for (const std::string& child : s.switches) parents[child].push_back(s.name);
+    for (const std::string& node : s.nodes) {
+      FileFabricHost& host = fabric.hosts.emplace_back();
+      host.name = node;
+      for (int n = 0; n < nics; ++n) {
+        host.nics.emplace_back().name = fmt::format("nic{}", n);
+        FileFabricLink& link = fabric.links.emplace_back();
+        link.from = fmt::format("{}.nic{}", node, n), link.to = s.name;
+      }
+    }
+  }
+  // From the leaves up: what comes in from below decides what goes up.
+  std::map<std::string, double> down;
+  std::map<std::string, std::size_t> open;
+  std::vector<const SlurmSwitch*> ready;
+  std::map<std::string, const SlurmSwitch*> by_name;
+  for (const SlurmSwitch& s : switches) {
+    by_name[s.name] = &s, open[s.name] = s.switches.size();
+    down[s.name] = static_cast<double>(s.nodes.size()) * nics;
+    if (s.switches.empty()) ready.push_back(&s);
+  }
+  for (std::size_t i = 0; i < ready.size(); ++i) {
+    const SlurmSwitch& s = *ready[i];
+    const std::vector<std::string>& up = parents[s.name];
+    if (up.empty()) continue;
+    const double each = std::ceil(down[s.name] / oversubscription / static_cast<double>(up.size()) - 1e-9);
+    for (const std::string& parent : up) {
+      add_cables(fabric, s.name, parent, std::max<std::int64_t>(1, static_cast<std::int64_t>(each)));
+      down[parent] += std::max(1.0, each);
+      if (--open[parent] == 0) ready.push_back(by_name[parent]);
+    }
+  }
+  std::vector<Diagnostic> warnings;  // a tree leads to its leaves
+  find_tiers(fabric, warnings);
+  return fabric;
+}
+
+}  // namespace fabricast

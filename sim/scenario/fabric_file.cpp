@@ -1,0 +1,134 @@
+#include "fabricast/scenario/fabric_file.hpp"
+
+#include <fmt/format.h>
+
+#include <sstream>
+
+#include "fabricast/discover/fabric.hpp"
+#include "fabricast/discover/slurm.hpp"
+#include "infragraph_reader.hpp"
+#include "slurm_yaml.hpp"
+#include "yaml_reader.hpp"
+
+namespace fabricast {
+
+namespace {
+
+/// `[a, b]` is short for `[{name: a}, {name: b}]`.
+void spell_out_names(YAML::Node list) {
+  if (!list.IsDefined() || !list.IsSequence()) return;
+  for (std::size_t i = 0; i < list.size(); ++i)
+    if (list[i].IsScalar()) {
+      YAML::Node map(YAML::NodeType::Map);
+      map["name"] = list[i].Scalar();
+      list[i] = map;
+    }
+}
+
+FileFabric read_graph(const YAML::Node& root, const std::string& file, FabricFileResult& result) {
+  FileProblems problems(file);
+  const InfraGraph graph = read_infragraph(root, problems);
+  problems.check();
+  FileFabric fabric = fabric_of_infragraph(graph, problems);
+  problems.check();
+  result.warnings = problems.warnings();
+  if (fabric.hosts.empty()) throw UserError(fmt::format("{}: no host with an xpu and a NIC on a switch", file));
+  return fabric;
+}
+
+FileFabric read_own(const YAML::Node& given, const NamedText& named, FabricFileResult& result) {
+  YAML::Node root = given;
+  spell_out_names(root["switches"]);
+  if (const YAML::Node hosts = std::as_const(root)["hosts"]; hosts.IsDefined() && hosts.IsSequence())
+    for (YAML::Node host : hosts)
+      if (host.IsMap()) spell_out_names(host["nics"]);
+  YamlReader reader(root, named.file, {});
+  FileFabric fabric;
+  visit_fields(reader, fabric);
+  reader.finish();
+  for (std::size_t i = 0; i < fabric.switches.size(); ++i) {
+    std::string& guid = fabric.switches[i].guid;
+    if (guid.empty()) continue;
+    const auto digits = guid_digits(guid);
+    if (digits)
+      guid = *digits;
+    else
+      reader.add({Diagnostic::Severity::error,
+                  {},
+                  fmt::format("switches[{}].guid", i),
+                  "is no GUID",
+                  "up to 16 hexadecimal digits"});
+  }
+  result.places = reader.places();
+  if (reader.failed()) throw UserError(reader.take_diagnostics());
+  return fabric;
+}
+
+FileFabric read_subnets(const std::vector<NamedText>& texts, FabricFileResult& result) {
+  std::vector<DiscoveredSubnet> subnets;
+  std::vector<Diagnostic> errors;
+  for (const NamedText& named : texts) {
+    const auto format = subnet_format(named.text);
+    if (!format)
+      throw UserError(fmt::format("{}: not the output of ibnetdiscover or iblinkinfo", named.file),
+                      "several files are read together only if each is one");
+    result.format = *format == SubnetFormat::iblinkinfo ? "iblinkinfo" : "ibnetdiscover";
+    std::istringstream in(named.text);
+    FileProblems problems(named.file);
+    subnets.push_back(read_subnet(*format, in, problems));
+    for (Diagnostic& d : problems.errors()) errors.push_back(std::move(d));
+    for (Diagnostic& d : problems.warnings()) result.warnings.push_back(std::move(d));
+  }
+  if (!errors.empty()) throw UserError(std::move(errors));
+  FileFabric fabric = fabric_of_subnets(subnets, result.warnings);
+  if (fabric.switches.empty()) throw UserError(fmt::format("{}: there is no switch in it", texts.front().file));
+  return fabric;
+}
+
+FileFabric sketch_slurm(const NamedText& named, const FabricFileOptions& options) {
+  return fabric_of_slurm(read_slurm(named), std::max(1, options.nics), options.oversubscription);
+}
+
+}  // namespace
+
+SlurmTopology read_slurm(const NamedText& named) {
+  FileProblems problems(named.file);
+  std::istringstream in(named.text);
+  SlurmTopology topology =
+      is_slurm_yaml(named.text) ? read_slurm_yaml(named.text, problems) : read_slurm_topology(in, problems);
+  problems.check();
+  return topology;
+}
+
+FabricFileResult read_fabric_file(const std::vector<NamedText>& texts, const FabricFileOptions& options) {
+  FabricFileResult result;
+  const NamedText& first = texts.front();
+  const bool subnets = texts.size() > 1 || subnet_format(first.text).has_value();
+  const bool slurm = !subnets && (is_slurm_topology(first.text) || is_slurm_yaml(first.text));
+  bool graph = false;
+  if (subnets) {
+    result.fabric = read_subnets(texts, result);
+  } else if (slurm) {
+    result.format = "topology.conf";
+    result.fabric = sketch_slurm(first, options);
+  } else {
+    const YAML::Node root =
+        parse_yaml(first.text, first.file, "e.g. switches: [tor0] and links: [{from: node0.nic0, to: tor0}]");
+    graph = is_infragraph(root);
+    result.format = graph ? "InfraGraph" : "fabric file";
+    result.fabric = graph ? read_graph(root, first.file, result) : read_own(root, first, result);
+  }
+  const bool any = !result.fabric.hosts.empty();
+  if (!slurm) choose_hosts(result.fabric, options.nics, options.names, result.warnings);
+  if (any && result.fabric.hosts.empty())
+    throw UserError(options.nics > 0 ? fmt::format("{}: no host has {} NIC ports", first.file, options.nics)
+                                     : fmt::format("{}: no host has these NICs", first.file),
+                    "node.nics.count is the number of ports of a host; fabric.nics picks some of the file's");
+  if (!options.order.empty()) order_hosts(result.fabric, options.order, result.warnings);
+  if (subnets || graph) find_tiers(result.fabric, result.warnings);
+  for (Diagnostic& w : result.warnings)
+    if (w.where.file.empty()) w.where.file = first.file;
+  return result;
+}
+
+}  // namespace fabricast
