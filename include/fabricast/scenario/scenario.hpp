@@ -16,6 +16,7 @@
 #include "fabricast/hardware/node.hpp"
 #include "fabricast/planner/graph.hpp"
 #include "fabricast/planner/sharp.hpp"
+#include "fabricast/scenario/reliability.hpp"
 #include "fabricast/topology/topology.hpp"
 #include "fabricast/trace/trace.hpp"
 #include "fabricast/workload/inference_spec.hpp"
@@ -134,6 +135,7 @@ struct Scenario {
   NcclSection nccl;
   WorkloadSection workload;
   std::vector<FaultSpec> faults;
+  ReliabilitySpec reliability;
   NetworkSection network;
   Hardware hardware;                         ///< shipped, with the profile laid over it
   std::map<std::string, SourceSpan> places;  ///< where each key stands, for messages about it
