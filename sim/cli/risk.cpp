@@ -17,7 +17,7 @@ int risk_verb(const std::vector<std::string>& arguments) {
   add_scenario_options(options);
   options.add()("samples", po::value<std::string>(), "months to draw (default 1000)")(
       "seed", po::value<std::string>(), "of the months and of the sample of components (default 1)")(
-      "elements", po::value<std::string>(), "components of each class to simulate (default 6)")(
+      "elements", po::value<std::string>(), "components of each class to simulate (default 4)")(
       "every", "simulate every component in every draw of the network instead; for small fabrics")(
       "json", po::value<std::string>(), "write JSON to a file, or `-` for standard output alone")(
       "csv", po::value<std::string>(), "write CSV likewise: a row per class of failures")(

@@ -82,8 +82,7 @@ void add_steps(const std::vector<MonthOutcome>& months, MonthForecast& f) {
   f.seconds_worst = count.empty() ? 0 : count.rbegin()->first;
 }
 
-MonthForecast forecast_month(const Outlook& outlook, const RiskOptions& options) {
-  const std::vector<MonthOutcome> months = draw_months(outlook.model, options);
+MonthForecast forecast_month(const Outlook& outlook, const std::vector<MonthOutcome>& months) {
   const auto n = static_cast<double>(months.size());
   MonthForecast f;
   std::vector<double> useful;
@@ -97,6 +96,18 @@ MonthForecast forecast_month(const Outlook& outlook, const RiskOptions& options)
   add_losses(months, outlook, f);
   add_steps(months, f);
   return f;
+}
+
+MonthForecast drawn_forecast(const Outlook& outlook, const RiskOptions& options) {
+  return forecast_month(outlook, draw_months(outlook.model, options));
+}
+
+/// Adds to the rows what their stops wait for hosts, which depends on all that failed before.
+void add_waits(const std::vector<MonthOutcome>& months, Outlook& outlook) {
+  for (const MonthOutcome& m : months)
+    for (std::size_t s = 0; s < m.sources.size(); ++s)
+      outlook.rows[outlook.row_of_source[s]].hours +=
+          m.sources[s].waiting / 3600 / static_cast<double>(months.size()) * nominal_month / outlook.model.length;
 }
 
 /// A change to try: what it is, its `--set` words, and what it does to the section.
@@ -148,7 +159,7 @@ std::vector<RiskWhatIf> what_helps(const Ground& ground, const std::vector<RiskT
   const RiskWhatIf* timeout = nullptr;
   std::vector<RiskWhatIf> timeouts;
   for (const RiskTrial& t : trials) {
-    const MonthForecast then = forecast_month(outlook_of(ground, t.spec, effects, options.month), options);
+    const MonthForecast then = drawn_forecast(outlook_of(ground, t.spec, effects, options.month), options);
     if (then.goodput < now.goodput + least) continue;
     const bool waits = t.set.front().starts_with("nccl.");
     (waits ? timeouts : helps).push_back({t.what, t.set, then.goodput});
@@ -184,12 +195,18 @@ const RiskClass* Risk::worst_survived() const {
 
 RiskOptions quick_risk() {
   RiskOptions options;
-  options.samples = 100, options.elements = 2, options.what_if = false;
+  options.samples = 100, options.elements = 2, options.what_if = false, options.unrated = false;
   options.run.threads = 1;
   return options;
 }
 
 Risk assess(const World& world, const RiskOptions& options) {
+  // The chunk engine forks, which goes with one thread only.
+  if (world.scenario.network.engine == EngineKind::chunk && options.run.threads != 1) {
+    RiskOptions alone = options;
+    alone.run.threads = 1;
+    return assess(world, alone);
+  }
   Trials trials(world);
   std::optional<Elements> elements;
   if (world.fabric) elements.emplace(world);
@@ -198,11 +215,11 @@ Risk assess(const World& world, const RiskOptions& options) {
   const Ground ground = ground_of(world, trials, elements ? &*elements : nullptr, first);
   const ReliabilitySpec& spec = world.scenario.reliability;
 
-  std::vector<EffectKey> wanted = effects_wanted(ground, spec);
+  std::vector<EffectKey> wanted = effects_wanted(ground, spec, options.unrated);
   if (options.what_if && elements && spec.planes == 1) {
     ReliabilitySpec two = spec;
     two.planes = 2;
-    const std::vector<EffectKey> more = effects_wanted(ground, two);
+    const std::vector<EffectKey> more = effects_wanted(ground, two, false);
     wanted.insert(wanted.end(), more.begin(), more.end());
     std::sort(wanted.begin(), wanted.end());
     wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
@@ -210,7 +227,7 @@ Risk assess(const World& world, const RiskOptions& options) {
   Effects effects;
   if (elements) effects = find_effects(world, trials, *elements, ground.healthy, wanted, rest);
 
-  const Outlook outlook = outlook_of(ground, spec, effects, options.month);
+  Outlook outlook = outlook_of(ground, spec, effects, options.month);
   Risk risk;
   risk.of = trials.what(), risk.draws = trials.draws();
   const std::vector<double> sorted = sorted_copy(ground.healthy);
@@ -219,7 +236,9 @@ Risk assess(const World& world, const RiskOptions& options) {
   risk.seconds_worst = sorted.back();
   risk.checkpoint = outlook.checkpoint, risk.window = outlook.transport.window, risk.spares = outlook.spares;
   risk.samples = options.samples, risk.seed = options.seed;
-  risk.month = forecast_month(outlook, options);
+  const std::vector<MonthOutcome> months = draw_months(outlook.model, options);
+  add_waits(months, outlook);
+  risk.month = forecast_month(outlook, months);
   if (options.what_if) risk.helps = what_helps(ground, risk_trials(world, outlook), effects, risk.month, options);
   risk.classes = outlook.rows;
   std::stable_sort(risk.classes.begin(), risk.classes.end(), [](const RiskClass& a, const RiskClass& b) {

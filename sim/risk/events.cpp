@@ -112,7 +112,7 @@ class Listing {
   void of_planes(std::size_t c, Ratio fails, Ratio slows, Seconds lasts, int hosts) {
     Event down = made(c, Mishap::down, (spec_.planes - 1.0) / spec_.planes, fails.value, lasts);
     down.hosts = hosts;
-    reroute(down, 1);
+    reroute(down);
     events_.push_back(down);
     degraded(c, slows, lasts, spec_.planes);
   }
@@ -121,7 +121,7 @@ class Listing {
   void of_network(std::size_t c, Ratio fails, Ratio slows, Seconds lasts) {
     Event down = made(c, Mishap::down, 0, fails.value, lasts);
     down.hosts = g_.world.scenario.cluster.nodes;
-    reroute(down, 1);
+    reroute(down);
     events_.push_back(down);
     degraded(c, slows, lasts, 1);
   }
@@ -142,10 +142,9 @@ class Listing {
   }
 
   /// Until traffic goes another way, packets are lost. If that takes longer than the transport waits, the job stops.
-  void reroute(Event& e, double carries) const {
+  void reroute(Event& e) const {
     if (spec_.reroute.value > transport_.window) e.row.stops = true;
-    const double stall = transport_.timeout * std::ceil(spec_.reroute.value / transport_.timeout);
-    e.stall = carries * stall, e.stall_square = carries * stall * stall;
+    e.stall = spec_.reroute.value, e.stall_square = e.stall * e.stall;
   }
 
   void flaps(std::size_t c) {
@@ -176,7 +175,11 @@ bool is_flap(const Event& e) { return e.row.mishap == Mishap::flap || e.row.mish
 /// What the sample of a class says of an event there.
 void take_effect(Event& e, const Effects& effects) {
   if (!e.key) return;
-  const Effect& effect = effects.at(*e.key);
+  // What never happens need not be known.
+  const auto known = effects.find(*e.key);
+  FABRICAST_CHECK(known != effects.end() || e.row.per_month == 0, "an effect has not been found out");
+  if (known == effects.end()) return;
+  const Effect& effect = known->second;
   if (is_flap(e)) {
     // Of cables between switches only those with traffic of the job are noticed.
     e.row.carries = effect.carries;
@@ -185,7 +188,9 @@ void take_effect(Event& e, const Effects& effects) {
   }
   e.row.slowdown = effect.mean, e.row.worst = effect.worst, e.row.example = effect.example;
   e.row.simulated = static_cast<int>(effect.slowdowns.size()), e.row.carries = effect.carries;
-  e.row.stops = (e.row.stops && effect.carries > 0) || effect.stops;
+  if (e.row.stops && !effect.stops)
+    e.row.per_month *= effect.carries;  // rerouting takes too long for those with traffic
+  e.row.stops = e.row.stops || effect.stops;
   if (e.row.stops) e.row.slowdown = e.row.worst = 1;
   e.stall *= effect.carries, e.stall_square *= effect.carries;
 }
@@ -220,10 +225,10 @@ Transport transport_of(const World& world, const ReliabilitySpec& spec) {
   return {timeout, retries * timeout};
 }
 
-std::vector<EffectKey> effects_wanted(const Ground& ground, const ReliabilitySpec& spec) {
+std::vector<EffectKey> effects_wanted(const Ground& ground, const ReliabilitySpec& spec, bool all) {
   std::vector<EffectKey> keys;
   for (const Event& e : Listing(ground, spec).list())
-    if (e.key) keys.push_back(*e.key);
+    if (e.key && (all || e.row.per_month > 0)) keys.push_back(*e.key);
   std::sort(keys.begin(), keys.end());
   keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
   return keys;
@@ -238,10 +243,8 @@ Outlook outlook_of(const Ground& ground, const ReliabilitySpec& spec, const Effe
     if (e.row.role == Role::idle) e.row.stops = false, e.row.slowdown = 1;
     if (e.row.stops) stops += e.row.per_month;
   }
-  // Shares are per month of 30 days, whatever length is drawn.
-  constexpr double nominal = 30 * 86400.0;
   out.transport = transport_of(ground.world, spec);
-  out.checkpoint = checkpoint_of(ground, spec.checkpoint, stops, nominal);
+  out.checkpoint = checkpoint_of(ground, spec.checkpoint, stops, nominal_month);
   const int nodes = ground.world.scenario.cluster.nodes;
   out.spares = spec.spares >= 0 ? spec.spares : (nodes + 15) / 16;
   MonthModel& model = out.model;
@@ -254,12 +257,12 @@ Outlook outlook_of(const Ground& ground, const ReliabilitySpec& spec, const Effe
   for (const Event& e : events) {
     RiskClass row = e.row;
     const double stalled = row.stops || row.role == Role::idle ? 0 : row.per_month * e.stall;
-    const double wait = e.hosts > out.spares ? row.lasts : 0;
-    const double lost = row.stops ? redone + e.detect + wait + model.start : row.lasts * (1 - 1 / row.slowdown);
+    // What a stop waits for hosts is added when months have been drawn.
+    const double lost = row.stops ? redone + e.detect + model.start : row.lasts * (1 - 1 / row.slowdown);
     row.hours = (row.mishap == Mishap::flap ? stalled : row.per_month * lost + stalled) / 3600;
     out.rows.push_back(row);
     if (row.role == Role::idle || row.per_month == 0) continue;
-    const double rate = row.per_month / nominal;
+    const double rate = row.per_month / nominal_month;
     if (!row.stops) model.stalls += rate * e.stall, model.stalls_variance += rate * e.stall_square / month;
     if (row.mishap == Mishap::flap || (!row.stops && row.worst <= 1)) continue;
     FailureSource source;

@@ -24,8 +24,8 @@ struct Transport {
 };
 Transport transport_of(const World& world, const ReliabilitySpec& spec);
 
-/// The effects that the rows need.
-std::vector<EffectKey> effects_wanted(const Ground& ground, const ReliabilitySpec& spec);
+/// The effects that the rows need, each once. \param all  also of what has no rate
+std::vector<EffectKey> effects_wanted(const Ground& ground, const ReliabilitySpec& spec, bool all);
 
 struct Outlook {
   std::vector<RiskClass> rows;

@@ -1,8 +1,9 @@
 // Stalls by flaps of a cable.
 //
 // A cable is down for a time L, log-normal. What is lost is sent again every T (the transport's timeout), until after R
-// retries the queue pair gives up and the job stops: L > R T. Otherwise traffic stalls for T ceil(L / T), since only the
-// first retry that finds the cable up gets through. Where traffic can go another way, L is at most what rerouting takes.
+// retries the queue pair gives up and the job stops: L > R T. Else traffic stalls for T ceil(L / T), since only the first
+// retry that finds the cable up gets through. Where there is another way, traffic goes on after min(L, reroute): packets
+// that then come out of order are asked for again at once.
 #pragma once
 
 #include "events.hpp"

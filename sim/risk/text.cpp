@@ -41,7 +41,7 @@ std::string what_of(const RiskClass& c) {
 std::string effect_of(const RiskClass& c) {
   if (c.stops) return "stops";
   if (c.mishap == Mishap::flap) return "stalls " + seconds_text(c.lasts);
-  return c.slowdown <= 1 && c.worst <= 1 ? "none" : fmt::format("x {:.3g}", c.slowdown);
+  return c.slowdown <= 1 && c.worst <= 1 ? "none" : fmt::format("x {:.4g}", c.slowdown);
 }
 
 std::string example_of(const RiskClass& c) {
@@ -112,12 +112,18 @@ std::string survived(const Risk& risk) {
   std::string out = "#\n# single failures, the worst first\n";
   out += fmt::format("{:>10} {:>10} {:>12} {:>10}  {}\n", "mean", "worst", "times/month", "simulated",
                      "what, and the worst of the sample");
+  // Forecasts do not tell less apart.
+  constexpr double least = 1.005;
+  std::size_t harmless = 0;
   for (const RiskClass* c : worst) {
-    const std::string mean = c->stops ? "stops" : fmt::format("x {:.3g}", c->slowdown);
+    if (!c->stops && c->worst < least && ++harmless) continue;
+    const std::string mean = c->stops ? "stops" : fmt::format("x {:.4g}", c->slowdown);
     out +=
-        fmt::format("{:>10} {:>10} {:>12.3g} {:>10}  {}{}\n", mean, c->stops ? "" : fmt::format("x {:.3g}", c->worst),
+        fmt::format("{:>10} {:>10} {:>12.3g} {:>10}  {}{}\n", mean, c->stops ? "" : fmt::format("x {:.4g}", c->worst),
                     c->per_month, c->simulated, what_of(*c), c->example.empty() ? "" : ": " + example_of(*c));
   }
+  if (harmless > 0)
+    out += fmt::format("# {} other classes of failures slow it by less than {:.1f} %\n", harmless, 100 * (least - 1));
   return out;
 }
 

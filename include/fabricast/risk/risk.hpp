@@ -127,17 +127,21 @@ struct Risk {
   const RiskClass* worst_survived() const;
 };
 
+/// s: what rates are of.
+inline constexpr double nominal_month = 30 * 86400.0;
+
 struct RiskOptions {
   RunOptions run;
   int samples = 1000;      ///< months
   std::uint64_t seed = 1;  ///< of months and of the choice of elements
-  int elements = 6;        ///< simulated of each class
+  int elements = 4;        ///< simulated of each class
   bool every = false;      ///< each element in each draw instead; for small fabrics
+  bool unrated = true;     ///< also what has no rate, such as a whole rail
   bool what_if = true;
-  double month = 30 * 86400.0;  ///< s
+  double month = nominal_month;  ///< s to draw
 };
 
-/// For a row of a sweep: two elements of each class and a hundred months.
+/// For a row of a sweep: two elements of each class that has a rate, a hundred months, one thread.
 RiskOptions quick_risk();
 
 /// The workload is the scenario's: a training step, a decode step or prompt, a trace, or the largest size of its collective.

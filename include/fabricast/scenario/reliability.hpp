@@ -35,7 +35,7 @@ struct DegradedSpec {
 
 /// Cables that are down for moments.
 struct FlapSpec {
-  double cable = 2.5;   ///< flaps of a cable in a month; guess: 5,000 a day [FABRICS-8] over 60,000 cables
+  double cable = 0.25;  ///< flaps of a cable in a month; guess: 5,000 a day [FABRICS-8] over 600,000 cables
   Seconds median{2};    ///< that one lasts; guess
   double spread = 0.7;  ///< standard deviation of its logarithm; guess
 };
@@ -78,8 +78,8 @@ struct ReliabilitySpec {
   DegradedSpec degraded;
   FlapSpec flaps;
   StragglerSpec stragglers;
-  int planes = 1;      ///< ports of each NIC, each at leaves of its own (dual-ToR: 2)
-  Seconds reroute{1};  ///< until switches route around what is down; guess
+  int planes = 1;        ///< ports of each NIC, each at leaves of its own (dual-ToR: 2)
+  Seconds reroute{0.1};  ///< until switches route around what is down; guess
   TransportSpec transport;
   RepairSpec repair;
   int spares = -1;  ///< hosts that stand by; -1: one for every 16 of the job [FABRICS-8]

@@ -92,7 +92,7 @@ TEST_CASE("alike components hurt alike where nothing is hashed", "[risk]") {
   const RiskClass& nic = find(all, Component::nic_cable, Mishap::degraded);
   CHECK(nic.simulated == 64);
   CHECK(nic.count == 64);
-  CHECK(nic.slowdown > 1.5);
+  CHECK(nic.slowdown > 1.2);
 }
 
 TEST_CASE("a sample of a hashed fabric is near all of it", "[risk]") {
@@ -167,17 +167,17 @@ TEST_CASE("few failures cost the sum of what each costs", "[risk]") {
       "node: {profile: hgx-h100}\ncluster: {nodes: 16}\nfabric: {kind: rail_optimized, switch: {ports: 32}}\n"
       "workload: {kind: training_step, model: {preset: llama2-13b}, batch: {global: 256}, parallel: {tensor: 2, "
       "pipeline: "
-      "2}}\nreliability: {flaps: {cable: 0.5}}\n");
+      "2}}\nreliability: {flaps: {cable: 0.5}, spares: 4}\n");
   RiskOptions options = few();
-  options.samples = 3000;
+  options.samples = 3000, options.elements = 1;
   const Risk risk = assess(*world, options);
   double hours = 0;
   for (const RiskClass& c : risk.classes) hours += c.hours;
   const double saving = risk.checkpoint.pause / (risk.checkpoint.every + risk.checkpoint.pause);
   CHECK(risk.month.stops > 1);
-  CHECK(hours > 1);
+  CHECK(hours > 0.5);
   // Beside the sum there are only failures of failures.
-  CHECK(1 - risk.month.goodput == Approx(hours / 720 + saving).epsilon(0.1));
+  CHECK(1 - risk.month.goodput == Approx(hours / 720 + saving).epsilon(0.05));
   double lost = 0, kinds = 0;
   for (const LostTime& l : risk.month.lost) lost += l.hours;
   for (const LostTime& l : risk.month.lost_by_kind) kinds += l.hours;
@@ -196,7 +196,9 @@ TEST_CASE("a slow host costs what its computation does", "[risk]") {
   const auto world = test::world_of(text + "}\n");
   const auto slow = test::world_of(text + ", variation: {steps: 1, slow_hosts: 100%, slowdown: 10%}}\n");
   const double simulated = run_step(*slow).seconds / run_step(*world).seconds;
-  CHECK(find(assess(*world, few()), Component::host, Mishap::slow).slowdown == Approx(simulated).epsilon(0.01));
+  RiskOptions one = few();
+  one.elements = 1, one.unrated = false;
+  CHECK(find(assess(*world, one), Component::host, Mishap::slow).slowdown == Approx(simulated).epsilon(0.01));
 }
 
 TEST_CASE("the transport's patience is NCCL's", "[risk]") {
@@ -228,7 +230,7 @@ TEST_CASE("stalls by flaps", "[risk]") {
       ++stops;
       continue;
     }
-    const double s = transport.timeout * std::ceil(length / transport.timeout);
+    const double s = reroute <= transport.window ? length : transport.timeout * std::ceil(length / transport.timeout);
     stall += s, square += s * s;
   }
   CHECK(m.stops == Approx(stops / draws).margin(0.003));
