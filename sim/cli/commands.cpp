@@ -19,7 +19,7 @@ namespace {
 constexpr std::array verbs = {
     Verb{"run", "SCENARIO.yaml", "forecast a scenario: a table, JSON or CSV", run_verb},
     Verb{"explain", "SCENARIO.yaml", "where the time of one size goes, and what binds it", explain_verb},
-    Verb{"plan", "SCENARIO.yaml --search parallel", "the best of many configurations, by a forecast of each",
+    Verb{"plan", "SCENARIO.yaml", "which configuration to take: a forecast of each of a sweep",
          plan_verb},
     Verb{"risk", "SCENARIO.yaml", "what failures do to it: the worst single ones, and what is left of a month", risk_verb},
     Verb{"check", "LOG --scenario SCENARIO.yaml", "measured times against the forecast: are they good, and if not, why?",
@@ -28,7 +28,7 @@ constexpr std::array verbs = {
     Verb{"export", "tuner|env SCENARIO.yaml", "a table for NCCL's tuner plugin; a script of NCCL's variables",
          export_verb},
     Verb{"list", "[WHAT]",
-         "what is built in: gpus, nodes, links, networks, topologies, routing, collectives, workloads, models, stacks, parameters", list_verb},
+         "what is built in: gpus, nodes, links, networks, topologies, routing, collectives, workloads, metrics, models, stacks, parameters", list_verb},
     Verb{"describe", "NAME", "everything known of one of them, with sources and intervals", describe_verb},
     Verb{"calibrate", "import|validate|fit|probe",
          "read logs; compare with measured cases; fit parameters to them; measure here",

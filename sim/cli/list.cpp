@@ -8,6 +8,7 @@
 #include "fabricast/collective/algorithm.hpp"
 #include "fabricast/core/names.hpp"
 #include "fabricast/core/quantity.hpp"
+#include "fabricast/plan/metric.hpp"
 #include "fabricast/planner/variables.hpp"
 #include "fabricast/workload/model_spec.hpp"
 #include "fabricast/workload/serving_stack.hpp"
@@ -315,6 +316,16 @@ constexpr std::array catalogues = {
                 FieldTable table;
                 visit_fields(table, section);
                 return fmt::format("{}: keys of `workload`\n{}", name, table.take());
+              }},
+    Catalogue{"metrics", "numbers of a configuration, for `objective` of a sweep",
+              [] {
+                std::string out;
+                for (const Metric& metric : metrics()) out += line(metric.name, metric.summary);
+                return out;
+              },
+              [](const std::string& name) -> std::string {
+                const Metric* metric = find_by_name(metrics(), name);
+                return metric ? line(metric->name, metric->summary) : std::string();
               }},
     Catalogue{"models", "transformers for workload.model.preset",
               [] {
