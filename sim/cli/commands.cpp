@@ -22,6 +22,7 @@ constexpr std::array verbs = {
     Verb{"plan", "SCENARIO.yaml", "which configuration to take: a forecast of each of a sweep",
          plan_verb},
     Verb{"bill", "SCENARIO.yaml", "what to buy: switches, ports, cables, racks; power; cost by your prices", bill_verb},
+    Verb{"risk", "SCENARIO.yaml", "what failures do to it: the worst single ones, and what is left of a month", risk_verb},
     Verb{"check", "LOG --scenario SCENARIO.yaml", "measured times against the forecast: are they good, and if not, why?",
          check_verb},
     Verb{"inspect", "fabric|plan|schedule SCENARIO.yaml", "show a stage between scenario and result", inspect_verb},

@@ -151,6 +151,7 @@ void visit_fields(FieldVisitor& visit, Scenario& s) {
   visit("nccl", s.nccl, "NCCL's version and variables");
   visit("workload", s.workload, "what runs");
   visit("faults", s.faults, "links degraded or down for a while");
+  visit("reliability", s.reliability, "how often what fails, and what the job does then: for `fabricast risk`");
   visit("network", s.network, "how it is simulated");
   visit("site", s.site, "racks and cables, for the bill of materials");
   visit("prices", s.prices, "file of prices, for what it costs");

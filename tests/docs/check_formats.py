@@ -123,6 +123,9 @@ def check(root, binary):
         scenario.write_text(STEP)
         fields |= fields_of(json.loads(output(binary, "explain", str(scenario), "--json", "-")))
         fields |= set(output(binary, "run", str(scenario), "--csv", "-").splitlines()[0].split(","))
+        risk = [binary, "risk", str(scenario), "--samples", "50"]
+        fields |= fields_of(json.loads(output(*risk, "--json", "-")))
+        fields |= set(output(*risk, "--csv", "-").splitlines()[0].split(","))
         serving = pathlib.Path(folder) / "serving.yaml"
         serving.write_text(SERVING)
         fields |= fields_of(json.loads(output(binary, "explain", str(serving), "--json", "-")))

@@ -17,6 +17,7 @@
 #include "fabricast/planner/graph.hpp"
 #include "fabricast/planner/sharp.hpp"
 #include "fabricast/scenario/site.hpp"
+#include "fabricast/scenario/reliability.hpp"
 #include "fabricast/topology/topology.hpp"
 #include "fabricast/trace/trace.hpp"
 #include "fabricast/workload/inference_spec.hpp"
@@ -136,6 +137,7 @@ struct Scenario {
   NcclSection nccl;
   WorkloadSection workload;
   std::vector<FaultSpec> faults;
+  ReliabilitySpec reliability;
   NetworkSection network;
   SiteSpec site;
   std::string prices;  ///< file of prices; empty: none
