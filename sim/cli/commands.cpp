@@ -29,6 +29,7 @@ constexpr std::array verbs = {
     Verb{"list", "[WHAT]",
          "what is built in: gpus, nodes, links, networks, topologies, routing, collectives, workloads, models, stacks, parameters", list_verb},
     Verb{"describe", "NAME", "everything known of one of them, with sources and intervals", describe_verb},
+    Verb{"schema", "", "JSON Schema of scenarios, for editors", schema_verb},
     Verb{"calibrate", "import|validate|fit|probe",
          "read logs; compare with measured cases; fit parameters to them; measure here",
          calibrate_verb},

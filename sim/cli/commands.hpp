@@ -27,6 +27,7 @@ int export_verb(const std::vector<std::string>& arguments);
 int inspect_verb(const std::vector<std::string>& arguments);
 int list_verb(const std::vector<std::string>& arguments);
 int describe_verb(const std::vector<std::string>& arguments);
+int schema_verb(const std::vector<std::string>& arguments);
 int calibrate_verb(const std::vector<std::string>& arguments);
 int import_verb(const std::vector<std::string>& arguments);  ///< `calibrate import`
 int probe_verb(const std::vector<std::string>& arguments);  ///< `calibrate probe`

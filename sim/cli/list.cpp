@@ -2,13 +2,13 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <functional>
 
 #include "commands.hpp"
 #include "fabricast/collective/algorithm.hpp"
 #include "fabricast/core/names.hpp"
 #include "fabricast/core/quantity.hpp"
 #include "fabricast/planner/variables.hpp"
+#include "fabricast/scenario/schema.hpp"
 #include "fabricast/workload/model_spec.hpp"
 #include "fabricast/workload/serving_stack.hpp"
 #include "options.hpp"
@@ -27,61 +27,38 @@ std::string parameter_line(const ParameterRef& p) {
                      fmt::format("{:g}", p.parameter->high), p.parameter->source, "", p.doc);
 }
 
-/// Prints fields as a table: key, default, meaning.
-class FieldTable final : public FieldVisitor {
- public:
-  void scalar(const FieldInfo& info, ScalarRef value) override {
-    if (info.name.empty()) return;  // an element of a list of scalars: the list's own line says it all
-    std::string text = std::visit(
-        [](auto ref) -> std::string {
-          using T = decltype(ref);
-          if constexpr (std::is_same_v<T, WordRef>)
-            return std::string(ref.words[ref.get(ref.target)]);
-          else if constexpr (std::is_same_v<T, Ratio*>)
-            return fmt::format("{}", ref->value);
-          else if constexpr (std::is_same_v<T, bool*>)
-            return *ref ? "true" : "false";
-          else if constexpr (std::is_same_v<T, std::string*>)
-            return *ref;
-          else if constexpr (std::is_arithmetic_v<std::remove_pointer_t<T>>)
-            return fmt::format("{}", *ref);
-          else
-            return to_text(*ref);
-        },
-        value);
-    out_ += fmt::format("  {:<34} {:<14} {}", prefix_ + std::string(info.name), text, info.doc);
-    if (const auto* words = std::get_if<WordRef>(&value)) out_ += fmt::format(" ({})", join(words->words, " | "));
-    out_ += "\n";
+/// Fields as a table: key, default, meaning.
+void add_rows(const Field& section, const std::string& prefix, std::string& out) {
+  for (const Field& field : section.parts) {
+    if (field.type == FieldType::section) {
+      add_rows(field, prefix + field.name + ".", out);
+      continue;
+    }
+    const std::string value = field.type == FieldType::list ? "[...]" : field.type == FieldType::map ? "{...}" : field.value;
+    out += fmt::format("  {:<34} {:<14} {}", prefix + field.name, value, field.doc);
+    if (!field.words.empty()) out += fmt::format(" ({})", fmt::join(field.words, " | "));
+    out += "\n";
+    if (field.type == FieldType::list) add_rows(field.parts.front(), prefix + field.name + "[].", out);
   }
-  bool enter(const FieldInfo& info) override {
-    lengths_.push_back(prefix_.size());
-    prefix_ += info.name.empty() ? "" : std::string(info.name) + ".";
-    return true;
-  }
-  void leave() override {
-    prefix_.resize(lengths_.back());
-    lengths_.pop_back();
-  }
-  std::size_t enter_list(const FieldInfo& info, std::size_t) override {
-    out_ += fmt::format("  {:<34} {:<14} {}\n", prefix_ + std::string(info.name), "[...]", info.doc);
-    lengths_.push_back(prefix_.size());
-    prefix_ += std::string(info.name) + "[].";
-    return 1;  // one element, for its keys
-  }
-  void string_map(const FieldInfo& info, std::map<std::string, std::string>&) override {
-    out_ += fmt::format("  {:<34} {:<14} {}\n", prefix_ + std::string(info.name), "{...}", info.doc);
-  }
-  std::string take() { return std::move(out_); }
+}
 
- private:
-  std::string out_, prefix_;
-  std::vector<std::size_t> lengths_;
-};
+std::string table_of(const Field& section) {
+  std::string out;
+  add_rows(section, "", out);
+  return out;
+}
+
+template <class Spec>
+std::string fields_of(Spec& spec) {
+  FieldTree tree;
+  visit_fields(tree, spec);
+  return table_of(tree.take());
+}
 
 std::string fields_of(void (*visit)(FieldVisitor&, std::any&), std::any spec) {
-  FieldTable table;
-  visit(table, spec);
-  return table.take();
+  FieldTree tree;
+  visit(tree, spec);
+  return table_of(tree.take());
 }
 
 /// Dense peaks of all precisions that a GPU has.
@@ -157,10 +134,8 @@ std::string describe_model(const ModelPreset& preset) {
   out += fmt::format("  {:.5g} FLOP to train on a token of {} (attention over the full square), {:.5g} causal\n",
                      flops.training(false) / static_cast<double>(model.sequence), model.sequence,
                      flops.training(true) / static_cast<double>(model.sequence));
-  FieldTable table;
   spec.dimensions = model, spec.gated = model.gated ? Gated::on : Gated::off;
-  visit_fields(table, spec);
-  return out + table.take();
+  return out + fields_of(spec);
 }
 
 template <class AnyStack>
@@ -192,15 +167,6 @@ std::string describe_stack(Stack stack) {
                   "a gradient as it is reduced", stack.gradient_bytes, "overlap.bucket", to_text(Bytes{stack.bucket}));
   for (const ParameterRef& p : parameters(stack)) out += parameter_line(p);
   return out;
-}
-
-/// The keys of a scenario with the defaults that a reader gives them, which depend on the node.
-std::string scenario_fields() {
-  Scenario s = parse_scenario("fabricast: 1\nnode: {}\ncluster: {nodes: 1}\nworkload: {}\n", "describe").scenario;
-  s.cluster.size = 0;  // the reader has counted the job's hosts
-  FieldTable table;
-  visit_fields(table, s);
-  return table.take();
 }
 
 struct Catalogue {
@@ -243,9 +209,7 @@ constexpr std::array catalogues = {
                 const auto it = shipped_hardware().nodes.find(name);
                 if (it == shipped_hardware().nodes.end()) return {};
                 NodeSpec spec = default_node(shipped_hardware(), "", name);
-                FieldTable table;
-                visit_fields(table, spec);
-                return fmt::format("{}: {}\n{}", name, it->second.summary, table.take());
+                return fmt::format("{}: {}\n{}", name, it->second.summary, fields_of(spec));
               }},
     Catalogue{"links", "types of links",
               [] {
@@ -312,9 +276,7 @@ constexpr std::array catalogues = {
                 const auto kind = enum_from<WorkloadKind>(name);
                 if (!kind) return {};
                 section.kind = *kind;
-                FieldTable table;
-                visit_fields(table, section);
-                return fmt::format("{}: keys of `workload`\n{}", name, table.take());
+                return fmt::format("{}: keys of `workload`\n{}", name, fields_of(section));
               }},
     Catalogue{"models", "transformers for workload.model.preset",
               [] {
@@ -363,10 +325,10 @@ constexpr std::array catalogues = {
                   if (path == name) return fmt::format("{}\n{}", path, parameter_line(p));
                 return {};
               }},
-    Catalogue{"scenario", "keys of a scenario", [] { return scenario_fields(); },
+    Catalogue{"scenario", "keys of a scenario", [] { return table_of(scenario_fields()); },
               [](const std::string& name) -> std::string {
                 if (name != "scenario") return {};
-                return "keys of a scenario, their defaults (with an H100 node) and meaning\n" + scenario_fields();
+                return "keys of a scenario, their defaults (with an H100 node) and meaning\n" + table_of(scenario_fields());
               }},
 };
 
@@ -387,6 +349,14 @@ int list_verb(const std::vector<std::string>& arguments) {
       out += fmt::format("{}: {}\n{}", c.name, c.what, c.list());
   }
   emit("-", out);
+  return 0;
+}
+
+int schema_verb(const std::vector<std::string>& arguments) {
+  Options options("schema", "Writes the JSON Schema of scenarios, by which editors check and complete them.", {});
+  options.add()("output,o", boost::program_options::value<std::string>(), "file to write (default: standard output)");
+  if (!options.parse(arguments)) return 0;
+  emit(options.has("output") ? output_path(options, "output") : "-", scenario_schema(version_text()));
   return 0;
 }
 
