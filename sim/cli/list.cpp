@@ -332,10 +332,31 @@ constexpr std::array catalogues = {
               }},
 };
 
+/// All that `describe` knows.
+std::vector<std::string_view> described_names() {
+  const Hardware& h = shipped_hardware();
+  std::vector<std::string_view> known;
+  for (const auto& [key, value] : h.gpus) known.push_back(key);
+  for (const auto& [key, value] : h.nodes) known.push_back(key);
+  for (const auto& [key, value] : h.links) known.push_back(key);
+  for (const auto& [key, value] : h.networks) known.push_back(key);
+  for (const std::string_view key : names_of(topologies())) known.push_back(key);
+  for (const std::string_view key : names_of(routing_policies())) known.push_back(key);
+  for (const std::string_view key : names_of(collective_algorithms())) known.push_back(key);
+  for (const std::string_view key : names_of(nccl_variables())) known.push_back(key);
+  for (const auto& [key, value] : h.stacks) known.push_back(key);
+  for (const auto& [key, value] : serving_stacks()) known.push_back(key);
+  for (const std::string_view key : names_of(model_presets())) known.push_back(key);
+  for (const std::string_view kind : EnumNames<WorkloadKind>::names) known.push_back(kind);
+  for (const std::string_view more : {"scenario", "variables"}) known.push_back(more);
+  return known;
+}
+
 }  // namespace
 
 int list_verb(const std::vector<std::string>& arguments) {
   Options options("list", "Lists what is built in.", {"[WHAT]"});
+  options.words("WHAT", names_of(catalogues));
   if (!options.parse(arguments)) return 0;
   const std::string what = options.text("WHAT");
   if (!what.empty() && !find_by_name(catalogues, what))
@@ -362,24 +383,13 @@ int schema_verb(const std::vector<std::string>& arguments) {
 
 int describe_verb(const std::vector<std::string>& arguments) {
   Options options("describe", "Describes one thing that `list` shows, with its sources.", {"NAME"});
+  const std::vector<std::string_view> known = described_names();
+  options.words("NAME", known);
   if (!options.parse(arguments)) return 0;
   const std::string name = options.get<std::string>("NAME");
   std::string out;
   for (const Catalogue& c : catalogues) out += c.describe(name);
   if (out.empty()) {
-    const Hardware& h = shipped_hardware();
-    std::vector<std::string_view> known;
-    for (const auto& [key, value] : h.gpus) known.push_back(key);
-    for (const auto& [key, value] : h.nodes) known.push_back(key);
-    for (const auto& [key, value] : h.links) known.push_back(key);
-    for (const auto& [key, value] : h.networks) known.push_back(key);
-    for (const std::string_view key : names_of(topologies())) known.push_back(key);
-    for (const std::string_view key : names_of(routing_policies())) known.push_back(key);
-    for (const std::string_view key : names_of(collective_algorithms())) known.push_back(key);
-    for (const std::string_view key : names_of(nccl_variables())) known.push_back(key);
-    for (const auto& [key, value] : h.stacks) known.push_back(key);
-    for (const auto& [key, value] : serving_stacks()) known.push_back(key);
-    for (const std::string_view key : names_of(model_presets())) known.push_back(key);
     const auto near = nearest(name, known);
     throw UserError(fmt::format("fabricast describe: nothing is called '{}'", name),
                     near ? fmt::format("did you mean '{}'?", *near) : "`fabricast list` shows the names");

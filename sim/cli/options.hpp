@@ -17,6 +17,8 @@ struct VerbHelp {
     std::string name;                ///< SCENARIO, [WHAT], or of an option without its dashes
     char letter = 0;                 ///< short form of an option
     std::string argument;            ///< what follows an option; empty: nothing
+    bool many = false;               ///< may be given more than once
+    bool optional = false;           ///< its argument may be left out
     std::string doc;                 ///< of an option
     std::vector<std::string> words;  ///< what may stand there, if that is a closed list
   };

@@ -45,6 +45,7 @@ constexpr std::array searches = {
 
 int plan_verb(const std::vector<std::string>& arguments) {
   Options options("plan", "Searches for the best of many configurations, by forecasts of each.", {"SCENARIO"});
+  options.words("search", names_of(searches));
   add_scenario_options(options);
   options.add()("search", po::value<std::string>(), "what to vary: parallel, splits of a training step over its GPUs")(
       "limit", po::value<std::string>(), "forecasts at most (default 200); a quick estimate chooses them")(

@@ -256,6 +256,26 @@ std::vector<std::string> names_for(std::string_view path) {
   return names;
 }
 
+std::vector<ScenarioKey> scenario_keys() {
+  std::vector<ScenarioKey> keys;
+  const auto add = [&](const Field& tree) {
+    for (const auto& [path, field] : leaves(tree)) {
+      const auto same = [&, &path = path](const ScenarioKey& key) { return key.path == path; };
+      if (path.find('[') != std::string::npos || std::any_of(keys.begin(), keys.end(), same)) continue;
+      std::vector<std::string> words = field->words.empty() ? names_for(path) : field->words;
+      if (field->type == FieldType::boolean) words = {"true", "false"};
+      keys.push_back({path, std::move(words)});
+    }
+  };
+  const Field usual = scenario_fields();
+  add(usual);
+  for (const auto& [path, field] : leaves(usual))
+    for (const std::string& word : field->words)
+      if (path.find('[') == std::string::npos) add(scenario_fields({{path, word}}));
+  std::sort(keys.begin(), keys.end(), [](const ScenarioKey& a, const ScenarioKey& b) { return a.path < b.path; });
+  return keys;
+}
+
 std::string scenario_schema(std::string_view version) {
   Json j = {{"$schema", "http://json-schema.org/draft-07/schema#"},
             {"title", "Fabricast scenario"},

@@ -20,6 +20,14 @@ Field scenario_fields(const ChosenWords& chosen = {});
 /// The names that a text of a scenario is one of: of `node.gpu` all kinds of GPUs. Empty: any text.
 std::vector<std::string> names_for(std::string_view path);
 
+/// A key that `--set` takes, and the words that it may be, if that is a closed list.
+struct ScenarioKey {
+  std::string path;
+  std::vector<std::string> words;
+};
+/// The keys of all kinds of sections, without those of elements of lists.
+std::vector<ScenarioKey> scenario_keys();
+
 /// JSON Schema (draft 7) of a scenario.
 /// \param version  of the program, for its description
 std::string scenario_schema(std::string_view version);
