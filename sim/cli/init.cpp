@@ -129,6 +129,21 @@ Answers answers_of(const Options& options, bool asking) {
   return answers;
 }
 
+/// What the keys make, once they say how a step is split.
+Scenario completed(std::vector<GivenKey>& keys) {
+  try {
+    add_split(keys);
+    Scenario scenario = scenario_of(keys);
+    (void)build_world(scenario);  // what does not fit together is said now
+    return scenario;
+  } catch (const UserError& e) {
+    // There is no file yet, and so no place in it.
+    std::vector<Diagnostic> faults = e.diagnostics();
+    for (Diagnostic& d : faults) d.where = {};
+    throw UserError(std::move(faults));
+  }
+}
+
 }  // namespace
 
 int init_verb(const std::vector<std::string>& arguments) {
@@ -157,9 +172,7 @@ int init_verb(const std::vector<std::string>& arguments) {
   if (asking) fmt::print(stderr, "Return takes what stands in brackets; Ctrl-C writes nothing.\n");
   std::vector<GivenKey> keys = keys_of(answers_of(options, asking), true);
   add_set_words(keys, options);
-  add_split(keys);
-  const Scenario scenario = scenario_of(keys);
-  (void)build_world(scenario);  // what does not fit together is said now
+  const Scenario scenario = completed(keys);
   emit(path, commented_yaml(heading(scenario, path == "-" ? "scenario.yaml" : path), keys));
   if (path != "-") fmt::print(stderr, "{} is written; `fabricast run {}` forecasts it\n", path, path);
   return 0;

@@ -170,11 +170,23 @@ bool fits(const std::vector<GivenKey>& keys) {
   } catch (const UserError&) { return false; }
 }
 
+/// The cluster alone.
+Scenario cluster_of(std::vector<GivenKey> keys) {
+  std::erase_if(keys, [](const GivenKey& k) { return k.path.starts_with("workload"); });
+  return scenario_of(keys);
+}
+
+/// A step is of bf16 unless one says otherwise, and old GPUs have none.
+void add_precision(std::vector<GivenKey>& keys) {
+  const Scenario cluster = cluster_of(keys);
+  const GpuSheet& sheet = cluster.hardware.gpus.find(cluster.node.spec.gpu)->second.sheet;
+  const bool given = std::any_of(keys.begin(), keys.end(), [](const GivenKey& k) { return k.path == "workload.precision"; });
+  if (!given && sheet.peak_of(Precision::bf16) == 0) keys.push_back({"workload.precision", "fp16"});
+}
+
 /// A way to split a training step that divides, whether it fits or not: the batch over replicas, the GPUs over ranks.
 std::unique_ptr<World> dividing_world(std::vector<GivenKey>& keys) {
-  const Scenario cluster = scenario_of({keys.begin(), std::find_if(keys.begin(), keys.end(), [](const GivenKey& k) {
-                                          return k.path.starts_with("workload.");
-                                        })});
+  const Scenario cluster = cluster_of(keys);
   std::optional<UserError> first;
   for (int stages = 1; stages <= cluster.cluster.nodes; ++stages)
     for (int tensor = 1; tensor <= cluster.node.spec.gpus; tensor *= 2) {
@@ -238,6 +250,7 @@ void add_split(std::vector<GivenKey>& keys) {
     return std::any_of(keys.begin(), keys.end(),
                        [&](const GivenKey& k) { return k.path.starts_with(path) && k.value.starts_with(value); });
   };
+  if (has("workload.kind", "training_step") || has("workload.kind", "inference")) add_precision(keys);
   if (has("workload.parallel", ""))
     require_memory(*build_world(scenario_of(keys)));
   else if (has("workload.kind", "training_step"))

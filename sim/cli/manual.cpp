@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <array>
+
+#include "fabricast/core/quantity.hpp"
 #include "fabricast/core/text.hpp"
 
 namespace fabricast {
@@ -152,17 +155,24 @@ Is a forecast more than 2 % worse than the one kept?
 .Bd -literal -offset indent
 fabricast compare kept.json out.json \-\-tolerance 2%
 .Ed
-.Sh SEE ALSO
-.Xr mpirun 1 ,
-.Xr srun 1
 )";
+
+/// "November 21, 2026" of 2026-11-21.
+std::string mdoc_date(const std::string& date) {
+  constexpr std::array months = {"January", "February", "March",     "April",   "May",      "June",
+                                 "July",    "August",   "September", "October", "November", "December"};
+  const std::vector<std::string> parts = split(date, '-');
+  const auto number = [&](std::size_t i) { return parse_integer(parts.at(i)[0] == '0' ? parts[i].substr(1) : parts[i]).value; };
+  return fmt::format("{} {}, {}", months.at(static_cast<std::size_t>(number(1) - 1)), number(2), parts[0]);
+}
 
 }  // namespace
 
 std::string manual_page(const std::vector<VerbHelp>& verbs) {
   std::string out = fmt::format(
-      ".\\\" Written by `fabricast help --man`.\n.Dd {}\n.Dt FABRICAST 1\n.Os fabricast {}\n", FABRICAST_RELEASE_DATE, version_text());
+      ".\\\" Written by `fabricast help --man`.\n.Dd {}\n.Dt FABRICAST 1\n.Os\n", mdoc_date(FABRICAST_RELEASE_DATE));
   out += head;
+  out += fmt::format("This page is of version {}.\n", version_text());
   out += ".Sh VERBS\n";
   for (const VerbHelp& verb : verbs) out += verb_section(verb);
   return out + std::string(tail);

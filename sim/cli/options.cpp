@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <cctype>
 #include <cerrno>
 
 #include <chrono>
@@ -40,6 +41,10 @@ VerbHelp Options::help() const {
     const std::string first = option->canonical_display_name(po::command_line_style::allow_dash_for_short);
     if (first.size() == 2 && first[0] == '-' && first[1] != '-') word.letter = first[1];
     if (option->semantic()->max_tokens() > 0) word.argument = option->semantic()->name();
+    if (word.argument.find("arg") != std::string::npos) {  // not named: as the option is
+      word.argument = option->long_name();
+      for (char& c : word.argument) c = static_cast<char>(c == '-' ? '_' : std::toupper(static_cast<unsigned char>(c)));
+    }
     help.options.push_back(std::move(word));
   }
   return help;

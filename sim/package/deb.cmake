@@ -12,14 +12,15 @@ set(CPACK_STRIP_FILES ON)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_COMPONENTS_GROUPING IGNORE)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
-set(CPACK_DEBIAN_PACKAGE_MAINTAINER "The Fabricast authors <fabricast@localhost>")
+set(FABRICAST_MAINTAINER "The Fabricast authors <fabricast@localhost>" CACHE STRING "Who answers for the packages")
+set(CPACK_DEBIAN_PACKAGE_MAINTAINER ${FABRICAST_MAINTAINER})
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "forecasts collective communication on GPU clusters")
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 
 set(CPACK_DEBIAN_FABRICAST_PACKAGE_NAME fabricast)
 set(CPACK_DEBIAN_FABRICAST_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_FABRICAST_PACKAGE_SHLIBDEPS ON)
-set(CPACK_COMPONENT_FABRICAST_DESCRIPTION "forecasts collective communication on GPU clusters
-Fabricast forecasts how long the collectives of NCCL, and the training and
+set(CPACK_COMPONENT_FABRICAST_DESCRIPTION "Fabricast forecasts how long the collectives of NCCL, and the training and
 inference steps around them, take on a GPU cluster: before the cluster exists,
 or without stopping it. It takes a short description of nodes, switches,
 routing and faults, and simulates the traffic on the links of the fabric.")
@@ -28,8 +29,7 @@ set(CPACK_DEBIAN_FABRICAST-DEV_PACKAGE_NAME fabricast-dev)
 set(CPACK_DEBIAN_FABRICAST-DEV_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_FABRICAST-DEV_PACKAGE_DEPENDS "libfmt-dev, libyaml-cpp-dev, libpugixml-dev, libprotobuf-dev, libsimgrid-dev, pkg-config")
 set(CPACK_DEBIAN_FABRICAST-DEV_PACKAGE_SUGGESTS "fabricast (= ${PROJECT_VERSION})")
-set(CPACK_COMPONENT_FABRICAST-DEV_DESCRIPTION "forecasts collective communication on GPU clusters: library
-Headers and the static library of Fabricast, for programs that forecast by
+set(CPACK_COMPONENT_FABRICAST-DEV_DESCRIPTION "Headers and the static library of Fabricast, for programs that forecast by
 themselves. CMake finds them by find_package(fabricast).")
 
 # What a Debian package has besides.

@@ -33,7 +33,7 @@ expect_some "init" fabricast ""
 expect_some "--version" fabricast --
 expect "calibrate" fabricast cal
 expect "fit import probe validate" fabricast calibrate ""
-expect "--iterations --identified" fabricast calibrate fit --i
+expect "--identified --iterations" fabricast calibrate fit --i
 expect "--leave-one-out" fabricast calibrate validate --le
 expect "cluster.yaml folder old.yml" fabricast run ""
 expect "--json" fabricast run cluster.yaml --js
@@ -43,18 +43,18 @@ expect "fabric plan schedule" fabricast inspect ""
 expect "cluster.yaml folder old.yml" fabricast inspect fabric ""
 expect "parallel" fabricast plan cluster.yaml --search ""
 expect "hgx-b200 hgx-b300" fabricast init --node hgx-b
-expect "llama3-70b llama3-8b" fabricast init --model llama3-
+expect "llama3-405b llama3-70b llama3-8b" fabricast init --model llama3-
 expect "gpus" fabricast list gp
 expect "rail_only rail_optimized" fabricast describe rail
 expect_some "NCCL_ALGO" fabricast describe NCCL_AL
 expect "tuner" fabricast export t
 expect "cluster.yaml folder old.yml" fabricast check out.json --scenario ""
 # Keys and their words; bash splits at =.
-expect "routing.kind= routing.salt= routing.seed= routing.seeds=" fabricast run cluster.yaml --set routing.
+expect "routing.salt= routing.seed= routing.seeds=" fabricast run cluster.yaml --set routing.s
 expect_some "fabric.oversubscription=" fabricast run --set fabric.o
 expect "rail_only rail_optimized" fabricast run --set fabric.kind = rail
 expect "adaptive" fabricast run cluster.yaml --set routing.kind = a
-expect "false true" fabricast run --set workload.overlap.data = ""
+expect "auto false true" fabricast run --set node.gdr = ""
 expect "" fabricast run --set cluster.nodes = 1
 expect "parallel" fabricast plan --search = p
 expect "run" fabricast help ru

@@ -33,6 +33,8 @@ COMBINATIONS = (
         ["--workload", "inference", "--nodes", "1", "--model", "llama3-8b"],
         ["--workload", "inference", "--nodes", "2", "--phase", "both", "--batch", "16"],
         ["--workload", "inference", "--nodes", "2", "--phase", "prefill", "--batch", "4"],
+        ["--workload", "inference", "--nodes", "4", "--node", "dgx-v100", "--model", "llama2-7b"],  # no bf16
+        ["--workload", "training_step", "--nodes", "4", "--set", "workload.parallel={tensor: 8}"],
         ["--nodes", "4", "--set", "fabric.cable=30m", "--set", "nccl.env.NCCL_ALGO=Ring", "--set", "name=mine"],
     ]
 )
@@ -46,7 +48,7 @@ WRONG = [
     (["--model", "llama3-8b"], "--model does not go with"),
     (["--fabric", "single_switch", "--oversubscription", "2"], "--oversubscription does not go with"),
     (["--workload", "training_step", "--model", "llama3-405b", "--nodes", "1"], "does not fit in the memory of 8 GPUs"),
-    (["--workload", "inference", "--model", "deepseek-v3", "--nodes", "1", "--node", "dgx-v100"], ""),
+    (["--workload", "inference", "--model", "deepseek-v3", "--nodes", "1", "--node", "dgx-v100"], "does not fit"),
     (["--set", "fabric.cabel=30m"], "unknown key"),
     (["--set", "fabric"], "has no value"),
 ]

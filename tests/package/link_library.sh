@@ -16,7 +16,7 @@ scenario=$work/tree/share/fabricast/scenarios/two_nodes.yaml
 [ "$(grep -c 'nodes$' "$work/out")" -eq 2 ]
 "$work/tree/bin/fabricast" run "$scenario" --no-intervals --csv - | awk -F, '
   NR == 1 { for (i = 1; i <= NF; ++i) column[$i] = i; next }
-  { printf "%14d B %10.2f us %8.2f GB/s\n", $column["bytes"], $column["time_us"], $column["busbw_gbps"] }' >"$work/wanted"
+  { printf "%14s B %10.2f us %8.2f GB/s\n", $column["bytes"], $column["time_us"], $column["busbw_gbps"] }' >"$work/wanted"
 sed -n '/^2 nodes/,/^4 nodes/p' "$work/out" | grep ' B ' | diff - "$work/wanted"
 # A wrong file is the user's fault there, too.
 echo 'fabricast: 1' >"$work/bad.yaml"

@@ -22,7 +22,7 @@ for verb in $verbs; do
     for option in $("$fabricast" $word --help | grep -oE '^  (-[a-z] \[ )?--[a-z-]+' | grep -oE -- '--[a-z-]+'); do
       [ "$option" = --help ] && continue
       count=$((count + 1))
-      sed -n "/^.Ss fabricast $word\$/,/^.S[sh] /p" "$work/plain" | grep -qE -- "^.It (Fl [a-z] , )?Fl $option( |\$)" ||
+      sed -n "/^.Ss fabricast $word\$/,/^.S[sh] /p" "$work/plain" | grep -qE -- "^.It (Fl [a-z] , )?Fl ${option#-}( |\$)" ||
         { echo "the manual does not name $word $option" && exit 1; }
     done
   done

@@ -60,7 +60,7 @@ TEST_CASE("what the schema requires the reader asks for") {
   CHECK_NOTHROW(parse_scenario(plain_yaml(all), "test"));
   const nlohmann::json s = schema();
   CHECK(s["required"].size() == all.size());
-  for (const std::string& section : s["required"]) {
+  for (const std::string section : s["required"]) {
     INFO(section);
     std::vector<GivenKey> others;
     for (const GivenKey& k : all)
@@ -94,7 +94,7 @@ TEST_CASE("a commented scenario reads back to what was given") {
   CHECK(text.starts_with("# first line\n#\n# third\n"));
   CHECK(to_yaml(parse_scenario(text, "test").scenario) == to_yaml(parse_scenario(plain_yaml(keys), "test").scenario));
   CHECK(text.find("    # Ports of a switch (radix).\n    ports: 128\n") != std::string::npos);
-  CHECK(text.find("One of: single_switch, leaf_spine, ") != std::string::npos);
+  CHECK(text.find("One of: single_switch, leaf_spine,") != std::string::npos);
   CHECK_THROWS_AS(commented_yaml({}, {{"fabricast", "1"}}), UserError);
 }
 
