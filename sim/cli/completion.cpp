@@ -33,7 +33,8 @@ std::string bash_words(const std::string& pattern, const VerbHelp::Word& word) {
   if (word.name == "set" && word.many) return fmt::format("    \"{}\") _fabricast_set \"$current\" ;;\n", pattern);
   if (takes_scenario(word)) return fmt::format("    \"{}\") _fabricast_yaml \"$current\" ;;\n", pattern);
   if (word.words.empty()) return fmt::format("    \"{}\") ;;\n", pattern);
-  return fmt::format("    \"{}\") COMPREPLY=($(compgen -W \"{}\" -- \"$current\")) ;;\n", pattern, fmt::join(word.words, " "));
+  return fmt::format("    \"{}\") COMPREPLY=($(compgen -W \"{}\" -- \"$current\")) ;;\n", pattern,
+                     fmt::join(word.words, " "));
 }
 
 constexpr std::string_view bash_head = R"(
@@ -80,7 +81,8 @@ std::string bash_set() {
     keys += (keys.empty() ? "" : " ") + key.path + "=";
     if (key.words.empty()) continue;
     out += fmt::format("    {}=*) words=\"", key.path);
-    for (std::size_t i = 0; i < key.words.size(); ++i) out += fmt::format("{}{}={}", i ? " " : "", key.path, key.words[i]);
+    for (std::size_t i = 0; i < key.words.size(); ++i)
+      out += fmt::format("{}{}={}", i ? " " : "", key.path, key.words[i]);
     out += "\" ;;\n";
   }
   return out + "    *=*) return ;;\n    *)\n      words=\"" + keys +
@@ -90,7 +92,8 @@ std::string bash_set() {
 }  // namespace
 
 std::string bash_completion(const std::vector<VerbHelp>& verbs) {
-  std::string out = fmt::format("# Completion of fabricast {} for bash, written by `fabricast help --bash`.\n", version_text());
+  std::string out =
+      fmt::format("# Completion of fabricast {} for bash, written by `fabricast help --bash`.\n", version_text());
   out += bash_head;
   out += bash_set();
   std::string names, values, options, positional;
@@ -98,9 +101,11 @@ std::string bash_completion(const std::vector<VerbHelp>& verbs) {
   for (const Verb& verb : all_verbs()) {
     names += std::string(verb.name) + " ";
     if (const auto words = second_words(verbs, std::string(verb.name)); !words.empty())
-      seconds = fmt::format("    {})\n      if [[ ${{#words[@]}} -eq 2 ]]; then\n        COMPREPLY=($(compgen -W \"{}\" -- "
-                            "\"$current\"))\n        return\n      fi\n      verb=\"{} ${{words[1]}}\" first=2 ;;\n",
-                            verb.name, fmt::join(words, " "), verb.name) + seconds;
+      seconds = fmt::format(
+                    "    {})\n      if [[ ${{#words[@]}} -eq 2 ]]; then\n        COMPREPLY=($(compgen -W \"{}\" -- "
+                    "\"$current\"))\n        return\n      fi\n      verb=\"{} ${{words[1]}}\" first=2 ;;\n",
+                    verb.name, fmt::join(words, " "), verb.name) +
+                seconds;
   }
   for (const VerbHelp& verb : verbs) {
     options += fmt::format("    \"{}\") options=\"{}\" ;;\n", verb.verb, fmt::join(plain_names(verb.options), " "));
@@ -109,23 +114,34 @@ std::string bash_completion(const std::vector<VerbHelp>& verbs) {
       if (!o.argument.empty() && !o.optional) {
         values += bash_words(verb.verb + " --" + o.name, o);
         taking += "--" + o.name + " ";
-        if (o.letter) values += bash_words(fmt::format("{} -{}", verb.verb, o.letter), o), taking += fmt::format("-{} ", o.letter);
+        if (o.letter)
+          values += bash_words(fmt::format("{} -{}", verb.verb, o.letter), o), taking += fmt::format("-{} ", o.letter);
       }
     options.insert(options.size() - 4, fmt::format(" values=\" {}\"", taking));
     for (std::size_t i = 0; i < verb.positional.size(); ++i)
       positional += bash_words(fmt::format("{} {}", verb.verb, i), verb.positional[i]);
   }
-  out += "\n_fabricast() {\n  local -a words\n  local current verb first=1 options= values= previous i place=0\n  COMPREPLY=()\n  _fabricast_line\n";
-  out += fmt::format("  if [[ ${{#words[@]}} -le 1 ]]; then\n    COMPREPLY=($(compgen -W \"{}--help --version\" -- \"$current\"))\n    return\n  fi\n", names);
+  out +=
+      "\n_fabricast() {\n  local -a words\n  local current verb first=1 options= values= previous i place=0\n  "
+      "COMPREPLY=()\n  _fabricast_line\n";
+  out += fmt::format(
+      "  if [[ ${{#words[@]}} -le 1 ]]; then\n    COMPREPLY=($(compgen -W \"{}--help --version\" -- \"$current\"))\n   "
+      " return\n  fi\n",
+      names);
   out += "  verb=${words[0]}\n  case $verb in\n" + seconds + "  esac\n  case $verb in\n" + options + "  esac\n";
-  out += "  previous=${words[${#words[@]}-2]}\n"
-         "  if [[ $current == --*=* ]]; then\n    previous=${current%%=*} current=${current#*=}\n  fi\n"
-         "  if [[ $values == *\" $previous \"* ]]; then\n    case \"$verb $previous\" in\n" + values + "    esac\n"
-         "  elif [[ $current == -* ]]; then\n    COMPREPLY=($(compgen -W \"$options\" -- \"$current\"))\n"
-         "  else\n    # Which of the words without a dash is it?\n"
-         "    for ((i = first; i < ${#words[@]} - 1; ++i)); do\n"
-         "      if [[ $values == *\" ${words[i]} \"* ]]; then\n        ((++i))\n      elif [[ ${words[i]} != -* ]]; then\n        ((++place))\n      fi\n    done\n"
-         "    case \"$verb $place\" in\n" + positional + "    esac\n  fi\n";
+  out +=
+      "  previous=${words[${#words[@]}-2]}\n"
+      "  if [[ $current == --*=* ]]; then\n    previous=${current%%=*} current=${current#*=}\n  fi\n"
+      "  if [[ $values == *\" $previous \"* ]]; then\n    case \"$verb $previous\" in\n" +
+      values +
+      "    esac\n"
+      "  elif [[ $current == -* ]]; then\n    COMPREPLY=($(compgen -W \"$options\" -- \"$current\"))\n"
+      "  else\n    # Which of the words without a dash is it?\n"
+      "    for ((i = first; i < ${#words[@]} - 1; ++i)); do\n"
+      "      if [[ $values == *\" ${words[i]} \"* ]]; then\n        ((++i))\n      elif [[ ${words[i]} != -* ]]; "
+      "then\n        ((++place))\n      fi\n    done\n"
+      "    case \"$verb $place\" in\n" +
+      positional + "    esac\n  fi\n";
   return out + std::string(bash_tail);
 }
 
@@ -135,7 +151,10 @@ namespace {
 std::string zsh_text(const std::string& text) {
   std::string out;
   for (const char c : text) {
-    if (c == '\'') { out += "'\\''"; continue; }
+    if (c == '\'') {
+      out += "'\\''";
+      continue;
+    }
     if (c == '[' || c == ']' || c == ':' || c == '\\') out += '\\';
     out += c;
   }
@@ -157,19 +176,26 @@ std::string zsh_arguments(const VerbHelp& verb) {
       out += fmt::format(" \\\n        '{}--{}[{}]'", many, o.name, doc);
       continue;
     }
-    const std::string value = fmt::format("[{}]{}{}:{}", doc, o.optional ? "::" : ":", zsh_text(o.argument), zsh_action(o));
+    const std::string value =
+        fmt::format("[{}]{}{}:{}", doc, o.optional ? "::" : ":", zsh_text(o.argument), zsh_action(o));
     out += fmt::format(" \\\n        '{}--{}={}{}'", many, o.name, o.optional ? "-" : "", value);
     if (o.letter) out += fmt::format(" \\\n        '{}-{}{}'", many, o.letter, value);
   }
   for (const VerbHelp::Word& p : verb.positional)
-    out += fmt::format(" \\\n        '{}:{}:{}'", p.many ? "*" : p.optional ? ":" : "", zsh_text(p.name), zsh_action(p));
+    out += fmt::format(" \\\n        '{}:{}:{}'",
+                       p.many       ? "*"
+                       : p.optional ? ":"
+                                    : "",
+                       zsh_text(p.name), zsh_action(p));
   return out;
 }
 
 }  // namespace
 
 std::string zsh_completion(const std::vector<VerbHelp>& verbs) {
-  std::string out = fmt::format("#compdef fabricast\n# Completion of fabricast {} for zsh, written by `fabricast help --zsh`.\n\n", version_text());
+  std::string out =
+      fmt::format("#compdef fabricast\n# Completion of fabricast {} for zsh, written by `fabricast help --zsh`.\n\n",
+                  version_text());
   std::string keys, words;
   for (const ScenarioKey& key : scenario_keys()) {
     keys += fmt::format(" {}", key.path);
@@ -178,15 +204,22 @@ std::string zsh_completion(const std::vector<VerbHelp>& verbs) {
   out += "_fabricast_set() {\n  local key=${PREFIX%%=*}\n  if compset -P '*='; then\n    case $key in\n" + words +
          "      *) _default ;;\n    esac\n  else\n    compadd -S = --" + keys + "\n  fi\n}\n\n";
   out += "_fabricast() {\n  local context state line curcontext=$curcontext\n  local -a verbs\n  verbs=(\n";
-  for (const Verb& verb : all_verbs()) out += fmt::format("    '{}:{}'\n", verb.name, zsh_text(std::string(verb.summary)));
-  out += "  )\n  _arguments -C '--help[show the verbs]' '--version[show the version]' '1:verb:->verb' '*::argument:->rest'\n"
-         "  case $state in\n    verb) _describe verb verbs ;;\n    rest)\n      local verb=$words[1]\n";
+  for (const Verb& verb : all_verbs())
+    out += fmt::format("    '{}:{}'\n", verb.name, zsh_text(std::string(verb.summary)));
+  out +=
+      "  )\n  _arguments -C '--help[show the verbs]' '--version[show the version]' '1:verb:->verb' "
+      "'*::argument:->rest'\n"
+      "  case $state in\n    verb) _describe verb verbs ;;\n    rest)\n      local verb=$words[1]\n";
   for (const Verb& verb : all_verbs())
     if (const auto second = second_words(verbs, std::string(verb.name)); !second.empty())
-      out += fmt::format("      if [[ $verb == {} ]]; then\n        if (( CURRENT == 2 )); then\n          compadd -- {}\n          return\n        fi\n"
-                         "        verb+=\" $words[2]\"\n        shift words\n        (( CURRENT-- ))\n      fi\n", verb.name, fmt::join(second, " "));
+      out += fmt::format(
+          "      if [[ $verb == {} ]]; then\n        if (( CURRENT == 2 )); then\n          compadd -- {}\n          "
+          "return\n        fi\n"
+          "        verb+=\" $words[2]\"\n        shift words\n        (( CURRENT-- ))\n      fi\n",
+          verb.name, fmt::join(second, " "));
   out += "      case $verb in\n";
-  for (const VerbHelp& verb : verbs) out += fmt::format("      '{}') _arguments{} ;;\n", verb.verb, zsh_arguments(verb));
+  for (const VerbHelp& verb : verbs)
+    out += fmt::format("      '{}') _arguments{} ;;\n", verb.verb, zsh_arguments(verb));
   return out + "      esac ;;\n  esac\n}\n\n_fabricast \"$@\"\n";
 }
 

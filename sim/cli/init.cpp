@@ -108,7 +108,8 @@ void add_set_words(std::vector<GivenKey>& keys, const Options& options) {
   for (const std::string& word : options.get<std::vector<std::string>>("set")) {
     const std::size_t equals = word.find('=');
     if (equals == std::string::npos || equals == 0)
-      throw UserError(fmt::format("'--set {}' has no value", word), "write --set path=value, e.g. --set fabric.cable=30m");
+      throw UserError(fmt::format("'--set {}' has no value", word),
+                      "write --set path=value, e.g. --set fabric.cable=30m");
     keys.push_back({word.substr(0, equals), word.substr(equals + 1)});
   }
 }
@@ -119,8 +120,7 @@ Answers answers_of(const Options& options, bool asking) {
   for (const InitQuestion& q : init_questions()) {
     if (!q.applies(answers, so_far)) {
       if (options.has(q.name))
-        throw UserError(fmt::format("--{} does not go with the other answers", q.name),
-                        fmt::format("{}", q.doc));
+        throw UserError(fmt::format("--{} does not go with the other answers", q.name), fmt::format("{}", q.doc));
       continue;
     }
     const std::string otherwise = q.otherwise(answers, so_far);
@@ -156,7 +156,8 @@ int init_verb(const std::vector<std::string>& arguments) {
     options.words(q.name, names_of(q.choices()));
   }
   add_scenario_options(options);
-  options.add()("defaults", "ask nothing: defaults for all that no option answers")("force,f", "write over a file that is there");
+  options.add()("defaults", "ask nothing: defaults for all that no option answers")("force,f",
+                                                                                    "write over a file that is there");
   if (!options.parse(arguments)) return 0;
   const std::string path = options.text("FILE", "scenario.yaml");
   std::error_code error;

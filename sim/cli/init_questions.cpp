@@ -85,10 +85,14 @@ const std::vector<InitQuestion>& init_questions() {
        [](const Answers&, const Scenario&) { return std::string("hgx-h100"); },
        [](const Answers&) { return std::string("node.profile"); }},
       {"nodes", "N", "How many nodes does the job have?", "hosts of the job", always, free_text,
-       [](const Answers&, const Scenario& s) { return fmt::to_string(s.node.spec.gpu.starts_with("gb") ? hosts_of_nvl72 : 16); },
+       [](const Answers&, const Scenario& s) {
+         return fmt::to_string(s.node.spec.gpu.starts_with("gb") ? hosts_of_nvl72 : 16);
+       },
        [](const Answers&) { return std::string("cluster.nodes"); }},
       {"nvlink-domain", "N", "How many nodes share one NVLink domain (NVL72: 18)?", "hosts of one NVLink domain",
-       [](const Answers&, const Scenario& s) { return s.node.spec.gpu.starts_with("gb2") || s.node.spec.gpu.starts_with("gb3"); },
+       [](const Answers&, const Scenario& s) {
+         return s.node.spec.gpu.starts_with("gb2") || s.node.spec.gpu.starts_with("gb3");
+       },
        free_text,
        [](const Answers&, const Scenario& s) { return fmt::to_string(std::gcd(s.cluster.nodes, hosts_of_nvl72)); },
        [](const Answers&) { return std::string("nvlink_domain.nodes"); }},
@@ -97,8 +101,8 @@ const std::vector<InitQuestion>& init_questions() {
        [](const Answers&) { return std::string("fabric.kind"); }},
       {"oversubscription", "RATIO", "How many ports go down at a leaf for one that goes up?",
        "down : up at the leaves, e.g. 2",
-       [](const Answers& a, const Scenario& s) { return leaves_node(a, s) && has_key(s, "fabric.oversubscription"); }, free_text,
-       [](const Answers&, const Scenario&) { return std::string("1"); },
+       [](const Answers& a, const Scenario& s) { return leaves_node(a, s) && has_key(s, "fabric.oversubscription"); },
+       free_text, [](const Answers&, const Scenario&) { return std::string("1"); },
        [](const Answers&) { return std::string("fabric.oversubscription"); }},
       {"routing", "KIND", "How do switches choose among equal ways?", "routing (`fabricast list routing`)", leaves_node,
        [] { return choices_of(routing_policies()); },
@@ -117,8 +121,8 @@ const std::vector<InitQuestion>& init_questions() {
        [](const Answers&, const Scenario&) { return std::string("all_reduce"); },
        [](const Answers&) { return std::string("workload.collective"); }},
       {"model", "NAME", "Which model?", "of a step: the transformer (`fabricast list models`)",
-       [](const Answers& a, const Scenario&) { return is_step(a); }, [] { return choices_of(model_presets()); }, usual_model,
-       [](const Answers&) { return std::string("workload.model.preset"); }},
+       [](const Answers& a, const Scenario&) { return is_step(a); }, [] { return choices_of(model_presets()); },
+       usual_model, [](const Answers&) { return std::string("workload.model.preset"); }},
       {"phase", "NAME", "What is timed?", "of inference: decode, prefill or both",
        [](const Answers& a, const Scenario&) { return answer(a, "workload") == "inference"; },
        [] {
@@ -131,7 +135,9 @@ const std::vector<InitQuestion>& init_questions() {
       {"batch", "N", "How many sequences at once: of a training step in all, of a serving replica each?",
        "sequences: of a training step in all, of each replica that serves",
        [](const Answers& a, const Scenario&) { return is_step(a); }, free_text, usual_batch,
-       [](const Answers& a) { return std::string(answer(a, "workload") == "inference" ? "workload.batch" : "workload.batch.global"); }},
+       [](const Answers& a) {
+         return std::string(answer(a, "workload") == "inference" ? "workload.batch" : "workload.batch.global");
+       }},
   };
   return questions;
 }
@@ -180,7 +186,8 @@ Scenario cluster_of(std::vector<GivenKey> keys) {
 void add_precision(std::vector<GivenKey>& keys) {
   const Scenario cluster = cluster_of(keys);
   const GpuSheet& sheet = cluster.hardware.gpus.find(cluster.node.spec.gpu)->second.sheet;
-  const bool given = std::any_of(keys.begin(), keys.end(), [](const GivenKey& k) { return k.path == "workload.precision"; });
+  const bool given =
+      std::any_of(keys.begin(), keys.end(), [](const GivenKey& k) { return k.path == "workload.precision"; });
   if (!given && sheet.peak_of(Precision::bf16) == 0) keys.push_back({"workload.precision", "fp16"});
 }
 
@@ -239,7 +246,8 @@ void add_serving_split(std::vector<GivenKey>& keys) {
       if (stages > 1) trial.push_back({"workload.parallel.pipeline", fmt::to_string(stages)});
       if (fits(trial)) return keys = std::move(trial), void();
     }
-  throw UserError(fmt::format("{} with this batch does not fit in the memory of {} GPUs", s.workload.inference.model.preset, gpus_of(s)),
+  throw UserError(fmt::format("{} with this batch does not fit in the memory of {} GPUs",
+                              s.workload.inference.model.preset, gpus_of(s)),
                   "more nodes, a smaller --batch or --model");
 }
 

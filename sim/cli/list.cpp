@@ -34,11 +34,12 @@ void add_rows(const Field& section, const std::string& prefix, std::string& out)
       add_rows(field, prefix + field.name + ".", out);
       continue;
     }
-    const std::string value = field.type == FieldType::list ? "[...]" : field.type == FieldType::map ? "{...}" : field.value;
+    const bool list = field.type == FieldType::list;
+    const std::string value = list ? "[...]" : field.type == FieldType::map ? "{...}" : field.value;
     out += fmt::format("  {:<34} {:<14} {}", prefix + field.name, value, field.doc);
     if (!field.words.empty()) out += fmt::format(" ({})", fmt::join(field.words, " | "));
     out += "\n";
-    if (field.type == FieldType::list) add_rows(field.parts.front(), prefix + field.name + "[].", out);
+    if (list) add_rows(field.parts.front(), prefix + field.name + "[].", out);
   }
 }
 

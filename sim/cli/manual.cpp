@@ -40,7 +40,8 @@ std::string minus(const std::string& name) {
 
 std::string sentence(std::string text) {
   if (!text.empty() && !text.ends_with('.')) text += '.';
-  if (!text.empty() && text[0] >= 'a' && text[0] <= 'z' && !text.starts_with("path=")) text[0] = static_cast<char>(text[0] - 'a' + 'A');
+  if (!text.empty() && text[0] >= 'a' && text[0] <= 'z' && !text.starts_with("path="))
+    text[0] = static_cast<char>(text[0] - 'a' + 'A');
   return text;
 }
 
@@ -70,13 +71,15 @@ std::string verb_section(const VerbHelp& verb) {
   for (const VerbHelp::Word& word : verb.positional)
     // Long lists of names are what `fabricast list` is for.
     if (!word.words.empty() && word.words.size() <= 24)
-      out += fmt::format(".Pp\n.Ar {}\nis one of\n", word.optional ? word.name.substr(1, word.name.size() - 2) : word.name) +
+      out += fmt::format(".Pp\n.Ar {}\nis one of\n",
+                         word.optional ? word.name.substr(1, word.name.size() - 2) : word.name) +
              prose(fmt::format("{}.", fmt::join(word.words, ", ")));
   out += ".Bl -tag -width Ds\n";
   for (const VerbHelp::Word& option : verb.options)
     if (option.name != "help") out += option_item(option);
   // A list without items is none.
-  if (out.ends_with(".Bl -tag -width Ds\n")) return out.substr(0, out.size() - std::string(".Bl -tag -width Ds\n").size());
+  if (out.ends_with(".Bl -tag -width Ds\n"))
+    return out.substr(0, out.size() - std::string(".Bl -tag -width Ds\n").size());
   return out + ".El\n";
 }
 
@@ -162,15 +165,17 @@ std::string mdoc_date(const std::string& date) {
   constexpr std::array months = {"January", "February", "March",     "April",   "May",      "June",
                                  "July",    "August",   "September", "October", "November", "December"};
   const std::vector<std::string> parts = split(date, '-');
-  const auto number = [&](std::size_t i) { return parse_integer(parts.at(i)[0] == '0' ? parts[i].substr(1) : parts[i]).value; };
+  const auto number = [&](std::size_t i) {
+    return parse_integer(parts.at(i)[0] == '0' ? parts[i].substr(1) : parts[i]).value;
+  };
   return fmt::format("{} {}, {}", months.at(static_cast<std::size_t>(number(1) - 1)), number(2), parts[0]);
 }
 
 }  // namespace
 
 std::string manual_page(const std::vector<VerbHelp>& verbs) {
-  std::string out = fmt::format(
-      ".\\\" Written by `fabricast help --man`.\n.Dd {}\n.Dt FABRICAST 1\n.Os\n", mdoc_date(FABRICAST_RELEASE_DATE));
+  std::string out = fmt::format(".\\\" Written by `fabricast help --man`.\n.Dd {}\n.Dt FABRICAST 1\n.Os\n",
+                                mdoc_date(FABRICAST_RELEASE_DATE));
   out += head;
   out += fmt::format("This page is of version {}.\n", version_text());
   out += ".Sh VERBS\n";

@@ -33,11 +33,21 @@ VerbHelp Options::help() const {
   };
   VerbHelp help{verb_, summary_, {}, {}};
   for (const std::string& p : positional_)
-    help.positional.push_back({p, 0, {}, p.ends_with("..."), p.front() == '[', {}, words_of(p.front() == '[' ? p.substr(1, p.size() - 2) : p)});
+    help.positional.push_back({p,
+                               0,
+                               {},
+                               p.ends_with("..."),
+                               p.front() == '[',
+                               {},
+                               words_of(p.front() == '[' ? p.substr(1, p.size() - 2) : p)});
   for (const auto& option : described_.options()) {
-    VerbHelp::Word word{
-        option->long_name(), 0, {}, option->semantic()->is_composing(), option->semantic()->min_tokens() == 0,
-        option->description(), words_of(option->long_name())};
+    VerbHelp::Word word{option->long_name(),
+                        0,
+                        {},
+                        option->semantic()->is_composing(),
+                        option->semantic()->min_tokens() == 0,
+                        option->description(),
+                        words_of(option->long_name())};
     const std::string first = option->canonical_display_name(po::command_line_style::allow_dash_for_short);
     if (first.size() == 2 && first[0] == '-' && first[1] != '-') word.letter = first[1];
     if (option->semantic()->max_tokens() > 0) word.argument = option->semantic()->name();

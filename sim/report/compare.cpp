@@ -9,6 +9,7 @@
 
 #include "../../models/hardware/json_text.hpp"
 #include "fabricast/core/quantity.hpp"
+#include "fabricast/core/text.hpp"
 
 namespace fabricast {
 
@@ -23,17 +24,17 @@ struct StepFigure {
   bool more_is_better;
 };
 constexpr std::array step_figures = {
-    StepFigure{"/step_s", "step", "s", false},
-    StepFigure{"/tokens_per_s", "tokens", "tokens/s", true},
-    StepFigure{"/prefill_s", "prefill", "s", false},
-    StepFigure{"/shared/ttft_s", "first token", "s", false},
-    StepFigure{"/shared/itl_s", "next token", "s", false},
-    StepFigure{"/shared/request_s", "request", "s", false},
-    StepFigure{"/shared/tokens_per_s", "tokens of requests", "tokens/s", true},
-    StepFigure{"/disaggregated/ttft_s", "first token, disaggregated", "s", false},
-    StepFigure{"/disaggregated/itl_s", "next token, disaggregated", "s", false},
-    StepFigure{"/disaggregated/request_s", "request, disaggregated", "s", false},
-    StepFigure{"/disaggregated/tokens_per_s", "tokens, disaggregated", "tokens/s", true},
+    StepFigure{"step_s", "step", "s", false},
+    StepFigure{"tokens_per_s", "tokens", "tokens/s", true},
+    StepFigure{"prefill_s", "prefill", "s", false},
+    StepFigure{"shared.ttft_s", "first token", "s", false},
+    StepFigure{"shared.itl_s", "next token", "s", false},
+    StepFigure{"shared.request_s", "request", "s", false},
+    StepFigure{"shared.tokens_per_s", "tokens of requests", "tokens/s", true},
+    StepFigure{"disaggregated.ttft_s", "first token, disaggregated", "s", false},
+    StepFigure{"disaggregated.itl_s", "next token, disaggregated", "s", false},
+    StepFigure{"disaggregated.request_s", "request, disaggregated", "s", false},
+    StepFigure{"disaggregated.tokens_per_s", "tokens, disaggregated", "tokens/s", true},
 };
 
 struct Figure {
@@ -44,7 +45,10 @@ struct Figure {
 };
 
 [[noreturn]] void refuse(const std::string& file, const std::string& message) {
-  throw UserError({Diagnostic{Diagnostic::Severity::error, {file, 0, 0, 1}, {}, message,
+  throw UserError({Diagnostic{Diagnostic::Severity::error,
+                              {file, 0, 0, 1},
+                              {},
+                              message,
                               "`fabricast run SCENARIO.yaml --json FILE` writes what is compared"}});
 }
 
@@ -75,6 +79,17 @@ std::vector<Figure> row_figures(const Json& rows, const std::string& file) {
   return figures;
 }
 
+/// The value at keys joined by dots, or null.
+const Json* at_path(const Json& j, const std::string& path) {
+  const Json* value = &j;
+  for (const std::string& key : split(path, '.')) {
+    const auto it = value->is_object() ? value->find(key) : value->end();
+    if (it == value->end()) return nullptr;
+    value = &*it;
+  }
+  return value;
+}
+
 struct ReadForecast {
   Json json;
   std::vector<Figure> figures;
@@ -86,9 +101,9 @@ ReadForecast read_forecast(const std::string& text, const std::string& file) {
   if (!j.is_object() || !j.contains("fabricast")) refuse(file, "is no forecast");
   if (j.contains("rows")) read.figures = row_figures(j["rows"], file);
   for (const StepFigure& f : step_figures)
-    if (const Json::json_pointer at(f.path); j.contains(at))
+    if (const Json* value = at_path(j, f.path))
       read.figures.push_back(
-          {std::string(f.what), std::string(f.unit), positive(j[at], file, f.path + 1), f.more_is_better, {}});
+          {std::string(f.what), std::string(f.unit), positive(*value, file, f.path), f.more_is_better, {}});
   if (read.figures.empty()) refuse(file, "holds no rows and no step");
   return read;
 }
@@ -143,8 +158,8 @@ std::string verdict(const ComparedFigure& f, double tolerance) {
 double ComparedFigure::loss() const { return more_is_better ? (before - after) / before : (after - before) / before; }
 
 std::size_t Comparison::worse(double tolerance) const {
-  return static_cast<std::size_t>(std::count_if(figures.begin(), figures.end(),
-                                                [&](const ComparedFigure& f) { return f.loss() > tolerance; }));
+  return static_cast<std::size_t>(
+      std::count_if(figures.begin(), figures.end(), [&](const ComparedFigure& f) { return f.loss() > tolerance; }));
 }
 
 Comparison compare_forecasts(const std::string& before, const std::string& before_name, const std::string& after,
@@ -179,9 +194,9 @@ std::string comparison_text(const Comparison& c, double tolerance) {
   for (const ComparedFigure& f : c.figures) width = std::max(width, f.what.size());
   out += fmt::format("#\n# {:>{}} {:>12} {:>12}  {:<8} {:>9}\n", "figure", width, "before", "after", "unit", "change");
   for (const ComparedFigure& f : c.figures) {
-    std::string line = fmt::format("  {:>{}} {:>12.5g} {:>12.5g}  {:<8} {:>+8.2f}%  {:<6}  {}", f.what, width, f.before, f.after,
-                                   f.unit, 100 * (f.after - f.before) / f.before, verdict(f, tolerance),
-                                   fmt::join(f.changed, "; "));
+    std::string line =
+        fmt::format("  {:>{}} {:>12.5g} {:>12.5g}  {:<8} {:>+8.2f}%  {:<6}  {}", f.what, width, f.before, f.after,
+                    f.unit, 100 * (f.after - f.before) / f.before, verdict(f, tolerance), fmt::join(f.changed, "; "));
     line.resize(line.find_last_not_of(' ') + 1);
     out += line + "\n";
   }
@@ -189,9 +204,10 @@ std::string comparison_text(const Comparison& c, double tolerance) {
   for (const std::string& what : c.added) out += fmt::format("  {:>{}} is new\n", what, width);
   const std::size_t worse = c.worse(tolerance);
   if (!c.passes(tolerance))
-    return out + fmt::format("# {} of {} figures are worse by more than {:g} %{}\n", worse, c.figures.size(), 100 * tolerance,
-                             c.gone.empty() ? "" : fmt::format(", {} are missing", c.gone.size()));
-  return out + (c.same ? "# the same forecast\n" : fmt::format("# no figure is worse by more than {:g} %\n", 100 * tolerance));
+    return out + fmt::format("# {} of {} figures are worse by more than {:g} %{}\n", worse, c.figures.size(),
+                             100 * tolerance, c.gone.empty() ? "" : fmt::format(", {} are missing", c.gone.size()));
+  return out + (c.same ? "# the same forecast\n"
+                       : fmt::format("# no figure is worse by more than {:g} %\n", 100 * tolerance));
 }
 
 std::string comparison_json(const Comparison& c, double tolerance) {

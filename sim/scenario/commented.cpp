@@ -63,7 +63,8 @@ class Writer {
       const auto below = below_of(at);
       if (const GivenKey* key = given(at)) {
         gap(indent);
-        out_ += comment(explanation(part, at), indent) + fmt::format("{:{}}{}: {}\n", "", indent, part.name, key->value);
+        out_ +=
+            comment(explanation(part, at), indent) + fmt::format("{:{}}{}: {}\n", "", indent, part.name, key->value);
       } else if (!below.empty()) {
         gap(indent);
         out_ += comment(explanation(part, at), indent) + fmt::format("{:{}}{}:\n", "", indent, part.name);
@@ -78,7 +79,9 @@ class Writer {
     }
     gap(indent);
     if (!others.empty())
-      out_ += comment(fmt::format("{}: {}.", indent == 0 ? "Sections left at their defaults" : "More keys", fmt::join(others, ", ")), indent);
+      out_ += comment(fmt::format("{}: {}.", indent == 0 ? "Sections left at their defaults" : "More keys",
+                                  fmt::join(others, ", ")),
+                      indent);
   }
   std::string take() { return std::move(out_); }
 

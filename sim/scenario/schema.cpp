@@ -1,5 +1,5 @@
-// JSON Schema of scenarios. A word that decides which other keys a section has is found by trying it: every word of every
-// section is assumed in turn, and where the keys then differ the schema has a branch for each.
+// JSON Schema of scenarios. A word that decides which other keys a section has is found by trying it: every word of
+// every section is assumed in turn, and where the keys then differ the schema has a branch for each.
 #include "fabricast/scenario/schema.hpp"
 
 #include <fmt/format.h>
@@ -29,7 +29,8 @@ constexpr std::string_view varies = "by node";
 constexpr std::string_view number_pattern = R"(([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?)";
 
 Scenario smallest_scenario(const std::string& node) {
-  Scenario s = parse_scenario("fabricast: 1\nnode: {" + node + "}\ncluster: {nodes: 1}\nworkload: {}\n", "describe").scenario;
+  Scenario s =
+      parse_scenario("fabricast: 1\nnode: {" + node + "}\ncluster: {nodes: 1}\nworkload: {}\n", "describe").scenario;
   s.cluster.size = 0;           // the reader has counted the job's hosts
   s.node.spec.profile.clear();  // it is given here, and no default
   return s;
@@ -75,7 +76,9 @@ Json default_json(const Field& field) {
 }
 
 void add_limits(Json& j, const Range& range) {
-  const auto number = [](double v) { return v == std::floor(v) && std::abs(v) < 0x1p53 ? Json(std::llround(v)) : Json(v); };
+  const auto number = [](double v) {
+    return v == std::floor(v) && std::abs(v) < 0x1p53 ? Json(std::llround(v)) : Json(v);
+  };
   if (std::isfinite(range.low)) j["minimum"] = number(range.low);
   if (std::isfinite(range.high)) j["maximum"] = number(range.high);
 }
@@ -148,8 +151,9 @@ class SchemaMaker {
       if (word.value == varies)
         for (const auto& [key, schema] : then["properties"].items())
           if (!any["properties"].contains(key)) any["properties"][key] = schema;
-      j["allOf"].push_back({{"if", {{"properties", {{word.name, {{"const", word_json(w)}}}}}, {"required", {word.name}}}},
-                            {"then", std::move(then)}});
+      j["allOf"].push_back(
+          {{"if", {{"properties", {{word.name, {{"const", word_json(w)}}}}}, {"required", {word.name}}}},
+           {"then", std::move(then)}});
     }
     if (word.value == varies) any["additionalProperties"] = false;
     j["allOf"].push_back({{"if", {{"not", {{"required", {word.name}}}}}}, {"then", std::move(any)}});
@@ -162,21 +166,22 @@ class SchemaMaker {
     const bool quantity = !units_of(field.type).empty();
     if (const std::string limits = limits_text(field.type, field.range); quantity && !limits.empty())
       text += (text.empty() ? "" : "; ") + limits;
-    const bool single = field.type != FieldType::section && field.type != FieldType::list && field.type != FieldType::map;
+    const bool single =
+        field.type != FieldType::section && field.type != FieldType::list && field.type != FieldType::map;
     if (single && field.value == varies) text += (text.empty() ? "" : "; ") + std::string("default: by node");
     if (!text.empty()) j["description"] = text;
     j.update(shape(field, path, chosen));
-    if (single && field.value != varies && !field.value.empty() && !field.name.empty()) j["default"] = default_json(field);
+    if (single && field.value != varies && !field.value.empty() && !field.name.empty())
+      j["default"] = default_json(field);
     return j;
   }
 
   Json shape(const Field& field, const std::string& path, const ChosenWords& chosen) const {
     switch (field.type) {
       case FieldType::section: return section(field, path, chosen);
-      case FieldType::list:
-        return {{"type", "array"}, {"items", described(field.parts.front(), path + "[]", chosen)}};
+      case FieldType::list: return {{"type", "array"}, {"items", described(field.parts.front(), path + "[]", chosen)}};
       case FieldType::map: return map_shape(path);
-      case FieldType::word: return word_shape(field, path);
+      case FieldType::word: return word_shape(field);
       case FieldType::boolean: return {{"type", "boolean"}};
       case FieldType::text: return text_shape(field, path);
       default: return number_shape(field);
@@ -199,12 +204,12 @@ class SchemaMaker {
     return j;
   }
 
-  static Json word_shape(const Field& field, const std::string& path) {
+  static Json word_shape(const Field& field) {
     Json words = Json::array();
     for (const std::string& w : field.words) words.push_back(word_json(w));
     Json j = {{"enum", std::move(words)}};
     // A list of hosts is short for the word `list` and the key `order`.
-    if (path == "cluster.placement")
+    if (field.name == "placement" && std::find(field.words.begin(), field.words.end(), "list") != field.words.end())
       return {{"anyOf", {std::move(j), {{"type", "array"}, {"items", {{"type", "integer"}, {"minimum", 0}}}}}}};
     return j;
   }
@@ -233,6 +238,31 @@ class SchemaMaker {
   std::vector<Scenario> samples_;
 };
 
+/// Sections beside the scenario: what `plan` varies, and what is wanted of it. An axis is a key, or a named bundle.
+void add_study(Json& properties) {
+  const Json axis = {
+      {"description",
+       "a list of values; a range {from, to, factor or step}; or values by name, each with the keys it sets"},
+      {"type", {"array", "object"}}};
+  Json sweep = {{"description", "what `fabricast plan` varies: all combinations of these"}, {"type", "object"}};
+  for (const ScenarioKey& key : scenario_keys()) sweep["properties"][key.path] = axis;
+  sweep["additionalProperties"] = axis;
+  const auto text = [](const char* doc) { return Json{{"description", doc}, {"type", "string"}}; };
+  const auto list = [](const char* doc) {
+    return Json{{"description", doc}, {"type", {"string", "array"}}, {"items", {{"type", "string"}}}};
+  };
+  properties["sweep"] = std::move(sweep);
+  properties["objective"] = {
+      {"description", "what is wanted of the configurations of a sweep"},
+      {"type", "object"},
+      {"properties",
+       {{"minimize", text("a metric")},
+        {"maximize", text("a metric")},
+        {"keep", list("conditions that a configuration is to fulfil, e.g. step_s <= 1.05 * best")},
+        {"pareto", list("metrics of the front")}}},
+      {"additionalProperties", false}};
+}
+
 template <class Table>
 void add_names(std::vector<std::string>& names, const Table& map) {
   for (const auto& [name, item] : map) names.emplace_back(name);
@@ -248,10 +278,12 @@ Field scenario_fields(const ChosenWords& chosen) {
 std::vector<std::string> names_for(std::string_view path) {
   const Hardware& hardware = shipped_hardware();
   std::vector<std::string> names;
-  if (path == "node.gpu") add_names(names, hardware.gpus);
-  if (path == "node.profile") add_names(names, hardware.nodes);
-  if (path == "workload.stack") add_names(names, hardware.stacks), add_names(names, serving_stacks());
-  if (path == "workload.model.preset")
+  // A job among several has a workload of its own.
+  const auto is = [&](std::string_view key) { return path == key || path.ends_with("." + std::string(key)); };
+  if (is("node.gpu")) add_names(names, hardware.gpus);
+  if (is("node.profile")) add_names(names, hardware.nodes);
+  if (is("workload.stack")) add_names(names, hardware.stacks), add_names(names, serving_stacks());
+  if (is("workload.model.preset"))
     for (const ModelPreset& preset : model_presets()) names.emplace_back(preset.name);
   return names;
 }
@@ -281,6 +313,7 @@ std::string scenario_schema(std::string_view version) {
             {"title", "Fabricast scenario"},
             {"description", fmt::format("A scenario of fabricast {}", version)}};
   j.update(SchemaMaker().make());
+  add_study(j["properties"]);
   return j.dump(1) + "\n";
 }
 

@@ -1,7 +1,7 @@
 // The fields of a spec as a plain value: what `describe` prints, editors check, and completion offers.
 //
-// A spec is visited once; what comes out names every key with its type, meaning, limits, words and default. Which keys a
-// section has may depend on a word in it (fabric.kind, workload.kind): `chosen` says which word to assume, as if the
+// A spec is visited once; what comes out names every key with its type, meaning, limits, words and default. Which keys
+// a section has may depend on a word in it (fabric.kind, workload.kind): `chosen` says which word to assume, as if the
 // file gave it.
 #pragma once
 
@@ -15,12 +15,26 @@
 namespace fabricast {
 
 enum class FieldType {
-  section, list, map, word, boolean, integer, number, ratio, text, bytes, time, rate, length, power
+  section,
+  list,
+  map,
+  word,
+  boolean,
+  integer,
+  number,
+  ratio,
+  text,
+  bytes,
+  time,
+  rate,
+  length,
+  power
 };
 template <>
 struct EnumNames<FieldType> {
-  static constexpr std::array<std::string_view, 14> names{"section", "list",  "map",  "word", "boolean", "integer", "number",
-                                                          "ratio",   "text",  "bytes", "time", "rate",    "length",  "power"};
+  static constexpr std::array<std::string_view, 14> names{"section", "list",   "map",    "word", "boolean",
+                                                          "integer", "number", "ratio",  "text", "bytes",
+                                                          "time",    "rate",   "length", "power"};
 };
 
 struct Field {

@@ -1,9 +1,9 @@
 // Two forecasts of `run --json`, held against each other: has it got worse? For continuous integration of a cluster's
 // plan, and after an update of fabricast.
 //
-// Collectives are compared size by size, by time. Of steps: their time, the tokens per second, and of inference what its
-// phase has besides. What is missing in the newer forecast counts as worse. Intervals are not looked at: two forecasts of
-// the same model differ by what was changed, not by its error.
+// Collectives are compared size by size, by time. Of steps: their time, the tokens per second, and of inference what
+// its phase has besides. What is missing in the newer forecast counts as worse. Intervals are not looked at: two
+// forecasts of the same model differ by what was changed, not by its error.
 #pragma once
 
 #include <string>

@@ -1,8 +1,8 @@
 // What a scenario may hold, for editors, for completion, and for those who ask: all from the lists of fields.
 //
 // The schema knows keys, types, words, units and numbers' limits, and which keys come with which word of a section
-// (`fabric.kind`, `workload.kind`). It does not know what only the reader can check: limits of quantities, whether files
-// exist, and whether sections fit together.
+// (`fabric.kind`, `workload.kind`). It does not know what only the reader can check: limits of quantities, whether
+// files exist, and whether sections fit together.
 #pragma once
 
 #include <string>

@@ -85,7 +85,8 @@ TEST_CASE("leaves are single values, lists of such, maps, and the keys of elemen
   const Field tree = tree_of();
   std::vector<std::string> paths;
   for (const auto& [path, field] : leaves(tree)) paths.push_back(path);
-  CHECK(paths == std::vector<std::string>{"shape", "edge", "gloss", "rate", "name", "old", "legs", "holes[].depth", "notes"});
+  CHECK(paths ==
+        std::vector<std::string>{"shape", "edge", "gloss", "rate", "name", "old", "legs", "holes[].depth", "notes"});
 }
 
 TEST_CASE("limits are in the words of a file") {
