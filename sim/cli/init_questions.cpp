@@ -151,8 +151,7 @@ std::vector<GivenKey> keys_of(const Answers& answers, bool whole) {
   // One draw of a hash is luck.
   if (answer(answers, "routing") == "ecmp") keys.push_back({"routing.seeds", "16"});
   if (answer(answers, "workload") == "collective")
-    for (const auto& [key, value] : {std::pair{"from", "8B"}, {"to", "8GiB"}, {"factor", "4"}})
-      keys.push_back({fmt::format("workload.{}", key), value});
+    keys.insert(keys.end(), {{"workload.from", "8B"}, {"workload.to", "8GiB"}, {"workload.factor", "4"}});
   return keys;
 }
 

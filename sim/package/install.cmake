@@ -21,7 +21,7 @@ install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR} OPTIONAL)
 install(FILES README.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 # The manual, completion and schema are written by the program itself. Where it can not run here, they are left out.
-if(NOT CMAKE_CROSSCOMPILING AND NOT FABRICAST_FUZZ)
+if(NOT CMAKE_CROSSCOMPILING AND NOT FABRICAST_SANITIZE AND NOT FABRICAST_FUZZ)
   find_program(GZIP gzip)
   if(GZIP)
     set(manual ${made}/fabricast.1.gz)
