@@ -37,7 +37,7 @@ int compare_verb(const std::vector<std::string>& arguments) {
   const std::string json = output_path(options, "json");
   const double tolerance = tolerance_of(options);
   const std::string before = options.text("OLD"), after = options.text("NEW");
-  const Comparison comparison = compare_forecasts(read_file(before), before, read_file(after), after);
+  const ForecastComparison comparison = compare_forecasts(read_file(before), before, read_file(after), after);
   if (!json.empty()) emit(json, comparison_json(comparison, tolerance));
   if (json != "-") emit("-", comparison_text(comparison, tolerance));
   return comparison.passes(tolerance) ? 0 : 1;

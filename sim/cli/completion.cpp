@@ -26,11 +26,13 @@ std::vector<std::string> plain_names(const std::vector<VerbHelp::Word>& options)
   return names;
 }
 
+/// path=value
+bool takes_key(const VerbHelp::Word& word) { return word.many && (word.name == "set" || word.name == "sweep"); }
 bool takes_scenario(const VerbHelp::Word& word) { return word.name == "SCENARIO" || word.name == "scenario"; }
 
 /// Lines of a `case` of bash for what may stand after an option or as a positional word.
 std::string bash_words(const std::string& pattern, const VerbHelp::Word& word) {
-  if (word.name == "set" && word.many) return fmt::format("    \"{}\") _fabricast_set \"$current\" ;;\n", pattern);
+  if (takes_key(word)) return fmt::format("    \"{}\") _fabricast_set \"$current\" ;;\n", pattern);
   if (takes_scenario(word)) return fmt::format("    \"{}\") _fabricast_yaml \"$current\" ;;\n", pattern);
   if (word.words.empty()) return fmt::format("    \"{}\") ;;\n", pattern);
   return fmt::format("    \"{}\") COMPREPLY=($(compgen -W \"{}\" -- \"$current\")) ;;\n", pattern,
@@ -162,7 +164,7 @@ std::string zsh_text(const std::string& text) {
 }
 
 std::string zsh_action(const VerbHelp::Word& word) {
-  if (word.name == "set" && word.many) return "_fabricast_set";
+  if (takes_key(word)) return "_fabricast_set";
   if (takes_scenario(word)) return "_files -g \"*.(yaml|yml)\"";
   if (!word.words.empty()) return fmt::format("({})", fmt::join(word.words, " "));
   return word.argument.empty() && word.doc.empty() ? "_files" : "_default";

@@ -7,6 +7,7 @@
 #include "fabricast/collective/algorithm.hpp"
 #include "fabricast/core/names.hpp"
 #include "fabricast/core/quantity.hpp"
+#include "fabricast/plan/metric.hpp"
 #include "fabricast/planner/variables.hpp"
 #include "fabricast/scenario/schema.hpp"
 #include "fabricast/workload/model_spec.hpp"
@@ -278,6 +279,16 @@ constexpr std::array catalogues = {
                 if (!kind) return {};
                 section.kind = *kind;
                 return fmt::format("{}: keys of `workload`\n{}", name, fields_of(section));
+              }},
+    Catalogue{"metrics", "numbers of a configuration, for `objective` of a sweep",
+              [] {
+                std::string out;
+                for (const Metric& metric : metrics()) out += line(metric.name, metric.summary);
+                return out;
+              },
+              [](const std::string& name) -> std::string {
+                const Metric* metric = find_by_name(metrics(), name);
+                return metric ? line(metric->name, metric->summary) : std::string();
               }},
     Catalogue{"models", "transformers for workload.model.preset",
               [] {

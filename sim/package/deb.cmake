@@ -5,6 +5,9 @@ set(CPACK_PACKAGE_VENDOR "Fabricast")
 set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_COMPONENTS_ALL fabricast)
+if(TARGET fabricast_mpi)
+  list(APPEND CPACK_COMPONENTS_ALL fabricast-mpi)
+endif()
 if(TARGET fabricast_library)
   list(APPEND CPACK_COMPONENTS_ALL fabricast-dev)
 endif()
@@ -25,9 +28,15 @@ inference steps around them, take on a GPU cluster: before the cluster exists,
 or without stopping it. It takes a short description of nodes, switches,
 routing and faults, and simulates the traffic on the links of the fabric.")
 
+set(CPACK_DEBIAN_FABRICAST-MPI_PACKAGE_NAME fabricast-mpi)
+set(CPACK_DEBIAN_FABRICAST-MPI_PACKAGE_SECTION science)
+set(CPACK_DEBIAN_FABRICAST-MPI_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_FABRICAST-MPI_PACKAGE_DEPENDS "fabricast (= ${PROJECT_VERSION})")
+set(CPACK_COMPONENT_FABRICAST-MPI_DESCRIPTION "What `fabricast plan` needs to share the rows of a sweep among MPI ranks.")
+
 set(CPACK_DEBIAN_FABRICAST-DEV_PACKAGE_NAME fabricast-dev)
 set(CPACK_DEBIAN_FABRICAST-DEV_PACKAGE_SECTION libdevel)
-set(CPACK_DEBIAN_FABRICAST-DEV_PACKAGE_DEPENDS "libfmt-dev, libyaml-cpp-dev, libpugixml-dev, libprotobuf-dev, libsimgrid-dev, pkg-config")
+set(CPACK_DEBIAN_FABRICAST-DEV_PACKAGE_DEPENDS "libfmt-dev, libyaml-cpp-dev, libpugixml-dev, libprotobuf-dev, libsimgrid-dev, libsqlite3-dev, pkg-config")
 set(CPACK_DEBIAN_FABRICAST-DEV_PACKAGE_SUGGESTS "fabricast (= ${PROJECT_VERSION})")
 set(CPACK_COMPONENT_FABRICAST-DEV_DESCRIPTION "Headers and the static library of Fabricast, for programs that forecast by
 themselves. CMake finds them by find_package(fabricast).")

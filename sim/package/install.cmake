@@ -1,5 +1,5 @@
-# What `cmake --install` and the .deb packages hold. Two components: `fabricast` (program, data, docs) and `fabricast-dev`
-# (library and headers).
+# What `cmake --install` and the .deb packages hold. Components: `fabricast` (program, data, docs), `fabricast-mpi` (its
+# helper for MPI ranks) and `fabricast-dev` (library and headers).
 include(GNUInstallDirs)
 
 # The date on the manual page and in the packages' changelog.
@@ -15,6 +15,11 @@ target_compile_definitions(fabricast_calibrate PRIVATE FABRICAST_DATA_DIR="${dat
 
 set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME fabricast)
 install(TARGETS fabricast)
+file(RELATIVE_PATH helper_dir /${CMAKE_INSTALL_BINDIR} /${CMAKE_INSTALL_LIBDIR}/fabricast)
+target_compile_definitions(fabricast_plan PRIVATE FABRICAST_HELPER_DIR="${helper_dir}")
+if(TARGET fabricast_mpi)
+  install(TARGETS fabricast_mpi RUNTIME DESTINATION ${CMAKE_INSTALL_LIBDIR}/fabricast COMPONENT fabricast-mpi)
+endif()
 install(DIRECTORY scenarios DESTINATION ${CMAKE_INSTALL_DATADIR}/fabricast)
 install(FILES calibrate/data/cases.json calibrate/data/steps.json DESTINATION ${CMAKE_INSTALL_DATADIR}/fabricast)
 install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR} OPTIONAL)

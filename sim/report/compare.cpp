@@ -157,15 +157,15 @@ std::string verdict(const ComparedFigure& f, double tolerance) {
 
 double ComparedFigure::loss() const { return more_is_better ? (before - after) / before : (after - before) / before; }
 
-std::size_t Comparison::worse(double tolerance) const {
+std::size_t ForecastComparison::worse(double tolerance) const {
   return static_cast<std::size_t>(
       std::count_if(figures.begin(), figures.end(), [&](const ComparedFigure& f) { return f.loss() > tolerance; }));
 }
 
-Comparison compare_forecasts(const std::string& before, const std::string& before_name, const std::string& after,
-                             const std::string& after_name) {
+ForecastComparison compare_forecasts(const std::string& before, const std::string& before_name,
+                                     const std::string& after, const std::string& after_name) {
   const ReadForecast older = read_forecast(before, before_name), newer = read_forecast(after, after_name);
-  Comparison c;
+  ForecastComparison c;
   for (const Figure& f : older.figures)
     if (const Figure* now = find(newer.figures, f))
       c.figures.push_back(compared(f, *now));
@@ -186,7 +186,7 @@ Comparison compare_forecasts(const std::string& before, const std::string& befor
   return c;
 }
 
-std::string comparison_text(const Comparison& c, double tolerance) {
+std::string comparison_text(const ForecastComparison& c, double tolerance) {
   std::string out;
   for (const std::string& change : c.changed) out += fmt::format("# changed: {}\n", change);
   if (c.changed.empty()) out += "# the same version and the same scenario\n";
@@ -210,7 +210,7 @@ std::string comparison_text(const Comparison& c, double tolerance) {
                        : fmt::format("# no figure is worse by more than {:g} %\n", 100 * tolerance));
 }
 
-std::string comparison_json(const Comparison& c, double tolerance) {
+std::string comparison_json(const ForecastComparison& c, double tolerance) {
   nlohmann::ordered_json j = {{"tolerance", tolerance}, {"passes", c.passes(tolerance)}, {"same", c.same}};
   j["figures"] = nlohmann::ordered_json::array();
   for (const ComparedFigure& f : c.figures)

@@ -64,6 +64,7 @@ class Reading {
     std::vector<Override> list = split_overrides(overrides, faults);
     if (!faults.empty()) throw UserError(std::move(faults));
     root_ = parse_yaml(text, path_, "start with `fabricast: 1`");
+    set_study_apart();
     move_placement_list();
     move_placement_list(list);
     overrides_ = list;
@@ -137,6 +138,18 @@ class Reading {
       const Diagnostic& d = e.diagnostics().front();
       throw UserError::at(path, d.message, d.hint);
     }
+  }
+
+  /// What a plan varies is no part of the scenario (scenario/study.hpp).
+  void set_study_apart() {
+    for (const auto& section : root_) {
+      if (!section.first.IsScalar() || section.first.Scalar() != "sweep") continue;
+      Diagnostic d = at("sweep", "is for `fabricast plan`; this is the scenario without it", {});
+      const YAML::Mark mark = section.first.Mark();
+      d.severity = Diagnostic::Severity::warning, d.where = {path_, mark.line + 1, mark.column + 1, 5};
+      result_.warnings.push_back(std::move(d));
+    }
+    root_.remove("sweep"), root_.remove("objective");
   }
 
   /// `placement: [3, 1, 2]` is short for `placement: list` and `order: [3, 1, 2]`.
@@ -289,7 +302,8 @@ class Reading {
     }
     if (auto* file = std::any_cast<FileFabricSpec>(&s.fabric.spec)) read_fabric_file(*file);
     (void)parse_nccl_environment(main_version(s), s.nccl.env, result_.warnings);
-    for (Diagnostic& w : result_.warnings) w.where = reader_->place(w.path);
+    for (Diagnostic& w : result_.warnings)
+      if (w.where.file.empty()) w.where = reader_->place(w.path);
   }
 
   template <class Refuse>

@@ -11,6 +11,7 @@
 
 #include "fabricast/planner/variables.hpp"
 #include "fabricast/scenario/scenario.hpp"
+#include "fabricast/scenario/study.hpp"
 #include "fabricast/workload/serving_stack.hpp"
 
 namespace fabricast {
@@ -247,20 +248,19 @@ void add_study(Json& properties) {
   Json sweep = {{"description", "what `fabricast plan` varies: all combinations of these"}, {"type", "object"}};
   for (const ScenarioKey& key : scenario_keys()) sweep["properties"][key.path] = axis;
   sweep["additionalProperties"] = axis;
-  const auto text = [](const char* doc) { return Json{{"description", doc}, {"type", "string"}}; };
-  const auto list = [](const char* doc) {
-    return Json{{"description", doc}, {"type", {"string", "array"}}, {"items", {{"type", "string"}}}};
-  };
   properties["sweep"] = std::move(sweep);
-  properties["objective"] = {
-      {"description", "what is wanted of the configurations of a sweep"},
-      {"type", "object"},
-      {"properties",
-       {{"minimize", text("a metric")},
-        {"maximize", text("a metric")},
-        {"keep", list("conditions that a configuration is to fulfil, e.g. step_s <= 1.05 * best")},
-        {"pareto", list("metrics of the front")}}},
-      {"additionalProperties", false}};
+  ObjectiveSpec spec;
+  FieldTree fields;
+  visit_fields(fields, spec);
+  Json objective = {{"description", "what is wanted of the configurations of a sweep"}, {"type", "object"}};
+  for (const Field& field : fields.take().parts) {
+    Json part = {{"description", field.doc}, {"type", "string"}};
+    // One text is short for a list of it.
+    if (field.type == FieldType::list) part["type"] = {"string", "array"}, part["items"] = {{"type", "string"}};
+    objective["properties"][field.name] = std::move(part);
+  }
+  objective["additionalProperties"] = false;
+  properties["objective"] = std::move(objective);
 }
 
 template <class Table>

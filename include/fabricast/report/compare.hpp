@@ -22,7 +22,7 @@ struct ComparedFigure {
   double loss() const;
 };
 
-struct Comparison {
+struct ForecastComparison {
   std::vector<ComparedFigure> figures;
   std::vector<std::string> gone;     ///< figures that only the older forecast has
   std::vector<std::string> added;    ///< and that only the newer has
@@ -36,10 +36,10 @@ struct Comparison {
 
 /// \param before, after  texts of `run --json`, and their names for messages
 /// \throws UserError if one is no such text, or they have no figure in common
-Comparison compare_forecasts(const std::string& before, const std::string& before_name, const std::string& after,
-                             const std::string& after_name);
+ForecastComparison compare_forecasts(const std::string& before, const std::string& before_name,
+                                     const std::string& after, const std::string& after_name);
 
-std::string comparison_text(const Comparison& comparison, double tolerance);
-std::string comparison_json(const Comparison& comparison, double tolerance);
+std::string comparison_text(const ForecastComparison& comparison, double tolerance);
+std::string comparison_json(const ForecastComparison& comparison, double tolerance);
 
 }  // namespace fabricast

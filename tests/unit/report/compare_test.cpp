@@ -17,7 +17,7 @@ std::string rows(double small, double large, const char* algorithm = "ring", con
                      scenario, small, large, algorithm);
 }
 
-Comparison compare(const std::string& before, const std::string& after) {
+ForecastComparison compare(const std::string& before, const std::string& after) {
   return compare_forecasts(before, "old.json", after, "new.json");
 }
 
@@ -29,7 +29,7 @@ std::string message_of(const std::string& before, const std::string& after) {
 }
 
 TEST_CASE("a forecast compared with itself is the same") {
-  const Comparison c = compare(rows(10, 100), rows(10, 100));
+  const ForecastComparison c = compare(rows(10, 100), rows(10, 100));
   CHECK(c.same);
   CHECK(c.passes(0));
   CHECK(c.figures.size() == 2);
@@ -37,7 +37,7 @@ TEST_CASE("a forecast compared with itself is the same") {
 }
 
 TEST_CASE("times get worse upwards, and the tolerance itself is tolerated") {
-  const Comparison c = compare(rows(10, 100), rows(9, 125, "tree", "{\"a\": 2, \"b\": {\"c\": 3}}"));
+  const ForecastComparison c = compare(rows(10, 100), rows(9, 125, "tree", "{\"a\": 2, \"b\": {\"c\": 3}}"));
   CHECK_FALSE(c.same);
   CHECK(c.figures[0].what == "1KiB");
   CHECK(c.figures[0].loss() == Approx(-0.1));
@@ -58,7 +58,7 @@ TEST_CASE("tokens per second get worse downwards") {
   const auto step = [](double seconds, double tokens) {
     return fmt::format(R"({{"fabricast": "1", "scenario": {{}}, "step_s": {}, "tokens_per_s": {}}})", seconds, tokens);
   };
-  const Comparison c = compare(step(2, 1000), step(1, 900));
+  const ForecastComparison c = compare(step(2, 1000), step(1, 900));
   REQUIRE(c.figures.size() == 2);
   CHECK(c.figures[0].loss() == Approx(-0.5));
   CHECK(c.figures[1].loss() == Approx(0.1));
@@ -67,7 +67,7 @@ TEST_CASE("tokens per second get worse downwards") {
 
 TEST_CASE("a size that is gone fails, a new one does not") {
   const std::string one = R"({"fabricast": "1", "rows": [{"bytes": 1024, "time_us": 10}]})";
-  const Comparison gone = compare(rows(10, 100), one), added = compare(one, rows(10, 100));
+  const ForecastComparison gone = compare(rows(10, 100), one), added = compare(one, rows(10, 100));
   CHECK(gone.gone == std::vector<std::string>{"1MiB"});
   CHECK_FALSE(gone.passes(1));
   CHECK(added.added == std::vector<std::string>{"1MiB"});
