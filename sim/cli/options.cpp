@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <cctype>
 #include <cerrno>
 
 #include <chrono>
@@ -17,6 +18,47 @@
 namespace fabricast {
 
 namespace po = boost::program_options;
+
+namespace {
+HelpRecorder* recorder = nullptr;
+}
+
+HelpRecorder::HelpRecorder() { recorder = this; }
+HelpRecorder::~HelpRecorder() { recorder = nullptr; }
+
+VerbHelp Options::help() const {
+  const auto words_of = [&](const std::string& name) {
+    const auto it = known_.find(name);
+    return it == known_.end() ? std::vector<std::string>() : it->second;
+  };
+  VerbHelp help{verb_, summary_, {}, {}};
+  for (const std::string& p : positional_)
+    help.positional.push_back({p,
+                               0,
+                               {},
+                               p.ends_with("..."),
+                               p.front() == '[',
+                               {},
+                               words_of(p.front() == '[' ? p.substr(1, p.size() - 2) : p)});
+  for (const auto& option : described_.options()) {
+    VerbHelp::Word word{option->long_name(),
+                        0,
+                        {},
+                        option->semantic()->is_composing(),
+                        option->semantic()->min_tokens() == 0,
+                        option->description(),
+                        words_of(option->long_name())};
+    const std::string first = option->canonical_display_name(po::command_line_style::allow_dash_for_short);
+    if (first.size() == 2 && first[0] == '-' && first[1] != '-') word.letter = first[1];
+    if (option->semantic()->max_tokens() > 0) word.argument = option->semantic()->name();
+    if (word.argument.find("arg") != std::string::npos) {  // not named: as the option is
+      word.argument = option->long_name();
+      for (char& c : word.argument) c = static_cast<char>(c == '-' ? '_' : std::toupper(static_cast<unsigned char>(c)));
+    }
+    help.options.push_back(std::move(word));
+  }
+  return help;
+}
 
 Options::Options(std::string_view verb, std::string_view summary, std::vector<std::string> positional)
     : verb_(verb), summary_(summary), positional_(std::move(positional)) {
@@ -55,7 +97,8 @@ bool Options::parse(const std::vector<std::string>& arguments) {
                   .style(po::command_line_style::unix_style & ~po::command_line_style::allow_guessing)
                   .run(),
               values_);
-    po::notify(values_);
+    // Who asks for help need not give what is required.
+    if (!has("help")) po::notify(values_);
   } catch (const po::unknown_option& e) {
     std::vector<std::string> long_names;
     for (const auto& option : described_.options()) long_names.push_back("--" + option->long_name());
@@ -65,6 +108,10 @@ bool Options::parse(const std::vector<std::string>& arguments) {
   } catch (const po::error& e) {
     throw UserError(fmt::format("fabricast {}: {}", verb_, e.what()),
                     fmt::format("`fabricast {} --help` shows the options", verb_));
+  }
+  if (has("help") && recorder) {
+    recorder->verbs.push_back(help());
+    return false;
   }
   if (has("help")) {
     std::fputs(usage().c_str(), stdout);

@@ -147,6 +147,7 @@ int sweep(const Options& options, const PlanPaths& to, std::size_t top) {
 int plan_verb(const std::vector<std::string>& arguments) {
   Options options("plan", "Forecasts many configurations and says which to take: those of the scenario's `sweep:`.",
                   {"SCENARIO"});
+  options.words("search", names_of(searches));
   add_scenario_options(options);
   options.add()("sweep", po::value<std::vector<std::string>>()->composing(),
                 "path=[a, b]: a further axis, or another one of that name; may be repeated")(

@@ -191,6 +191,7 @@ int explain_verb(const std::vector<std::string>& arguments) {
 int inspect_verb(const std::vector<std::string>& arguments) {
   Options options("inspect", "Shows the fabric, NCCL's plan for a size, or the schedule of a rank.",
                   {"STAGE", "SCENARIO"});
+  options.words("STAGE", {"fabric", "plan", "schedule"});
   add_scenario_options(options);
   options.add()("size", po::value<std::string>(), "the size, for plan and schedule")(
       "channel", po::value<std::string>(), "the channel, for schedule (default 0)")(

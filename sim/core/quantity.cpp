@@ -8,6 +8,8 @@
 #include <cmath>
 #include <utility>
 
+#include "fabricast/core/field_tree.hpp"
+
 namespace fabricast {
 
 namespace {
@@ -94,7 +96,25 @@ std::string shortest(double value, const std::array<Unit, N>& units) {
   return best.empty() ? fmt::format("{}{}", value / units[0].scale, units[0].name) : best;
 }
 
+template <std::size_t N>
+std::vector<std::string_view> names_of(const std::array<Unit, N>& units) {
+  std::vector<std::string_view> names;
+  for (const Unit& unit : units) names.push_back(unit.name);
+  return names;
+}
+
 }  // namespace
+
+std::vector<std::string_view> units_of(FieldType type) {
+  switch (type) {
+    case FieldType::bytes: return names_of(byte_units);
+    case FieldType::time: return names_of(time_units);
+    case FieldType::rate: return names_of(rate_units);
+    case FieldType::length: return names_of(length_units);
+    case FieldType::power: return names_of(power_units);
+    default: return {};
+  }
+}
 
 Parsed<Bytes> parse_bytes(std::string_view text) {
   const Parsed<double> p = parse(text, byte_units, "write {0}B, {0}KiB or {0}MB",
