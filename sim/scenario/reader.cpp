@@ -11,6 +11,7 @@
 #include "fabricast/planner/graph_file.hpp"
 #include "fabricast/planner/nccl.hpp"
 #include "fabricast/routing/routing.hpp"
+#include "fabricast/scenario/allocation.hpp"
 #include "fabricast/scenario/scenario.hpp"
 #include "fabricast/scenario/world.hpp"
 #include "fabricast/topology/file.hpp"
@@ -141,12 +142,17 @@ class Reading {
 
   /// `placement: [3, 1, 2]` is short for `placement: list` and `order: [3, 1, 2]`.
   void move_placement_list() {
-    YAML::Node cluster = root_["cluster"];
-    if (!cluster.IsMap()) return;
-    const YAML::Node placement = std::as_const(cluster)["placement"];
+    move_placement_list(root_["cluster"]);
+    const YAML::Node jobs = std::as_const(root_)["jobs"];
+    if (jobs.IsDefined() && jobs.IsSequence())
+      for (std::size_t i = 0; i < jobs.size(); ++i) move_placement_list(jobs[i]);
+  }
+  static void move_placement_list(YAML::Node of) {
+    if (!of.IsMap()) return;
+    const YAML::Node placement = std::as_const(of)["placement"];
     if (!placement.IsDefined() || !placement.IsSequence()) return;
-    cluster["order"] = placement;
-    cluster["placement"] = YAML::Node("list");
+    of["order"] = placement;
+    of["placement"] = YAML::Node("list");
   }
   static void move_placement_list(std::vector<Override>& list) {
     for (std::size_t i = 0; i < list.size(); ++i)
@@ -279,7 +285,9 @@ class Reading {
       refuse("nvlink_domain.nodes", "an NVLink domain of several hosts needs `intranode: nvswitch`");
     check_topology(s);
     guarded([&] { read_graph_file(s); });
-    check_placement(s, refuse);
+    for (std::size_t i = 0; i < s.jobs.size(); ++i) check_job(s, i, refuse);
+    for (std::size_t i = 0; i < s.background.size(); ++i) check_flows(s, i, refuse);
+    if (!reader_->failed()) guarded([&] { check_placement(s, refuse); });
     for (std::size_t i = 0; i < s.faults.size(); ++i) {
       const FaultSpec& f = s.faults[i];
       if (f.link.empty()) refuse(fmt::format("faults[{}].link", i), "no link is named");
@@ -296,19 +304,71 @@ class Reading {
   void check_placement(Scenario& s, Refuse refuse) {
     ClusterSpec& c = s.cluster;
     if (c.placement != Placement::list && !c.order.empty()) refuse("cluster.order", "is for placement: list");
-    int size = std::max(c.size, c.nodes);
-    if (c.placement == Placement::list) {
-      if (static_cast<int>(c.order.size()) != c.nodes)
-        refuse("cluster.order", fmt::format("lists {} hosts for {} nodes", c.order.size(), c.nodes));
-      std::vector<int> sorted = c.order;
-      std::sort(sorted.begin(), sorted.end());
-      if (const auto twice = std::adjacent_find(sorted.begin(), sorted.end()); twice != sorted.end())
-        refuse("cluster.order", fmt::format("host {} is there twice", *twice));
-      if (!sorted.empty()) size = std::max(size, sorted.back() + 1);
-    }
+    if (c.placement == Placement::list) check_order(c.order, c.nodes, "cluster.order", refuse);
+    const int size = std::max(c.size, static_cast<int>(least_hosts(s)));
     if (c.size > 0 && c.size < size)
-      refuse("cluster.size", fmt::format("{} hosts on the fabric are fewer than the job takes ({})", c.size, size));
+      refuse("cluster.size", fmt::format("{} hosts on the fabric are fewer than {} ({})", c.size,
+                                         s.jobs.empty() && c.taken.empty() && s.background.empty()
+                                             ? "the job takes"
+                                             : "what jobs, storage and others take",
+                                         size));
+    if (c.filled.value > 0 && c.size == 0)
+      refuse("cluster.filled", "is a part of all hosts on the fabric, and it is not said how many these are",
+             "e.g. size: 128");
     c.size = size;
+  }
+
+  template <class Refuse>
+  static void check_order(const std::vector<int>& order, int nodes, const std::string& path, Refuse refuse) {
+    if (static_cast<int>(order.size()) != nodes)
+      refuse(path, fmt::format("lists {} hosts for {} nodes", order.size(), nodes));
+    std::vector<int> sorted = order;
+    std::sort(sorted.begin(), sorted.end());
+    if (const auto twice = std::adjacent_find(sorted.begin(), sorted.end()); twice != sorted.end())
+      refuse(path, fmt::format("host {} is there twice", *twice));
+  }
+
+  template <class Refuse>
+  void check_job(Scenario& s, std::size_t i, Refuse refuse) {
+    JobSpec& job = s.jobs[i];
+    const std::string path = fmt::format("jobs[{}]", i);
+    if (job.name.empty()) job.name = fmt::format("job{}", i + 1);
+    for (std::size_t j = 0; j < i; ++j)
+      if (s.jobs[j].name == job.name) refuse(path + ".name", fmt::format("another job is called '{}', too", job.name));
+    if (!reader_->given(path + ".nodes")) refuse(path, "`nodes` is missing", "e.g. nodes: 16");
+    if (job.placement != Placement::list && !job.order.empty()) refuse(path + ".order", "is for placement: list");
+    if (job.placement == Placement::list) check_order(job.order, job.nodes, path + ".order", refuse);
+    if (s.nvlink_domain.nodes > 1 && job.nodes % std::min(s.nvlink_domain.nodes, job.nodes) != 0)
+      refuse(path + ".nodes", fmt::format("{} hosts do not fill NVLink domains of {}", job.nodes, s.nvlink_domain.nodes));
+    if (job.workload.kind != JobKind::training_step) return;
+    if (reader_->given(path + ".workload.model.config"))
+      return refuse(path + ".workload.model.config", "files of models are for the scenario's own workload",
+                    "the model's dimensions, or a preset");
+    try {
+      complete(job.workload.training, s.hardware, std::int64_t{job.nodes} * s.node.spec.gpus);
+    } catch (const UserError& e) {
+      for (const Diagnostic& d : e.diagnostics())
+        refuse(d.path.starts_with("workload") ? path + "." + d.path : path + ".workload", d.message, d.hint);
+    }
+  }
+
+  template <class Refuse>
+  void check_flows(Scenario& s, std::size_t i, Refuse refuse) {
+    BackgroundSpec& flows = s.background[i];
+    const std::string path = fmt::format("background[{}]", i);
+    if (flows.name.empty()) flows.name = fmt::format("{}{}", name_of(flows.kind), i + 1);
+    for (std::size_t j = 0; j < i; ++j)
+      if (s.background[j].name == flows.name)
+        refuse(path + ".name", fmt::format("other flows are called '{}', too", flows.name));
+    for (const JobSpec& job : s.jobs)
+      if (job.name == flows.name) refuse(path + ".name", fmt::format("a job is called '{}', too", flows.name));
+    if ((flows.rate.value > 0) == (flows.total.value > 0))
+      refuse(path, "takes `rate` of each host or `total` of all: one of them", "e.g. rate: 2GBps");
+    if (flows.targets.empty() && flows.network == FlowNetwork::compute)
+      refuse(path, "`targets` is missing: the hosts at the other end", "e.g. targets: [124-127]");
+    if (!flows.job.empty() && !flows.hosts.empty()) refuse(path + ".hosts", "given beside `job`", "give one of them");
+    if (!flows.job.empty() && !find_by_name(s.jobs, flows.job))
+      refuse(path + ".job", fmt::format("there is no job '{}'", flows.job), suggestion(flows.job, names_of(s.jobs)));
   }
 
   void read_fabric_file(FileFabricSpec& spec) {

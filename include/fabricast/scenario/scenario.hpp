@@ -16,6 +16,7 @@
 #include "fabricast/hardware/node.hpp"
 #include "fabricast/planner/graph.hpp"
 #include "fabricast/planner/sharp.hpp"
+#include "fabricast/scenario/jobs.hpp"
 #include "fabricast/topology/topology.hpp"
 #include "fabricast/trace/trace.hpp"
 #include "fabricast/workload/inference_spec.hpp"
@@ -33,18 +34,15 @@ struct NvlinkDomainSpec {
   int nodes = 1;
 };
 
-enum class Placement { in_order, random, list };
-template <>
-struct EnumNames<Placement> {
-  static constexpr std::array<std::string_view, 3> names{"in_order", "random", "list"};
-};
-
 struct ClusterSpec {
   int nodes = 1;
   int size = 0;  ///< nodes on the fabric; 0: as many as the job takes
   Placement placement = Placement::in_order;
   std::int64_t seed = 1;
   std::vector<int> order;  ///< of placement `list`
+  std::vector<std::string> taken;  ///< hosts that the job can not have: ranges
+  Ratio filled{0};                 ///< part of all hosts that others have: `taken`, and random ones
+  std::int64_t filled_seed = 1;
 };
 
 struct FabricSection {
@@ -135,6 +133,8 @@ struct Scenario {
   WorkloadSection workload;
   std::vector<FaultSpec> faults;
   NetworkSection network;
+  std::vector<JobSpec> jobs;               ///< beside the scenario's own
+  std::vector<BackgroundSpec> background;  ///< flows between hosts and storage
   Hardware hardware;                         ///< shipped, with the profile laid over it
   std::map<std::string, SourceSpan> places;  ///< where each key stands, for messages about it
 
