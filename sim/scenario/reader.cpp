@@ -328,11 +328,20 @@ class Reading {
       refuse(path, fmt::format("host {} is there twice", *twice));
   }
 
+  /// Names stand in tables and CSV.
+  template <class Refuse>
+  static void check_name(const std::string& name, const std::string& path, Refuse refuse) {
+    if (name == "main") refuse(path + ".name", "'main' is the scenario's own job", "another name");
+    if (name.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-") != std::string::npos)
+      refuse(path + ".name", fmt::format("'{}' has other signs than letters, digits, _ . -", name));
+  }
+
   template <class Refuse>
   void check_job(Scenario& s, std::size_t i, Refuse refuse) {
     JobSpec& job = s.jobs[i];
     const std::string path = fmt::format("jobs[{}]", i);
     if (job.name.empty()) job.name = fmt::format("job{}", i + 1);
+    check_name(job.name, path, refuse);
     for (std::size_t j = 0; j < i; ++j)
       if (s.jobs[j].name == job.name) refuse(path + ".name", fmt::format("another job is called '{}', too", job.name));
     if (!reader_->given(path + ".nodes")) refuse(path, "`nodes` is missing", "e.g. nodes: 16");
@@ -357,6 +366,7 @@ class Reading {
     BackgroundSpec& flows = s.background[i];
     const std::string path = fmt::format("background[{}]", i);
     if (flows.name.empty()) flows.name = fmt::format("{}{}", name_of(flows.kind), i + 1);
+    check_name(flows.name, path, refuse);
     for (std::size_t j = 0; j < i; ++j)
       if (s.background[j].name == flows.name)
         refuse(path + ".name", fmt::format("other flows are called '{}', too", flows.name));
