@@ -21,7 +21,7 @@ constexpr std::array verbs = {
     Verb{"explain", "SCENARIO.yaml", "where the time of one size goes, and what binds it", explain_verb},
     Verb{"plan", "SCENARIO.yaml --search parallel", "the best of many configurations, by a forecast of each",
          plan_verb},
-    Verb{"jobs", "SCENARIO.yaml", "several jobs on one fabric: who slows whom, and where a job would better be", jobs_verb},
+    Verb{"jobs", "SCENARIO.yaml", "several jobs on one fabric: who slows whom, where to place one", jobs_verb},
     Verb{"check", "LOG --scenario SCENARIO.yaml", "measured times against the forecast: are they good, and if not, why?",
          check_verb},
     Verb{"inspect", "fabric|plan|schedule SCENARIO.yaml", "show a stage between scenario and result", inspect_verb},
