@@ -282,8 +282,18 @@ JobsForecast forecast_jobs(World& world, std::int64_t size, const RunOptions& op
   return Comparison(world, size, options).run();
 }
 
-std::string placement_word(const std::vector<std::uint32_t>& hosts) {
-  return fmt::format("cluster.placement=[{}]", fmt::join(hosts, ", "));
+std::vector<std::string> placement_words(const World& world, const std::vector<std::uint32_t>& hosts) {
+  const Scenario& s = world.scenario;
+  std::vector<std::string> words{fmt::format("cluster.placement=[{}]", fmt::join(hosts, ", "))};
+  if (s.cluster.filled.value > 0) {
+    words.push_back(fmt::format("cluster.taken=[{}]", hosts_text(world.allocation.taken)));
+    words.push_back("cluster.filled=0");
+  }
+  // A list goes before all policies, which would then find other hosts free.
+  for (std::size_t j = 0; j < s.jobs.size(); ++j)
+    if (s.jobs[j].placement != Placement::list)
+      words.push_back(fmt::format("jobs[{}].placement=[{}]", j, fmt::join(world.allocation.jobs[j], ", ")));
+  return words;
 }
 
 }  // namespace fabricast

@@ -90,7 +90,7 @@ std::string link_table(const JobsForecast& f) {
   return out;
 }
 
-std::string placement_table(const JobsForecast& f) {
+std::string placement_table(const World& world, const JobsForecast& f) {
   std::string out = fmt::format(
       "#\n# main on other hosts: {} of {} are free of the others\n"
       "# placement       leaves groups crossing      alone     beside\n",
@@ -104,7 +104,10 @@ std::string placement_table(const JobsForecast& f) {
   for (const Placement other : {Placement::in_order, Placement::random})
     out += fmt::format("  gain over {:<9} {}\n", name_of(other), gain_text(f.trial(other)->beside, best.beside));
   out += fmt::format("  gain over the same hosts in a random order of ranks: {}\n", gain_text(f.shuffled, best.beside));
-  return out + fmt::format("  --set '{}'\n", placement_word(best.hosts));
+  const std::vector<std::string> words = placement_words(world, best.hosts);
+  out += fmt::format("  --set '{}'\n", words.front());
+  if (words.size() > 1) out += "  `recommended.set` of --json also holds the others where they are\n";
+  return out;
 }
 
 Json time_json(const JobTime& t) {
@@ -127,7 +130,7 @@ std::string jobs_text(const World& world, const JobsForecast& f) {
   if (world.draws.count > 1)
     out += fmt::format("# medians of {} draws of the hash from seed {}; of pairs and placements of {}\n", world.draws.count,
                        world.draws.first_seed, f.draws_of_trials);
-  return out + job_table(f) + matrix_table(f) + link_table(f) + placement_table(f);
+  return out + job_table(f) + matrix_table(f) + link_table(f) + placement_table(world, f);
 }
 
 std::string jobs_json(const World& world, const JobsForecast& f) {
@@ -167,13 +170,13 @@ std::string jobs_json(const World& world, const JobsForecast& f) {
                       {"shape", shape_json(t.shape)},
                       {"alone_s", digits(t.alone)},
                       {"beside_s", digits(t.beside)},
-                      {"set", placement_word(t.hosts)}});
+                      {"order", t.hosts}});
   j["jobs"] = std::move(jobs), j["flows"] = std::move(flows);
   j["owners"] = owner_names(f), j["slowdown"] = std::move(matrix);
   j["shared_links"] = f.shared, j["crowded_links"] = f.crowded, j["links"] = std::move(links);
   j["placements"] = std::move(trials);
   j["recommended"] = {{"placement", name_of(f.trials.front().placement)},
-                      {"set", placement_word(f.trials.front().hosts)},
+                      {"set", placement_words(world, f.trials.front().hosts)},
                       {"beside_s", digits(f.trials.front().beside)},
                       {"shuffled_s", digits(f.shuffled)}};
   return j.dump(1) + "\n";

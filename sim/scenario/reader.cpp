@@ -155,11 +155,15 @@ class Reading {
     of["placement"] = YAML::Node("list");
   }
   static void move_placement_list(std::vector<Override>& list) {
-    for (std::size_t i = 0; i < list.size(); ++i)
-      if (list[i].path == "cluster.placement" && list[i].value.starts_with('[')) {
-        list.push_back({"cluster.order", list[i].value});
+    constexpr std::string_view key = "placement";
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      const std::string path = list[i].path;
+      const bool of_job = path.starts_with("jobs[") && path.ends_with("].placement");
+      if ((path == "cluster.placement" || of_job) && list[i].value.starts_with('[')) {
+        list.push_back({path.substr(0, path.size() - key.size()) + "order", list[i].value});
         list[i].value = "list";
       }
+    }
   }
 
   /// The text at a path, before fields are read: what they default to depends on it.
@@ -350,7 +354,7 @@ class Reading {
     if (s.nvlink_domain.nodes > 1 && job.nodes % std::min(s.nvlink_domain.nodes, job.nodes) != 0)
       refuse(path + ".nodes", fmt::format("{} hosts do not fill NVLink domains of {}", job.nodes, s.nvlink_domain.nodes));
     if (job.workload.kind != JobKind::training_step) return;
-    if (reader_->given(path + ".workload.model.config"))
+    if (!job.workload.training.model.config.empty())
       return refuse(path + ".workload.model.config", "files of models are for the scenario's own workload",
                     "the model's dimensions, or a preset");
     try {

@@ -67,7 +67,8 @@ std::string jobs_text(const World& world, const JobsForecast& forecast);
 std::string jobs_json(const World& world, const JobsForecast& forecast);
 std::string jobs_csv(const JobsForecast& forecast);
 
-/// The words that place the scenario's job so: `cluster.placement=[3, 4, ...]`.
-std::string placement_word(const std::vector<std::uint32_t>& hosts);
+/// The `--set` words that place the scenario's job so and hold all others where they are. The first one is the job's own,
+/// `cluster.placement=[3, 4, ...]`; the others are none where nobody else is placed by a policy.
+std::vector<std::string> placement_words(const World& world, const std::vector<std::uint32_t>& hosts);
 
 }  // namespace fabricast

@@ -24,7 +24,8 @@ TEST_CASE("two scattered jobs slow each other, and the recommended hosts undo it
   CHECK(best.at("placement") == "rail_aligned");
   CHECK(best.at("shuffled_s").get<double>() > 1.2 * best.at("beside_s").get<double>());
   // As the words of the recommendation make it, `run` says the same.
-  const std::string set = " --set '" + best.at("set").get<std::string>() + "'";
+  std::string set;
+  for (const json& word : best.at("set")) set += " --set '" + word.get<std::string>() + "'";
   const json run = json::parse(fabricast::output("run scenarios/jobs_fragmented.yaml --no-intervals --json -" + set));
   CHECK(run.at("rows").at(0).at("time_us").get<double>() * 1e-6 < 1.01 * best.at("beside_s").get<double>());
   // What `run` says of the scenario itself is what the table says.
