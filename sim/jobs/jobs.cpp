@@ -237,7 +237,8 @@ class Comparison {
     if (std::none_of(f_.trials.begin(), f_.trials.end(), [](const auto& t) { return t.given; }))
       f_.trials.push_back(try_on(Placement::list, main_.allocation.main));
     std::stable_sort(f_.trials.begin(), f_.trials.end(), [](const auto& a, const auto& b) {
-      return rounded(a.beside, 6) < rounded(b.beside, 6);
+      const double x = rounded(a.beside, 6), y = rounded(b.beside, 6);
+      return x != y ? x < y : a.given && !b.given;
     });
     std::vector<HostUnit> units;
     const std::vector<std::uint32_t>& best = f_.trials.front().hosts;

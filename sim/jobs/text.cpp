@@ -61,6 +61,7 @@ std::string job_table(const JobsForecast& f) {
 
 std::string matrix_table(const JobsForecast& f) {
   const std::vector<std::string> names = owner_names(f);
+  if (names.size() < 2) return {};
   const std::size_t width = widest(names, 6);
   std::string out = fmt::format("#\n# who slows whom: the row beside the column alone\n  {:<{}}", "", width);
   for (const std::string& name : names) out += fmt::format(" {:>{}}", name, width);
@@ -75,6 +76,7 @@ std::string matrix_table(const JobsForecast& f) {
 }
 
 std::string link_table(const JobsForecast& f) {
+  if (f.jobs.size() + f.flows.size() < 2) return {};
   if (f.links.empty()) return "#\n# no link is used by several\n";
   const std::vector<std::string> names = owner_names(f);
   std::string out = fmt::format("#\n# links that several use: {}, of which {} are asked for more than they have; the fullest, in the mean of time\n",
@@ -100,7 +102,8 @@ std::string placement_table(const World& world, const JobsForecast& f) {
                        t.shape.leaves, t.shape.groups, t.shape.leaf_hops, time_text(t.alone), time_text(t.beside));
   const PlacementTrial& best = f.trials.front();
   out += "# crossing: hops of a ring in rank order that leave a leaf; `*` is the scenario's own\n\n";
-  out += fmt::format("recommended: {}, {} beside the others\n", name_of(best.placement), time_text(best.beside));
+  out += fmt::format("recommended: {}{}, {} beside the others\n", name_of(best.placement),
+                     best.given ? ", as it is" : "", time_text(best.beside));
   for (const Placement other : {Placement::in_order, Placement::random})
     out += fmt::format("  gain over {:<9} {}\n", name_of(other), gain_text(f.trial(other)->beside, best.beside));
   out += fmt::format("  gain over the same hosts in a random order of ranks: {}\n", gain_text(f.shuffled, best.beside));
@@ -124,9 +127,12 @@ Json shape_json(const PlacementShape& shape) {
 std::string jobs_text(const World& world, const JobsForecast& f) {
   const Scenario& s = world.scenario;
   std::string out = fmt::format("# fabricast {}   {}\n", version_text(), s.name);
-  out += fmt::format("# {} hosts, {} fabric, {} routing: {} jobs{}\n", f.hosts, topologies()[s.fabric.kind].name,
-                     world.setup.policy->name, f.jobs.size(),
-                     f.flows.empty() ? std::string() : fmt::format(", {} background flows", f.flows.size()));
+  const auto count = [](std::size_t number, std::string_view what) {
+    return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
+  };
+  out += fmt::format("# {} hosts, {} fabric, {} routing: {}{}\n", f.hosts, topologies()[s.fabric.kind].name,
+                     world.setup.policy->name, count(f.jobs.size(), "job"),
+                     f.flows.empty() ? std::string() : ", " + count(f.flows.size(), "background flow"));
   if (world.draws.count > 1)
     out += fmt::format("# medians of {} draws of the hash from seed {}; of pairs and placements of {}\n", world.draws.count,
                        world.draws.first_seed, f.draws_of_trials);
