@@ -2,8 +2,8 @@
 
 build_packages="g++ cmake ninja-build pkg-config libfmt-dev libyaml-cpp-dev nlohmann-json3-dev libeigen3-dev
   libboost-program-options-dev libsimgrid-dev libpugixml-dev libibverbs-dev libhwloc-dev
-  libprotobuf-dev protobuf-compiler"
-test_packages="catch2 python3"
+  libprotobuf-dev protobuf-compiler libsqlite3-dev"
+test_packages="catch2 python3 libopenmpi-dev openmpi-bin"
 
 # need PACKAGE...: quiet if all are there; another distribution has to bring them itself.
 need() {

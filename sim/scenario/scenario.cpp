@@ -158,6 +158,8 @@ void visit_fields(FieldVisitor& visit, Scenario& s) {
   visit("network", s.network, "how it is simulated");
   visit("jobs", s.jobs, "other jobs on the same fabric");
   visit("background", s.background, "flows between hosts and storage, beside the jobs");
+  visit("site", s.site, "racks and cables, for the bill of materials");
+  visit("prices", s.prices, "file of prices, for what it costs");
 }
 
 std::vector<std::int64_t> Scenario::sizes() const {

@@ -135,6 +135,7 @@ nlohmann::ordered_json effective_json(const Scenario& scenario) {
   if (scenario.background.empty()) j.erase("background");
   for (std::size_t i = 0; i < scenario.background.size(); ++i) trim(j["background"][i], scenario.background[i]);
   if (scenario.name.empty()) j.erase("name");
+  if (scenario.prices.empty()) j.erase("prices");
   if (scenario.node.spec.profile.empty()) j["node"].erase("profile");
   if (scenario.node.spec.topology.empty()) j["node"].erase("topology");
   return j;
@@ -152,6 +153,7 @@ std::string to_yaml(const Scenario& scenario) {
     j["node"]["profile"] = from_root(folder / profile);
   if (const std::string& topology = scenario.node.spec.topology; !topology.empty())
     j["node"]["topology"] = from_root(folder / topology);
+  if (!scenario.prices.empty()) j["prices"] = from_root(folder / scenario.prices);
   for (const char* name : {"NCCL_TOPO_FILE", "NCCL_GRAPH_FILE"})
     if (const auto it = scenario.nccl.env.find(name); it != scenario.nccl.env.end())
       j["nccl"]["env"][name] = from_root(folder / it->second);

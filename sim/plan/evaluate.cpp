@@ -1,0 +1,89 @@
+#include "fabricast/plan/evaluate.hpp"
+
+#include <fmt/format.h>
+
+#include "fabricast/bill/cost.hpp"
+#include "fabricast/core/quantity.hpp"
+#include "fabricast/jobs/others.hpp"
+#include "fabricast/plan/metric.hpp"
+#include "fabricast/report/interval.hpp"
+#include "fabricast/report/step_interval.hpp"
+
+namespace fabricast {
+
+namespace {
+
+constexpr int digits = 10;
+
+SizeResult size_result(const Forecast& forecast, const ForecastRow& row) {
+  SizeResult size;
+  size.bytes = row.bytes;
+  size.time = rounded(row.time * 1e6, digits), size.time_p95 = rounded(row.time_p95 * 1e6, digits);
+  size.time_worst = rounded(row.time_worst * 1e6, digits), size.interval = rounded(row.factor, digits);
+  size.bus_bandwidth = rounded(forecast.bus_bandwidth(row) * 1e-9, digits);
+  size.algorithm = name_of(row.algorithm), size.protocol = name_of(row.protocol);
+  size.bottleneck = row.result.bottleneck.name;
+  return size;
+}
+
+void forecast_into(SweepRow& row, Measured& measured, const EvaluateOptions& how) {
+  const World& world = measured.world;
+  RunOptions run;
+  run.threads = how.threads;
+  const auto done = [&](auto Measured::*part, const auto& forecast) {
+    measured.*part = &forecast;
+    row.values = measure(measured);
+  };
+  switch (world.scenario.workload.kind) {
+    case WorkloadKind::collective: {
+      Forecast forecast = run_forecast(world, run);
+      if (how.intervals && world.scenario.network.engine == EngineKind::flow)
+        add_intervals(world, forecast, interval_draws(world), run);
+      for (const ForecastRow& size : forecast.rows) row.sizes.push_back(size_result(forecast, size));
+      return done(&Measured::collective, forecast);
+    }
+    case WorkloadKind::training_step: {
+      require_memory(world);
+      StepForecast step = run_step(world, run);
+      if (how.intervals) add_interval(world, step, run);
+      return done(&Measured::step, step);
+    }
+    case WorkloadKind::trace: return done(&Measured::step, run_trace(world, run));
+    case WorkloadKind::inference: {
+      require_memory(world);
+      constexpr bool other_batches = false;
+      return done(&Measured::inference, run_inference(world, run, other_batches));
+    }
+  }
+}
+
+std::string reason(const UserError& e) {
+  const Diagnostic& d = e.diagnostics().front();
+  return (d.path.empty() ? "" : d.path + ": ") + d.message + (d.hint.empty() ? "" : " (" + d.hint + ")");
+}
+
+}  // namespace
+
+SweepRow evaluate(const Study& study, std::size_t number, const EvaluateOptions& options) {
+  SweepRow row;
+  row.row = number;
+  try {
+    const auto world = build_world(scenario_of(study, number));
+    const auto prices =
+        world->scenario.prices.empty() ? std::nullopt : std::optional(prices_of(world->scenario));
+    const Bill bill = bill_of(*world, prices ? &*prices : nullptr);
+    const auto cost = prices ? std::optional(cost_of(bill, *prices)) : std::nullopt;
+    RunOptions others;
+    others.threads = options.threads;
+    add_others(*world, others);
+    Measured measured{*world};
+    measured.bill = &bill, measured.cost = cost ? &*cost : nullptr;
+    forecast_into(row, measured, options);
+    row.state = RowState::done;
+  } catch (const UserError& e) {
+    row = {number, RowState::refused, reason(e), {}, {}};
+  }
+  return row;
+}
+
+}  // namespace fabricast
