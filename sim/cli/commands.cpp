@@ -22,6 +22,7 @@ constexpr std::array verbs = {
     Verb{"explain", "SCENARIO.yaml", "where the time of one size goes, and what binds it", explain_verb},
     Verb{"plan", "SCENARIO.yaml", "which configuration to take: a forecast of each of a sweep",
          plan_verb},
+    Verb{"jobs", "SCENARIO.yaml", "several jobs on one fabric: who slows whom, where to place one", jobs_verb},
     Verb{"bill", "SCENARIO.yaml", "what to buy: switches, ports, cables, racks; power; cost by your prices", bill_verb},
     Verb{"risk", "SCENARIO.yaml", "what failures do to it: the worst single ones, and what is left of a month", risk_verb},
     Verb{"check", "LOG --scenario SCENARIO.yaml", "measured times against the forecast: are they good, and if not, why?",

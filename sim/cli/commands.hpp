@@ -29,6 +29,7 @@ std::string words_text(std::string_view verb, std::span<const Verb> words);
 
 int plan_verb(const std::vector<std::string>& arguments);
 int risk_verb(const std::vector<std::string>& arguments);
+int jobs_verb(const std::vector<std::string>& arguments);
 int run_verb(const std::vector<std::string>& arguments);
 int bill_verb(const std::vector<std::string>& arguments);
 int check_verb(const std::vector<std::string>& arguments);

@@ -1,5 +1,7 @@
 #include "options.hpp"
 
+#include "fabricast/jobs/others.hpp"
+
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -160,7 +162,7 @@ RunOptions run_options(const Options& options) {
   return run;
 }
 
-std::unique_ptr<World> load_world(const Options& options, const std::string& option) {
+std::unique_ptr<World> load_world(const Options& options, Beside others, const std::string& option) {
   const std::vector<std::string> overrides =
       options.has("set") ? options.get<std::vector<std::string>>("set") : std::vector<std::string>();
   ReadResult read = read_scenario(options.get<std::string>(option), overrides);
@@ -170,6 +172,11 @@ std::unique_ptr<World> load_world(const Options& options, const std::string& opt
   names.fabric_places = read.scenario.fabric_places;
   auto world = placed(names, [&] { return build_world(std::move(read.scenario)); });
   for (Diagnostic& w : world->warnings) names.locate(w), print_diagnostic(w);
+  if (others == Beside::left_out && has_others(world->scenario)) {
+    Diagnostic d{Diagnostic::Severity::warning, {}, world->scenario.jobs.empty() ? "background" : "jobs",
+                 "left out here, as if the job were alone", "`fabricast run` and `fabricast jobs` count what is beside it"};
+    names.locate(d), print_diagnostic(d);
+  }
   return world;
 }
 

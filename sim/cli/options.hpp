@@ -76,8 +76,11 @@ void add_scenario_options(Options& options);
 /// `--threads`, and the progress bar.
 RunOptions run_options(const Options& options);
 
+/// Whether a verb counts the scenario's other jobs and flows; those that do not say so.
+enum class Beside { left_out, counted };
 /// Reads the scenario, prints its warnings, and builds its world.
-std::unique_ptr<World> load_world(const Options& options, const std::string& option = "SCENARIO");
+std::unique_ptr<World> load_world(const Options& options, Beside others = Beside::left_out,
+                                  const std::string& option = "SCENARIO");
 /// `--size`, or the middle one of the scenario's.
 std::int64_t chosen_size(const Options& options, const World& world);
 

@@ -4,6 +4,7 @@
 
 #include "fabricast/bill/cost.hpp"
 #include "fabricast/core/quantity.hpp"
+#include "fabricast/jobs/others.hpp"
 #include "fabricast/plan/metric.hpp"
 #include "fabricast/report/interval.hpp"
 #include "fabricast/report/step_interval.hpp"
@@ -72,6 +73,9 @@ SweepRow evaluate(const Study& study, std::size_t number, const EvaluateOptions&
         world->scenario.prices.empty() ? std::nullopt : std::optional(prices_of(world->scenario));
     const Bill bill = bill_of(*world, prices ? &*prices : nullptr);
     const auto cost = prices ? std::optional(cost_of(bill, *prices)) : std::nullopt;
+    RunOptions others;
+    others.threads = options.threads;
+    add_others(*world, others);
     Measured measured{*world};
     measured.bill = &bill, measured.cost = cost ? &*cost : nullptr;
     forecast_into(row, measured, options);

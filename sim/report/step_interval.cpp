@@ -53,6 +53,7 @@ void add_interval(const World& world, StepForecast& forecast, const RunOptions& 
     Scenario scenario = base;
     scenario.hardware = drawn_hardware(base.hardware, n);
     const auto drawn = build_world(std::move(scenario), &world.planner.graphs);
+    drawn->beside = world.beside;
     const auto traffic = make_flow_traffic(*drawn, forecast.program, drawn->draws.first_seed);
     for (std::size_t d = n; d < step_draws; d += networks) {
       stop_if_requested();

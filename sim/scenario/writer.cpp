@@ -104,6 +104,14 @@ void write_yaml(const Json& j, int indent, std::string& out) {
   }
 }
 
+/// Keys that are not given have no text that reads back.
+void trim(Json& flows, const BackgroundSpec& spec) {
+  if (spec.job.empty()) flows.erase("job");
+  if (spec.hosts.empty()) flows.erase("hosts");
+  if (spec.rate.value == 0) flows.erase("rate");
+  if (spec.total.value == 0) flows.erase("total");
+}
+
 }  // namespace
 
 nlohmann::ordered_json effective_json(const Scenario& scenario) {
@@ -119,7 +127,14 @@ nlohmann::ordered_json effective_json(const Scenario& scenario) {
     workload.erase("sizes");
   if (scenario.cluster.placement != Placement::list || !scenario.cluster.hosts.empty()) j["cluster"].erase("order");
   j["cluster"].erase(scenario.cluster.hosts.empty() ? "hosts" : "placement");
+  if (scenario.cluster.taken.empty()) j["cluster"].erase("taken");
+  if (scenario.cluster.filled.value == 0) j["cluster"].erase("filled"), j["cluster"].erase("filled_seed");
   if (scenario.faults.empty()) j.erase("faults");
+  if (scenario.jobs.empty()) j.erase("jobs");
+  for (std::size_t i = 0; i < scenario.jobs.size(); ++i)
+    if (scenario.jobs[i].placement != Placement::list) j["jobs"][i].erase("order");
+  if (scenario.background.empty()) j.erase("background");
+  for (std::size_t i = 0; i < scenario.background.size(); ++i) trim(j["background"][i], scenario.background[i]);
   if (scenario.name.empty()) j.erase("name");
   if (scenario.prices.empty()) j.erase("prices");
   if (scenario.node.spec.profile.empty()) j["node"].erase("profile");

@@ -46,6 +46,15 @@ workload:
   overlap: {data: false}
 """
 
+JOBS = """fabricast: 1
+node: {profile: hgx-h100}
+cluster: {nodes: 2, placement: [0, 3]}
+fabric: {kind: leaf_spine, nodes_per_leaf: 3}
+workload: {collective: all_reduce, sizes: [64MiB]}
+jobs: [{nodes: 2, placement: [1, 4]}]
+background: [{targets: [5], rate: 1GBps}]
+"""
+
 SERVING = """fabricast: 1
 node: {profile: hgx-h100, gdr: false}
 cluster: {nodes: 2}
@@ -136,6 +145,10 @@ def check(root, binary):
         plan = [binary, "plan", str(scenario), "--search", "parallel", "--limit", "4"]
         fields |= fields_of(json.loads(output(*plan, "--json", "-")))
         fields |= set(output(*plan, "--csv", "-").splitlines()[0].split(","))
+        scenario.write_text(JOBS)
+        fields |= fields_of(json.loads(output(binary, "jobs", str(scenario), "--json", "-")))
+        header = output(binary, "jobs", str(scenario), "--csv", "-").splitlines()[0].split(",")
+        fields |= {name for name in header if not name.startswith("beside_")}
         fields |= doctor_fields(binary, pathlib.Path(folder) / "host")
     logs = sorted(str(log) for log in (root / "tests" / "fuzz" / "import").iterdir())
     fields |= fields_of(json.loads(output(binary, "calibrate", "import", *logs, "--json", "-")))

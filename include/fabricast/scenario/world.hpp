@@ -3,9 +3,11 @@
 
 #include <memory>
 
+#include "fabricast/engine/background.hpp"
 #include "fabricast/engine/engine.hpp"
 #include "fabricast/planner/planner.hpp"
 #include "fabricast/planner/provider.hpp"
+#include "fabricast/scenario/allocation.hpp"
 #include "fabricast/scenario/scenario.hpp"
 
 namespace fabricast {
@@ -16,13 +18,20 @@ struct World {
   Planner planner;
   std::unique_ptr<Fabric> fabric;  ///< null if the job has one NCCL node
   std::any static_ways;            ///< of the policy that stands in where NCCL keeps messages to one way
+  Allocation allocation;           ///< who has which hosts
   NetworkSetup setup;              ///< points into this World
   Draws draws;
+  /// Traffic of other jobs and flows, by draw; empty: there is none, or it is left out.
+  std::vector<std::shared_ptr<const Background>> beside;
   std::vector<Diagnostic> warnings;
 
   World() = default;
   World(const World&) = delete;  // setup points inside
   World& operator=(const World&) = delete;
+  /// What is beside the job in the draw of a seed, or null.
+  const Background* beside_in(std::uint64_t seed) const {
+    return beside.empty() ? nullptr : beside.at(static_cast<std::size_t>(seed - draws.first_seed)).get();
+  }
 };
 
 /// The versions that NCCL may have in this scenario.

@@ -10,6 +10,7 @@
 #include "fabricast/core/rng.hpp"
 #include "fabricast/core/stop.hpp"
 #include "fabricast/protocol/costs.hpp"
+#include "fabricast/step/beside.hpp"
 
 namespace fabricast {
 
@@ -73,6 +74,7 @@ ExchangeTimer::ExchangeTimer(const World& world, const Program& program, std::ui
     first_inside_ = world.fabric->links() + router_->bundles();
     ports_ = ports_of_nodes(comm, *world.fabric);
   }
+  others_ = world.beside_in(seed);
   nodes_ = static_cast<std::uint32_t>(comm.nodes());
   node_links_ = static_cast<std::uint32_t>(comm.node.graph.links.size());
 }
@@ -200,6 +202,20 @@ LinkShares ExchangeTimer::share(const Exchange& x) const {
   return shares;
 }
 
+/// What other jobs leave: no channel gets more than it has without them.
+void ExchangeTimer::share_with_others(Exchange& x) const {
+  std::vector<Background::Use> uses;
+  for (const LinkUse& u : x.fabric) uses.push_back({u.link, u.item, u.use});
+  std::vector<double> weights(x.rate.size());
+  for (std::uint32_t i = 0; i < weights.size(); ++i) weights[i] = x.weight(i);
+  SharedRates shared = rates_beside(*others_, uses, x.rate, weights);
+  for (std::uint32_t i = 0; i < x.rate.size(); ++i) {
+    const double seconds = shared.link[i] != no_link ? x.at(i, shared.rate[i]) : 0;
+    if (seconds > x.time.seconds) x.time.seconds = seconds, x.time.bottleneck = name_of_resource(shared.link[i]);
+  }
+  x.rate = std::move(shared.rate);
+}
+
 /// Teams inside a node are timed once, wherever they are: a link is then the team's own.
 std::string ExchangeTimer::bottleneck_of(const Exchange& x, std::uint32_t team) const {
   const std::string& name = x.timed[team]->time.result.bottleneck.name;
@@ -258,6 +274,7 @@ std::unique_ptr<Exchange> ExchangeTimer::time(const ExchangeKind& kind) {
     if (x->time.seconds > slowest->result.makespan * (1 + 1e-6) && shares.link[last] != no_link)
       x->time.bottleneck = name_of_resource(shares.link[last]);
   }
+  if (others_ && !x->fabric.empty()) share_with_others(*x);
   add_loads(*x);
   find_behind(*x);
   return x;

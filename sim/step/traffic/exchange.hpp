@@ -1,4 +1,5 @@
-// An exchange kind on the network: all its teams at once, and nothing else.
+// An exchange kind on the network: all its teams at once, and of its job nothing else. Where other jobs are beside it
+// (World::beside), each channel then gets what these leave it, and `alone` in other places means without its own job.
 //
 // One team of each shape is timed by the flow engine, alone. Then the channels of all teams share the links:
 //
@@ -84,6 +85,8 @@ class ExchangeTimer {
   ExchangeTimer(const World& world, const Program& program, std::uint64_t seed);
   std::unique_ptr<Exchange> time(const ExchangeKind& kind);
 
+  /// Traffic of other jobs, or null.
+  const Background* others() const { return others_; }
   std::uint32_t resources() const { return first_inside_ + nodes_ * node_links_; }
   /// Of the router's resources there are so many; the others are links of nodes.
   std::uint32_t first_inside() const { return first_inside_; }
@@ -102,6 +105,7 @@ class ExchangeTimer {
   FabricUses count_fabric(const ExchangeKind& kind, const Exchange& x);
   void sign_nodes(Exchange& x) const;
   LinkShares share(const Exchange& x) const;
+  void share_with_others(Exchange& x) const;
   void add_loads(Exchange& x) const;
   void find_behind(Exchange& x) const;
   /// \param own    loads of the node with place n: of its ports, then inside
@@ -120,6 +124,7 @@ class ExchangeTimer {
   std::uint64_t seed_;
   Communicators communicators_;
   std::unique_ptr<Router> router_;
+  const Background* others_ = nullptr;
   std::uint32_t first_inside_ = 0, nodes_ = 0, node_links_ = 0;
   std::vector<std::vector<std::uint32_t>> ports_;  ///< by NCCL node: links of its NIC ports
   std::vector<std::unique_ptr<TeamSet>> teams_;    ///< by Program::groups

@@ -87,6 +87,29 @@ network: {engine: bound}
   CHECK(again.name == "x");
 }
 
+TEST_CASE("other jobs and flows are written as they are read", "[scenario]") {
+  const std::string text = R"(fabricast: 1
+node: {profile: hgx-h100}
+cluster: {nodes: 2, size: 40, taken: [0-3, 9], filled: 30%, filled_seed: 5, placement: topology_aware}
+workload: {collective: all_reduce, sizes: [1MiB]}
+jobs:
+- {name: a, nodes: 2, placement: [30, 31], workload: {collective: alltoall, size: 3MiB, duty: 25%}}
+- {nodes: 4, placement: random, seed: 4, workload: {kind: training_step, model: {preset: llama2-7b}, batch: {global: 64}}}
+background:
+- {kind: checkpoint_write, job: a, targets: [38-39], total: 3GBps, duty: 0.5, connections: 3}
+- {name: r, hosts: [1, 2], targets: [37], rate: 1GBps, network: own}
+)";
+  const Scenario s = parse_scenario(text, "t.yaml").scenario;
+  CHECK(s.jobs[1].name == "job2");
+  CHECK(s.background[0].name == "checkpoint_write1");
+  CHECK(s.jobs[0].order == std::vector<int>{30, 31});
+  const std::string written = to_yaml(s);
+  CHECK(to_yaml(parse_scenario(written, "t.yaml").scenario) == written);
+  const Scenario moved = parse_scenario(written, "t.yaml", {"jobs[1].placement=[20, 21, 22, 23]", "jobs[0].workload.duty=1"}).scenario;
+  CHECK(moved.jobs[1].placement == Placement::list);
+  CHECK(moved.jobs[1].order == std::vector<int>{20, 21, 22, 23});
+}
+
 TEST_CASE("names that YAML would take for something else", "[scenario]") {
   for (const std::string name : {"~",
                                  "null",
