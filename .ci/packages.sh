@@ -3,7 +3,7 @@
 build_packages="g++ cmake ninja-build pkg-config libfmt-dev libyaml-cpp-dev nlohmann-json3-dev libeigen3-dev
   libboost-program-options-dev libsimgrid-dev libpugixml-dev libibverbs-dev libhwloc-dev
   libprotobuf-dev protobuf-compiler libsqlite3-dev"
-test_packages="catch2 python3 libopenmpi-dev openmpi-bin"
+test_packages="catch2 python3 libopenmpi-dev openmpi-bin python3-jsonschema python3-yaml mandoc dpkg-dev file"
 
 # need PACKAGE...: quiet if all are there; another distribution has to bring them itself.
 need() {

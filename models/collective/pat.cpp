@@ -50,6 +50,9 @@ void network_edges(const Communicator& comm, const Plan& plan, int, const EdgeSi
   }
 }
 
+/// All channels do the same.
+int edge_set(const Communicator&, int) { return 0; }
+
 void node_transfers(const Communicator& comm, const Plan&, int, std::uint32_t, std::vector<NodeTransfer>& out) {
   out.clear();
   add_both_ways(out, 0, comm.nic_of_gpu.front(), static_cast<double>(comm.ranks() - 1));
@@ -169,7 +172,8 @@ CollectiveAlgorithm pat_algorithm() {
   return {Algorithm::pat, "pat",          "log2(n) dimensions, a binomial tree per block",
           "[NCCL-PAT]",   supports,       fits,
           stream,         network_edges,  nullptr,
-          nullptr,        node_transfers, program};
+          nullptr,        node_transfers, program,
+          edge_set};
 }
 
 }  // namespace fabricast

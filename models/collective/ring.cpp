@@ -63,6 +63,9 @@ void network_edges(const Communicator& comm, const Plan& plan, int channel, cons
   }
 }
 
+/// Channels repeat the rings that the search found.
+int edge_set(const Communicator& comm, int channel) { return channel % static_cast<int>(comm.rings.size()); }
+
 void node_transfers(const Communicator& comm, const Plan&, int channel, std::uint32_t node,
                     std::vector<NodeTransfer>& out) {
   out.clear();
@@ -217,7 +220,8 @@ CollectiveAlgorithm ring_algorithm() {
           nullptr,
           nullptr,
           node_transfers,
-          program};
+          program,
+          edge_set};
 }
 
 }  // namespace fabricast

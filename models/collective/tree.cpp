@@ -24,6 +24,11 @@ void network_edges(const Communicator& comm, const Plan&, int channel, const Edg
   if (comm.nodes() > 1) double_tree_edges(comm.nodes(), comm.tree_index(channel), {&nic, 1}, sink);
 }
 
+/// By NIC and tree.
+int edge_set(const Communicator& comm, int channel) {
+  return 2 * comm.tree_shape(channel).nic_in + comm.tree_index(channel);
+}
+
 std::uint64_t node_role(const Communicator& comm, std::uint32_t node) { return double_tree_role(comm.nodes(), node); }
 
 void node_transfers(const Communicator& comm, const Plan&, int channel, std::uint32_t node,
@@ -125,7 +130,8 @@ CollectiveAlgorithm tree_algorithm() {
   return {Algorithm::tree, "tree",         "double binary tree over nodes, a chain of GPUs inside",
           "[Sanders2009]", supports,       nullptr,
           stream,          network_edges,  nullptr,
-          node_role,       node_transfers, program};
+          node_role,       node_transfers, program,
+          edge_set};
 }
 
 }  // namespace fabricast

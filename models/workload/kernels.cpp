@@ -113,6 +113,8 @@ Seconds unfused(const Kernels& k, const AttentionBlock& b, double products, doub
 }  // namespace
 
 double Kernels::product_rate(Precision p) const {
+  // What software computes in bf16 whatever the precision asked for, it computes in fp16 where there is no bf16.
+  if (p == Precision::bf16 && !has(p)) p = Precision::fp16;
   FABRICAST_CHECK(has(p), fmt::format("{} has no {}", gpu, name_of(p)));
   const Parameter& share = p == Precision::fp8 ? model.gemm_8 : p == Precision::fp4 ? model.gemm_4 : model.gemm_16;
   return at_power(*this, peak[static_cast<std::size_t>(p)], share.value);

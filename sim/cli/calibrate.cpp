@@ -135,12 +135,22 @@ int fit(const std::vector<std::string>& arguments) {
 
 }  // namespace
 
+std::span<const Verb> calibrate_words() {
+  static constexpr std::array words = {
+      Verb{"import", "LOG...", "read logs of nccl-tests, NCCL and others", import_verb},
+      Verb{"validate", "", "forecast measured cases, and count the errors", validate},
+      Verb{"fit", "", "fit hardware parameters to measured cases", fit},
+      Verb{"probe", "", "measure GPUs, NCCL, RDMA and sockets here", probe_verb},
+  };
+  return words;
+}
+
 int calibrate_verb(const std::vector<std::string>& arguments) {
-  static constexpr std::array words = {Verb{"import", "", "", import_verb}, Verb{"validate", "", "", validate},
-                                       Verb{"fit", "", "", fit}, Verb{"probe", "", "", probe_verb}};
+  const std::span<const Verb> words = calibrate_words();
   if (arguments.empty())
     throw UserError("fabricast calibrate: import, validate, fit or probe?",
                     "`fabricast calibrate validate --help` shows the options");
+  if (arguments[0] == "--help" || arguments[0] == "-h") return emit("-", words_text("calibrate", words)), 0;
   const Verb* word = find_by_name(words, arguments[0]);
   if (!word)
     throw UserError(fmt::format("fabricast calibrate: unknown word '{}'", arguments[0]),

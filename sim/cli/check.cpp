@@ -60,7 +60,7 @@ int check_verb(const std::vector<std::string>& arguments) {
   const std::string json = output_path(options, "json"), path = options.text("LOG");
   const RunOptions how = run_options(options);
   const Imported log = read_log(path);
-  const auto world = load_world(options, "scenario");
+  const auto world = load_world(options, Beside::left_out, "scenario");
   const std::vector<MeasuredCollective> measured = measurements_of(log, path, *world);
   const CheckReport report = placed(world->scenario, [&] {
     return check(world->scenario, measured, shipped_sites(), evidence(log.nccl, *world), how);

@@ -17,12 +17,17 @@ namespace fabricast {
 namespace {
 
 constexpr std::array verbs = {
+    Verb{"init", "[FILE]", "write a scenario, by asking or by options", init_verb},
     Verb{"run", "SCENARIO.yaml", "forecast a scenario: a table, JSON or CSV", run_verb},
     Verb{"explain", "SCENARIO.yaml", "where the time of one size goes, and what binds it", explain_verb},
     Verb{"plan", "SCENARIO.yaml", "which configuration to take: a forecast of each of a sweep",
          plan_verb},
+    Verb{"jobs", "SCENARIO.yaml", "several jobs on one fabric: who slows whom, where to place one", jobs_verb},
+    Verb{"bill", "SCENARIO.yaml", "what to buy: switches, ports, cables, racks; power; cost by your prices", bill_verb},
+    Verb{"risk", "SCENARIO.yaml", "what failures do to it: the worst single ones, and what is left of a month", risk_verb},
     Verb{"check", "LOG --scenario SCENARIO.yaml", "measured times against the forecast: are they good, and if not, why?",
          check_verb},
+    Verb{"compare", "OLD.json NEW.json", "has a forecast got worse? for continuous integration", compare_verb},
     Verb{"inspect", "fabric|plan|schedule SCENARIO.yaml", "show a stage between scenario and result", inspect_verb},
     Verb{"import", "fabric FILE...", "a real fabric from what its tools print: ibnetdiscover, iblinkinfo, Slurm",
          import_fabric_verb},
@@ -31,14 +36,20 @@ constexpr std::array verbs = {
     Verb{"list", "[WHAT]",
          "what is built in: gpus, nodes, links, networks, topologies, routing, collectives, workloads, metrics, models, stacks, parameters", list_verb},
     Verb{"describe", "NAME", "everything known of one of them, with sources and intervals", describe_verb},
+    Verb{"schema", "", "JSON Schema of scenarios, for editors", schema_verb},
     Verb{"calibrate", "import|validate|fit|probe",
          "read logs; compare with measured cases; fit parameters to them; measure here",
-         calibrate_verb},
+         calibrate_verb, calibrate_words},
     Verb{"doctor", "[--root DIR]", "is this host ready for fast collectives: PCIe, NICs, drivers, settings",
          doctor_verb},
+    Verb{"help", "[VERB]", "this text; the options of a verb; the manual page", help_verb},
 };
 
-std::string usage() {
+}  // namespace
+
+std::span<const Verb> all_verbs() { return verbs; }
+
+std::string usage_text() {
   std::string text =
       "usage: fabricast VERB ...\n\nForecasts how long collective communication takes on a GPU cluster.\n\n";
   for (const Verb& v : verbs) text += fmt::format("  {:<10} {:<38} {}\n", v.name, v.arguments, v.summary);
@@ -46,13 +57,21 @@ std::string usage() {
   return text;
 }
 
+std::string words_text(std::string_view verb, std::span<const Verb> words) {
+  std::string text = fmt::format("usage: fabricast {} WORD ...\n\n", verb);
+  for (const Verb& v : words) text += fmt::format("  {:<10} {:<10} {}\n", v.name, v.arguments, v.summary);
+  return text + fmt::format("\n`fabricast {} WORD --help` shows the options of each.\n", verb);
+}
+
+namespace {
+
 int dispatch(const std::vector<std::string>& arguments) {
   if (arguments.empty()) {
-    std::fputs(usage().c_str(), stderr);
+    std::fputs(usage_text().c_str(), stderr);
     return 2;
   }
   const std::string& word = arguments.front();
-  if (word == "--help" || word == "-h" || word == "help") return std::fputs(usage().c_str(), stdout), 0;
+  if (word == "--help" || word == "-h") return std::fputs(usage_text().c_str(), stdout), 0;
   if (word == "--version" || word == "version") return fmt::print("fabricast {}\n", version_text()), 0;
   const Verb* verb = find_by_name(verbs, word);
   if (!verb) throw UserError(fmt::format("fabricast: unknown verb '{}'", word), suggestion(word, names_of(verbs)));

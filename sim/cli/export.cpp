@@ -30,6 +30,7 @@ int export_verb(const std::vector<std::string>& arguments) {
       "Writes what is fastest on the scenario's cluster in a form that NCCL takes: `tuner`, the table of its "
       "example tuner plugin; `env`, a shell script that sets its variables.",
       {"WHAT", "SCENARIO"});
+  options.words("WHAT", names_of(exports));
   add_scenario_options(options);
   options.add()("output,o", po::value<std::string>(), "file to write (default: standard output)")(
       "threads", po::value<std::string>(), "number of threads (default: all cores)");

@@ -2,14 +2,15 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <functional>
 
 #include "commands.hpp"
+#include "fabricast/bill/prices.hpp"
 #include "fabricast/collective/algorithm.hpp"
 #include "fabricast/core/names.hpp"
 #include "fabricast/core/quantity.hpp"
 #include "fabricast/plan/metric.hpp"
 #include "fabricast/planner/variables.hpp"
+#include "fabricast/scenario/schema.hpp"
 #include "fabricast/workload/model_spec.hpp"
 #include "fabricast/workload/serving_stack.hpp"
 #include "options.hpp"
@@ -28,61 +29,39 @@ std::string parameter_line(const ParameterRef& p) {
                      fmt::format("{:g}", p.parameter->high), p.parameter->source, "", p.doc);
 }
 
-/// Prints fields as a table: key, default, meaning.
-class FieldTable final : public FieldVisitor {
- public:
-  void scalar(const FieldInfo& info, ScalarRef value) override {
-    if (info.name.empty()) return;  // an element of a list of scalars: the list's own line says it all
-    std::string text = std::visit(
-        [](auto ref) -> std::string {
-          using T = decltype(ref);
-          if constexpr (std::is_same_v<T, WordRef>)
-            return std::string(ref.words[ref.get(ref.target)]);
-          else if constexpr (std::is_same_v<T, Ratio*>)
-            return fmt::format("{}", ref->value);
-          else if constexpr (std::is_same_v<T, bool*>)
-            return *ref ? "true" : "false";
-          else if constexpr (std::is_same_v<T, std::string*>)
-            return *ref;
-          else if constexpr (std::is_arithmetic_v<std::remove_pointer_t<T>>)
-            return fmt::format("{}", *ref);
-          else
-            return to_text(*ref);
-        },
-        value);
-    out_ += fmt::format("  {:<34} {:<14} {}", prefix_ + std::string(info.name), text, info.doc);
-    if (const auto* words = std::get_if<WordRef>(&value)) out_ += fmt::format(" ({})", join(words->words, " | "));
-    out_ += "\n";
+/// Fields as a table: key, default, meaning.
+void add_rows(const Field& section, const std::string& prefix, std::string& out) {
+  for (const Field& field : section.parts) {
+    if (field.type == FieldType::section) {
+      add_rows(field, prefix + field.name + ".", out);
+      continue;
+    }
+    const bool list = field.type == FieldType::list;
+    const std::string value = list ? "[...]" : field.type == FieldType::map ? "{...}" : field.value;
+    out += fmt::format("  {:<34} {:<14} {}", prefix + field.name, value, field.doc);
+    if (!field.words.empty()) out += fmt::format(" ({})", fmt::join(field.words, " | "));
+    out += "\n";
+    if (list) add_rows(field.parts.front(), prefix + field.name + "[].", out);
   }
-  bool enter(const FieldInfo& info) override {
-    lengths_.push_back(prefix_.size());
-    prefix_ += info.name.empty() ? "" : std::string(info.name) + ".";
-    return true;
-  }
-  void leave() override {
-    prefix_.resize(lengths_.back());
-    lengths_.pop_back();
-  }
-  std::size_t enter_list(const FieldInfo& info, std::size_t) override {
-    out_ += fmt::format("  {:<34} {:<14} {}\n", prefix_ + std::string(info.name), "[...]", info.doc);
-    lengths_.push_back(prefix_.size());
-    prefix_ += std::string(info.name) + "[].";
-    return 1;  // one element, for its keys
-  }
-  void string_map(const FieldInfo& info, std::map<std::string, std::string>&) override {
-    out_ += fmt::format("  {:<34} {:<14} {}\n", prefix_ + std::string(info.name), "{...}", info.doc);
-  }
-  std::string take() { return std::move(out_); }
+}
 
- private:
-  std::string out_, prefix_;
-  std::vector<std::size_t> lengths_;
-};
+std::string table_of(const Field& section) {
+  std::string out;
+  add_rows(section, "", out);
+  return out;
+}
+
+template <class Spec>
+std::string fields_of(Spec& spec) {
+  FieldTree tree;
+  visit_fields(tree, spec);
+  return table_of(tree.take());
+}
 
 std::string fields_of(void (*visit)(FieldVisitor&, std::any&), std::any spec) {
-  FieldTable table;
-  visit(table, spec);
-  return table.take();
+  FieldTree tree;
+  visit(tree, spec);
+  return table_of(tree.take());
 }
 
 /// Dense peaks of all precisions that a GPU has.
@@ -158,10 +137,8 @@ std::string describe_model(const ModelPreset& preset) {
   out += fmt::format("  {:.5g} FLOP to train on a token of {} (attention over the full square), {:.5g} causal\n",
                      flops.training(false) / static_cast<double>(model.sequence), model.sequence,
                      flops.training(true) / static_cast<double>(model.sequence));
-  FieldTable table;
   spec.dimensions = model, spec.gated = model.gated ? Gated::on : Gated::off;
-  visit_fields(table, spec);
-  return out + table.take();
+  return out + fields_of(spec);
 }
 
 template <class AnyStack>
@@ -195,13 +172,10 @@ std::string describe_stack(Stack stack) {
   return out;
 }
 
-/// The keys of a scenario with the defaults that a reader gives them, which depend on the node.
-std::string scenario_fields() {
-  Scenario s = parse_scenario("fabricast: 1\nnode: {}\ncluster: {nodes: 1}\nworkload: {}\n", "describe").scenario;
-  s.cluster.size = 0;  // the reader has counted the job's hosts
-  FieldTable table;
-  visit_fields(table, s);
-  return table.take();
+std::string price_fields() {
+  Prices prices;
+  prices.items.emplace_back();
+  return fields_of(prices);
 }
 
 struct Catalogue {
@@ -244,9 +218,7 @@ constexpr std::array catalogues = {
                 const auto it = shipped_hardware().nodes.find(name);
                 if (it == shipped_hardware().nodes.end()) return {};
                 NodeSpec spec = default_node(shipped_hardware(), "", name);
-                FieldTable table;
-                visit_fields(table, spec);
-                return fmt::format("{}: {}\n{}", name, it->second.summary, table.take());
+                return fmt::format("{}: {}\n{}", name, it->second.summary, fields_of(spec));
               }},
     Catalogue{"links", "types of links",
               [] {
@@ -313,9 +285,7 @@ constexpr std::array catalogues = {
                 const auto kind = enum_from<WorkloadKind>(name);
                 if (!kind) return {};
                 section.kind = *kind;
-                FieldTable table;
-                visit_fields(table, section);
-                return fmt::format("{}: keys of `workload`\n{}", name, table.take());
+                return fmt::format("{}: keys of `workload`\n{}", name, fields_of(section));
               }},
     Catalogue{"metrics", "numbers of a configuration, for `objective` of a sweep",
               [] {
@@ -374,17 +344,43 @@ constexpr std::array catalogues = {
                   if (path == name) return fmt::format("{}\n{}", path, parameter_line(p));
                 return {};
               }},
-    Catalogue{"scenario", "keys of a scenario", [] { return scenario_fields(); },
+    Catalogue{"scenario", "keys of a scenario", [] { return table_of(scenario_fields()); },
               [](const std::string& name) -> std::string {
                 if (name != "scenario") return {};
-                return "keys of a scenario, their defaults (with an H100 node) and meaning\n" + scenario_fields();
+                return "keys of a scenario, their defaults (with an H100 node) and meaning\n" + table_of(scenario_fields());
+              }},
+    Catalogue{"prices", "keys of a file of prices", [] { return price_fields(); },
+              [](const std::string& name) -> std::string {
+                return name == "prices" ? "keys of a file of prices, for `bill`\n" + price_fields() : std::string();
               }},
 };
+
+/// All that `describe` knows.
+std::vector<std::string_view> described_names() {
+  const Hardware& h = shipped_hardware();
+  std::vector<std::string_view> known;
+  for (const auto& [key, value] : h.gpus) known.push_back(key);
+  for (const auto& [key, value] : h.nodes) known.push_back(key);
+  for (const auto& [key, value] : h.links) known.push_back(key);
+  for (const auto& [key, value] : h.networks) known.push_back(key);
+  for (const std::string_view key : names_of(topologies())) known.push_back(key);
+  for (const std::string_view key : names_of(routing_policies())) known.push_back(key);
+  for (const std::string_view key : names_of(collective_algorithms())) known.push_back(key);
+  for (const std::string_view key : names_of(nccl_variables())) known.push_back(key);
+  for (const auto& [key, value] : h.stacks) known.push_back(key);
+  for (const auto& [key, value] : serving_stacks()) known.push_back(key);
+  for (const std::string_view key : names_of(model_presets())) known.push_back(key);
+  for (const std::string_view key : names_of(metrics())) known.push_back(key);
+  for (const std::string_view kind : EnumNames<WorkloadKind>::names) known.push_back(kind);
+  for (const std::string_view more : {"scenario", "prices", "variables"}) known.push_back(more);
+  return known;
+}
 
 }  // namespace
 
 int list_verb(const std::vector<std::string>& arguments) {
   Options options("list", "Lists what is built in.", {"[WHAT]"});
+  options.words("WHAT", names_of(catalogues));
   if (!options.parse(arguments)) return 0;
   const std::string what = options.text("WHAT");
   if (!what.empty() && !find_by_name(catalogues, what))
@@ -392,7 +388,7 @@ int list_verb(const std::vector<std::string>& arguments) {
                     suggestion(what, names_of(catalogues)));
   std::string out;
   for (const Catalogue& c : catalogues) {
-    if (what.empty() && (c.name == "parameters" || c.name == "scenario" || c.name == "variables"))
+    if (what.empty() && (c.name == "parameters" || c.name == "scenario" || c.name == "variables" || c.name == "prices"))
       out += fmt::format("{}: {} (`fabricast list {}`)\n", c.name, c.what, c.name);
     else if (what.empty() || c.name == what)
       out += fmt::format("{}: {}\n{}", c.name, c.what, c.list());
@@ -401,26 +397,23 @@ int list_verb(const std::vector<std::string>& arguments) {
   return 0;
 }
 
+int schema_verb(const std::vector<std::string>& arguments) {
+  Options options("schema", "Writes the JSON Schema of scenarios, by which editors check and complete them.", {});
+  options.add()("output,o", boost::program_options::value<std::string>(), "file to write (default: standard output)");
+  if (!options.parse(arguments)) return 0;
+  emit(options.has("output") ? output_path(options, "output") : "-", scenario_schema(version_text()));
+  return 0;
+}
+
 int describe_verb(const std::vector<std::string>& arguments) {
   Options options("describe", "Describes one thing that `list` shows, with its sources.", {"NAME"});
+  const std::vector<std::string_view> known = described_names();
+  options.words("NAME", known);
   if (!options.parse(arguments)) return 0;
   const std::string name = options.get<std::string>("NAME");
   std::string out;
   for (const Catalogue& c : catalogues) out += c.describe(name);
   if (out.empty()) {
-    const Hardware& h = shipped_hardware();
-    std::vector<std::string_view> known;
-    for (const auto& [key, value] : h.gpus) known.push_back(key);
-    for (const auto& [key, value] : h.nodes) known.push_back(key);
-    for (const auto& [key, value] : h.links) known.push_back(key);
-    for (const auto& [key, value] : h.networks) known.push_back(key);
-    for (const std::string_view key : names_of(topologies())) known.push_back(key);
-    for (const std::string_view key : names_of(routing_policies())) known.push_back(key);
-    for (const std::string_view key : names_of(collective_algorithms())) known.push_back(key);
-    for (const std::string_view key : names_of(nccl_variables())) known.push_back(key);
-    for (const auto& [key, value] : h.stacks) known.push_back(key);
-    for (const auto& [key, value] : serving_stacks()) known.push_back(key);
-    for (const std::string_view key : names_of(model_presets())) known.push_back(key);
     const auto near = nearest(name, known);
     throw UserError(fmt::format("fabricast describe: nothing is called '{}'", name),
                     near ? fmt::format("did you mean '{}'?", *near) : "`fabricast list` shows the names");

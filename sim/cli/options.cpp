@@ -1,8 +1,11 @@
 #include "options.hpp"
 
+#include "fabricast/jobs/others.hpp"
+
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <cctype>
 #include <cerrno>
 
 #include <chrono>
@@ -17,6 +20,47 @@
 namespace fabricast {
 
 namespace po = boost::program_options;
+
+namespace {
+HelpRecorder* recorder = nullptr;
+}
+
+HelpRecorder::HelpRecorder() { recorder = this; }
+HelpRecorder::~HelpRecorder() { recorder = nullptr; }
+
+VerbHelp Options::help() const {
+  const auto words_of = [&](const std::string& name) {
+    const auto it = known_.find(name);
+    return it == known_.end() ? std::vector<std::string>() : it->second;
+  };
+  VerbHelp help{verb_, summary_, {}, {}};
+  for (const std::string& p : positional_)
+    help.positional.push_back({p,
+                               0,
+                               {},
+                               p.ends_with("..."),
+                               p.front() == '[',
+                               {},
+                               words_of(p.front() == '[' ? p.substr(1, p.size() - 2) : p)});
+  for (const auto& option : described_.options()) {
+    VerbHelp::Word word{option->long_name(),
+                        0,
+                        {},
+                        option->semantic()->is_composing(),
+                        option->semantic()->min_tokens() == 0,
+                        option->description(),
+                        words_of(option->long_name())};
+    const std::string first = option->canonical_display_name(po::command_line_style::allow_dash_for_short);
+    if (first.size() == 2 && first[0] == '-' && first[1] != '-') word.letter = first[1];
+    if (option->semantic()->max_tokens() > 0) word.argument = option->semantic()->name();
+    if (word.argument.find("arg") != std::string::npos) {  // not named: as the option is
+      word.argument = option->long_name();
+      for (char& c : word.argument) c = static_cast<char>(c == '-' ? '_' : std::toupper(static_cast<unsigned char>(c)));
+    }
+    help.options.push_back(std::move(word));
+  }
+  return help;
+}
 
 Options::Options(std::string_view verb, std::string_view summary, std::vector<std::string> positional)
     : verb_(verb), summary_(summary), positional_(std::move(positional)) {
@@ -55,7 +99,8 @@ bool Options::parse(const std::vector<std::string>& arguments) {
                   .style(po::command_line_style::unix_style & ~po::command_line_style::allow_guessing)
                   .run(),
               values_);
-    po::notify(values_);
+    // Who asks for help need not give what is required.
+    if (!has("help")) po::notify(values_);
   } catch (const po::unknown_option& e) {
     std::vector<std::string> long_names;
     for (const auto& option : described_.options()) long_names.push_back("--" + option->long_name());
@@ -65,6 +110,10 @@ bool Options::parse(const std::vector<std::string>& arguments) {
   } catch (const po::error& e) {
     throw UserError(fmt::format("fabricast {}: {}", verb_, e.what()),
                     fmt::format("`fabricast {} --help` shows the options", verb_));
+  }
+  if (has("help") && recorder) {
+    recorder->verbs.push_back(help());
+    return false;
   }
   if (has("help")) {
     std::fputs(usage().c_str(), stdout);
@@ -113,7 +162,7 @@ RunOptions run_options(const Options& options) {
   return run;
 }
 
-std::unique_ptr<World> load_world(const Options& options, const std::string& option) {
+std::unique_ptr<World> load_world(const Options& options, Beside others, const std::string& option) {
   const std::vector<std::string> overrides =
       options.has("set") ? options.get<std::vector<std::string>>("set") : std::vector<std::string>();
   ReadResult read = read_scenario(options.get<std::string>(option), overrides);
@@ -123,6 +172,11 @@ std::unique_ptr<World> load_world(const Options& options, const std::string& opt
   names.fabric_places = read.scenario.fabric_places;
   auto world = placed(names, [&] { return build_world(std::move(read.scenario)); });
   for (Diagnostic& w : world->warnings) names.locate(w), print_diagnostic(w);
+  if (others == Beside::left_out && has_others(world->scenario)) {
+    Diagnostic d{Diagnostic::Severity::warning, {}, world->scenario.jobs.empty() ? "background" : "jobs",
+                 "left out here, as if the job were alone", "`fabricast run` and `fabricast jobs` count what is beside it"};
+    names.locate(d), print_diagnostic(d);
+  }
   return world;
 }
 

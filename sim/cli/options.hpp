@@ -2,6 +2,7 @@
 #pragma once
 
 #include <boost/program_options.hpp>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -10,6 +11,31 @@
 
 namespace fabricast {
 
+/// What a verb takes, as its `--help` says it: for the manual and for completion.
+struct VerbHelp {
+  struct Word {
+    std::string name;                ///< SCENARIO, [WHAT], or of an option without its dashes
+    char letter = 0;                 ///< short form of an option
+    std::string argument;            ///< what follows an option; empty: nothing
+    bool many = false;               ///< may be given more than once
+    bool optional = false;           ///< its argument may be left out
+    std::string doc;                 ///< of an option
+    std::vector<std::string> words;  ///< what may stand there, if that is a closed list
+  };
+  std::string verb, summary;
+  std::vector<Word> positional, options;
+};
+
+/// While one of these lives, verbs that are asked for `--help` fill it instead of printing.
+class HelpRecorder {
+ public:
+  HelpRecorder();
+  ~HelpRecorder();
+  HelpRecorder(const HelpRecorder&) = delete;
+  HelpRecorder& operator=(const HelpRecorder&) = delete;
+  std::vector<VerbHelp> verbs;
+};
+
 /// Parsed words of one verb.
 class Options {
  public:
@@ -17,6 +43,12 @@ class Options {
   /// with dots... stands for one or more.
   Options(std::string_view verb, std::string_view summary, std::vector<std::string> positional);
   boost::program_options::options_description_easy_init add() { return described_.add_options(); }
+  /// Says which words a positional one (SCENARIO) or the value of an option (search) may be, for completion.
+  void words(const std::string& name, std::vector<std::string> known) { known_[name] = std::move(known); }
+  template <class Names>
+  void words(const std::string& name, const Names& known) {
+    words(name, std::vector<std::string>(known.begin(), known.end()));
+  }
   /// \returns false if help was asked for, and printed.  \throws UserError
   bool parse(const std::vector<std::string>& arguments);
   bool has(const std::string& name) const { return values_.count(name) > 0; }
@@ -31,7 +63,9 @@ class Options {
 
  private:
   std::string usage() const;
+  VerbHelp help() const;
   std::string verb_, summary_;
+  std::map<std::string, std::vector<std::string>> known_;
   std::vector<std::string> positional_;
   boost::program_options::options_description described_{"options"};
   boost::program_options::variables_map values_;
@@ -42,8 +76,11 @@ void add_scenario_options(Options& options);
 /// `--threads`, and the progress bar.
 RunOptions run_options(const Options& options);
 
+/// Whether a verb counts the scenario's other jobs and flows; those that do not say so.
+enum class Beside { left_out, counted };
 /// Reads the scenario, prints its warnings, and builds its world.
-std::unique_ptr<World> load_world(const Options& options, const std::string& option = "SCENARIO");
+std::unique_ptr<World> load_world(const Options& options, Beside others = Beside::left_out,
+                                  const std::string& option = "SCENARIO");
 /// `--size`, or the middle one of the scenario's.
 std::int64_t chosen_size(const Options& options, const World& world);
 

@@ -5,7 +5,7 @@
 #include <cstdio>
 
 #include "commands.hpp"
-#include "fabricast/core/file.hpp"
+#include "fabricast/bill/prices.hpp"
 #include "fabricast/core/names.hpp"
 #include "fabricast/plan/report.hpp"
 #include "fabricast/plan/store.hpp"
@@ -100,6 +100,16 @@ void check_rows(const Study& study, const SweepResult& result, const Decision& d
   throw UserError(fmt::format("no configuration can be forecast; the first: {}", result.rows.front().why));
 }
 
+/// Whose prices they are.
+std::vector<std::string> notes_of(const Study& study) {
+  try {
+    const Scenario first = scenario_of(study, 0);
+    if (first.prices.empty()) return {};
+    const Prices prices = prices_of(first);
+    return {fmt::format("cost in {}, prices of {}: {}", prices.currency, prices.date, prices.label)};
+  } catch (const UserError&) { return {}; }  // the first row is refused, and says why
+}
+
 int sweep(const Options& options, const PlanPaths& to, std::size_t top) {
   const Study study = read_study(options.get<std::string>("SCENARIO"), words(options, "set"), words(options, "sweep"));
   (void)placed_in(study, [&] { return objective_of(study); });
@@ -123,7 +133,7 @@ int sweep(const Options& options, const PlanPaths& to, std::size_t top) {
   const Decision decision = decide(study, result.rows);
   check_rows(study, result, decision);
   if (store && !result.interrupted) store->finish(decision);
-  const PlanReport report{study, result.rows, decision};
+  const PlanReport report{study, result.rows, decision, notes_of(study)};
   emit_all(to, {plan_text(report, top > 0 ? top : rows_of_text), plan_json(report), plan_csv(report)});
   if (!result.interrupted) return 0;
   fmt::print(stderr, "interrupted: {} of {} configurations are not run{}\n", decision.not_run, result.rows.size(),
@@ -137,6 +147,7 @@ int sweep(const Options& options, const PlanPaths& to, std::size_t top) {
 int plan_verb(const std::vector<std::string>& arguments) {
   Options options("plan", "Forecasts many configurations and says which to take: those of the scenario's `sweep:`.",
                   {"SCENARIO"});
+  options.words("search", names_of(searches));
   add_scenario_options(options);
   options.add()("sweep", po::value<std::vector<std::string>>()->composing(),
                 "path=[a, b]: a further axis, or another one of that name; may be repeated")(

@@ -6,6 +6,7 @@
 
 #include "commands.hpp"
 #include "fabricast/core/names.hpp"
+#include "fabricast/jobs/others.hpp"
 #include "fabricast/planner/graph_file.hpp"
 #include "fabricast/report/inference_advice.hpp"
 #include "fabricast/report/interval.hpp"
@@ -131,13 +132,16 @@ int run_verb(const std::vector<std::string>& arguments) {
     throw UserError(fmt::format("--json and --csv both want '{}'", to.json));
   if (to.trace == "-") throw UserError("--trace wants a file, not standard output");
   const RunOptions how = run_options(options);
-  const auto world = load_world(options);
+  const auto world = load_world(options, Beside::counted);
   if (options.has("dump-effective")) return emit("-", to_yaml(world->scenario)), 0;
   const WorkloadKind kind = world->scenario.workload.kind;
   if (!to.trace.empty() && !has_timeline(kind))
     throw UserError(fmt::format("--trace is of a training step or an execution trace, and the workload is {}",
                                 kind == WorkloadKind::collective ? "a collective" : name_of(kind)));
-  placed(world->scenario, [&] { runs[static_cast<std::size_t>(kind)](*world, to, how); });
+  placed(world->scenario, [&] {
+    add_others(*world, how);
+    runs[static_cast<std::size_t>(kind)](*world, to, how);
+  });
   return 0;
 }
 
@@ -191,6 +195,7 @@ int explain_verb(const std::vector<std::string>& arguments) {
 int inspect_verb(const std::vector<std::string>& arguments) {
   Options options("inspect", "Shows the fabric, NCCL's plan for a size, or the schedule of a rank.",
                   {"STAGE", "SCENARIO"});
+  options.words("STAGE", {"fabric", "plan", "schedule"});
   add_scenario_options(options);
   options.add()("size", po::value<std::string>(), "the size, for plan and schedule")(
       "channel", po::value<std::string>(), "the channel, for schedule (default 0)")(
@@ -203,7 +208,7 @@ int inspect_verb(const std::vector<std::string>& arguments) {
     throw UserError(fmt::format("fabricast inspect: unknown stage '{}'", stage), "fabric, plan or schedule");
   const std::string graph_xml = output_path(options, "graph-xml");
   if (!graph_xml.empty() && stage != "plan") throw UserError("--graph-xml is for `inspect plan`");
-  const auto world = load_world(options);
+  const auto world = load_world(options, Beside::counted);
   placed(world->scenario, [&] {
     if (stage != "fabric" && graph_xml.empty() && world->scenario.workload.kind != WorkloadKind::collective)
       throw UserError::at("workload.kind", fmt::format("the {} shown is of one collective", stage),

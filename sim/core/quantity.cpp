@@ -8,6 +8,8 @@
 #include <cmath>
 #include <utility>
 
+#include "fabricast/core/field_tree.hpp"
+
 namespace fabricast {
 
 namespace {
@@ -20,7 +22,8 @@ struct Unit {
 constexpr std::array byte_units = {Unit{"B", 1},        Unit{"KB", 1e3},     Unit{"MB", 1e6},
                                    Unit{"GB", 1e9},     Unit{"TB", 1e12},    Unit{"KiB", 0x1p10},
                                    Unit{"MiB", 0x1p20}, Unit{"GiB", 0x1p30}, Unit{"TiB", 0x1p40}};
-constexpr std::array time_units = {Unit{"s", 1}, Unit{"ms", 1e-3}, Unit{"us", 1e-6}, Unit{"ns", 1e-9}};
+constexpr std::array time_units = {Unit{"d", 86400}, Unit{"h", 3600},  Unit{"min", 60}, Unit{"s", 1},
+                                   Unit{"ms", 1e-3}, Unit{"us", 1e-6}, Unit{"ns", 1e-9}};
 constexpr std::array rate_units = {Unit{"Mbps", 0.125e6}, Unit{"Gbps", 0.125e9}, Unit{"Tbps", 0.125e12},
                                    Unit{"MBps", 1e6},     Unit{"GBps", 1e9},     Unit{"TBps", 1e12}};
 constexpr std::array length_units = {Unit{"m", 1}, Unit{"km", 1e3}};
@@ -93,7 +96,25 @@ std::string shortest(double value, const std::array<Unit, N>& units) {
   return best.empty() ? fmt::format("{}{}", value / units[0].scale, units[0].name) : best;
 }
 
+template <std::size_t N>
+std::vector<std::string_view> names_of(const std::array<Unit, N>& units) {
+  std::vector<std::string_view> names;
+  for (const Unit& unit : units) names.push_back(unit.name);
+  return names;
+}
+
 }  // namespace
+
+std::vector<std::string_view> units_of(FieldType type) {
+  switch (type) {
+    case FieldType::bytes: return names_of(byte_units);
+    case FieldType::time: return names_of(time_units);
+    case FieldType::rate: return names_of(rate_units);
+    case FieldType::length: return names_of(length_units);
+    case FieldType::power: return names_of(power_units);
+    default: return {};
+  }
+}
 
 Parsed<Bytes> parse_bytes(std::string_view text) {
   const Parsed<double> p = parse(text, byte_units, "write {0}B, {0}KiB or {0}MB",
@@ -110,8 +131,8 @@ Parsed<Bytes> parse_bytes(std::string_view text) {
 }
 
 Parsed<Seconds> parse_seconds(std::string_view text) {
-  return refuse_negative(
-      as<Seconds>(parse(text, time_units, "write {0}us, {0}ms or {0}s", "times are in s, ms, us, ns; case matters")));
+  return refuse_negative(as<Seconds>(parse(text, time_units, "write {0}us, {0}ms or {0}s",
+                                           "times are in s, ms, us, ns, min, h, d; case matters")));
 }
 
 Parsed<BytesPerSecond> parse_rate(std::string_view text) {

@@ -1,8 +1,8 @@
 #include "fabricast/fabric/aggregation.hpp"
 
 #include <algorithm>
+#include <array>
 #include <deque>
-#include <set>
 
 namespace fabricast {
 
@@ -17,6 +17,7 @@ class Collector {
   bool climb(std::uint32_t up) {
     if (taken_[up / 2]) return false;
     taken_[up / 2] = true;
+    cables_.push_back(up / 2);
     tree_.switches.push_back(fabric_.link(LinkId(up)).to);
     return true;
   }
@@ -28,8 +29,9 @@ class Collector {
     tree_.levels = std::max(tree_.levels, static_cast<int>(ups.size()));
   }
   AggregationTree finish() {
-    for (std::uint32_t cable = 0; cable < taken_.size(); ++cable)
-      if (taken_[cable]) tree_.links.push_back(LinkId(2 * cable)), tree_.links.push_back(LinkId(2 * cable + 1));
+    std::sort(cables_.begin(), cables_.end());
+    for (const std::uint32_t cable : cables_)
+      tree_.links.push_back(LinkId(2 * cable)), tree_.links.push_back(LinkId(2 * cable + 1));
     std::sort(tree_.switches.begin(), tree_.switches.end());
     tree_.switches.erase(std::unique(tree_.switches.begin(), tree_.switches.end()), tree_.switches.end());
     return std::move(tree_);
@@ -38,31 +40,32 @@ class Collector {
  private:
   const Fabric& fabric_;
   std::vector<bool> taken_;  ///< by cable
+  std::vector<std::uint32_t> cables_;
   AggregationTree tree_;
 };
 
 AggregationTree in_clos(const Fabric& fabric, const Clos& clos, const std::vector<std::uint32_t>& endpoints,
                         std::uint32_t index) {
-  std::set<std::uint32_t> leaves, groups, islands;
+  if (endpoints.empty()) return {};
+  // All that differ from the first one tell how high the tree goes.
+  const std::uint32_t leaf0 = clos.leaf_of(endpoints.front()), group0 = clos.group_of(leaf0);
+  bool leaves = false, groups = false, islands = false;
   for (const std::uint32_t e : endpoints) {
-    const std::uint32_t leaf = clos.leaf_of(e);
-    leaves.insert(leaf), groups.insert(clos.group_of(leaf)), islands.insert(clos.island_of(clos.group_of(leaf)));
+    const std::uint32_t leaf = clos.leaf_of(e), group = clos.group_of(leaf);
+    leaves |= leaf != leaf0, groups |= group != group0;
+    islands |= clos.island_of(group) != clos.island_of(group0);
   }
-  if (islands.size() > 1 || (groups.size() > 1 && clos.spine_up == 0) || (leaves.size() > 1 && clos.leaf_up == 0))
-    return {};
+  if (islands || (groups && clos.spine_up == 0) || (leaves && clos.leaf_up == 0)) return {};
   Collector tree(fabric);
+  std::array<std::uint32_t, 3> ups{};
+  const std::size_t levels = groups ? 3 : leaves ? 2 : 1;
   for (const std::uint32_t e : endpoints) {
-    std::vector<std::uint32_t> ups = {Clos::endpoint_up(e)};
-    const std::uint32_t leaf = clos.leaf_of(e);
-    if (leaves.size() > 1) {
-      const std::uint32_t j = index % clos.leaf_up;
-      ups.push_back(clos.leaf_to_spine(leaf, j));
-      if (groups.size() > 1)
-        ups.push_back(clos.spine_to_core(clos.spine_of(leaf, j), index / clos.leaf_up % clos.spine_up));
-    }
-    tree.note_way(ups);
-    for (const std::uint32_t up : ups)
-      if (!tree.climb(up)) break;
+    const std::uint32_t leaf = clos.leaf_of(e), j = leaves ? index % clos.leaf_up : 0;
+    ups[0] = Clos::endpoint_up(e);
+    if (leaves) ups[1] = clos.leaf_to_spine(leaf, j);
+    if (groups) ups[2] = clos.spine_to_core(clos.spine_of(leaf, j), index / clos.leaf_up % clos.spine_up);
+    tree.note_way({ups.data(), levels});
+    for (std::size_t l = 0; l < levels && tree.climb(ups[l]); ++l) {}
   }
   return tree.finish();
 }

@@ -50,6 +50,15 @@ std::vector<bool> front_of(const std::vector<SweepRow>& rows, const std::vector<
   return on;
 }
 
+/// Time against cost, or against power where no row has a cost.
+std::vector<std::size_t> usual_front(const std::vector<SweepRow>& rows) {
+  const std::size_t cost = known("cost");
+  const bool priced = std::any_of(rows.begin(), rows.end(), [&](const SweepRow& row) {
+    return row.state == RowState::done && row.values[cost].has_value();
+  });
+  return {known("time_s"), priced ? cost : known("power_w")};
+}
+
 }  // namespace
 
 Objective objective_of(const Study& study) {
@@ -67,13 +76,13 @@ Objective objective_of(const Study& study) {
     if (metrics()[objective.front.back()].better == Better::neither)
       throw UserError::at(path, fmt::format("{} has no better way", spec.pareto[i]));
   }
-  if (objective.front.empty()) objective.front = {known("time_s")};
   return objective;
 }
 
 Decision decide(const Study& study, const std::vector<SweepRow>& rows) {
   Decision d;
   d.objective = objective_of(study);
+  if (d.objective.front.empty()) d.objective.front = usual_front(rows);
   const Objective& o = d.objective;
   const auto best = best_values(rows);
   for (const SweepRow& row : rows) {

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "fabricast/bill/cost.hpp"
 #include "fabricast/core/quantity.hpp"
+#include "fabricast/jobs/others.hpp"
 #include "fabricast/plan/metric.hpp"
 #include "fabricast/report/interval.hpp"
 #include "fabricast/report/step_interval.hpp"
@@ -24,36 +26,33 @@ SizeResult size_result(const Forecast& forecast, const ForecastRow& row) {
   return size;
 }
 
-void forecast_into(SweepRow& row, const World& world, const EvaluateOptions& how) {
+void forecast_into(SweepRow& row, Measured& measured, const EvaluateOptions& how) {
+  const World& world = measured.world;
   RunOptions run;
   run.threads = how.threads;
+  const auto done = [&](auto Measured::*part, const auto& forecast) {
+    measured.*part = &forecast;
+    row.values = measure(measured);
+  };
   switch (world.scenario.workload.kind) {
     case WorkloadKind::collective: {
       Forecast forecast = run_forecast(world, run);
       if (how.intervals && world.scenario.network.engine == EngineKind::flow)
         add_intervals(world, forecast, interval_draws(world), run);
       for (const ForecastRow& size : forecast.rows) row.sizes.push_back(size_result(forecast, size));
-      row.values = measure({world, &forecast, nullptr, nullptr});
-      return;
+      return done(&Measured::collective, forecast);
     }
     case WorkloadKind::training_step: {
       require_memory(world);
       StepForecast step = run_step(world, run);
       if (how.intervals) add_interval(world, step, run);
-      row.values = measure({world, nullptr, &step, nullptr});
-      return;
+      return done(&Measured::step, step);
     }
-    case WorkloadKind::trace: {
-      const StepForecast step = run_trace(world, run);
-      row.values = measure({world, nullptr, &step, nullptr});
-      return;
-    }
+    case WorkloadKind::trace: return done(&Measured::step, run_trace(world, run));
     case WorkloadKind::inference: {
       require_memory(world);
       constexpr bool other_batches = false;
-      const InferenceForecast forecast = run_inference(world, run, other_batches);
-      row.values = measure({world, nullptr, nullptr, &forecast});
-      return;
+      return done(&Measured::inference, run_inference(world, run, other_batches));
     }
   }
 }
@@ -70,7 +69,16 @@ SweepRow evaluate(const Study& study, std::size_t number, const EvaluateOptions&
   row.row = number;
   try {
     const auto world = build_world(scenario_of(study, number));
-    forecast_into(row, *world, options);
+    const auto prices =
+        world->scenario.prices.empty() ? std::nullopt : std::optional(prices_of(world->scenario));
+    const Bill bill = bill_of(*world, prices ? &*prices : nullptr);
+    const auto cost = prices ? std::optional(cost_of(bill, *prices)) : std::nullopt;
+    RunOptions others;
+    others.threads = options.threads;
+    add_others(*world, others);
+    Measured measured{*world};
+    measured.bill = &bill, measured.cost = cost ? &*cost : nullptr;
+    forecast_into(row, measured, options);
     row.state = RowState::done;
   } catch (const UserError& e) {
     row = {number, RowState::refused, reason(e), {}, {}};

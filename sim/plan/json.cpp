@@ -74,7 +74,7 @@ std::string plan_json(const PlanReport& r) {
   j["objective"] = {{o.minimize ? "minimize" : "maximize", metrics()[o.metric].name},
                     {"keep", std::move(keep)},
                     {"pareto", std::move(front)}};
-  j["answer"] = answer_text(r);
+  j["notes"] = r.notes, j["answer"] = answer_text(r);
   j["best"] = r.decision.best ? Json(*r.decision.best) : Json();
   Json rows = Json::array();
   for (const SweepRow& row : r.rows) rows.push_back(row_json(r, row));

@@ -57,6 +57,16 @@ Value tokens_per_second(const Measured& m) {
   return m.step && m.step->tokens > 0 ? Value(m.step->tokens_per_second()) : std::nullopt;
 }
 
+template <class F>
+Value of_bill(const Measured& m, F f) {
+  return m.bill ? Value(static_cast<double>(f(*m.bill))) : std::nullopt;
+}
+/// A sum that lacks some of its lines is none.
+template <class F>
+Value of_cost(const Measured& m, F f) {
+  return m.cost && m.cost->not_priced == 0 ? Value(f(*m.cost)) : std::nullopt;
+}
+
 double exposed(const ActorTimes& times) { return std::accumulate(times.exposed.begin(), times.exposed.end(), 0.0); }
 
 constexpr std::array table = {
@@ -112,6 +122,33 @@ constexpr std::array table = {
     Metric{"inter_token_s", "s from a token to the next, mean", Better::lower,
            [](const Measured& m) {
              return m.inference && m.inference->shared ? Value(m.inference->shared->inter_token) : std::nullopt;
+           }},
+    Metric{"switches", "switches of all tiers", Better::lower,
+           [](const Measured& m) { return of_bill(m, [](const Bill& b) { return b.switches(); }); }},
+    Metric{"cables", "cables of all tiers", Better::lower,
+           [](const Measured& m) { return of_bill(m, [](const Bill& b) { return b.cables(); }); }},
+    Metric{"transceivers", "transceivers of all cables", Better::lower,
+           [](const Measured& m) { return of_bill(m, [](const Bill& b) { return b.count(Item::transceiver); }); }},
+    Metric{"racks", "racks", Better::lower,
+           [](const Measured& m) { return of_bill(m, [](const Bill& b) { return b.count(Item::rack); }); }},
+    Metric{"power_w", "W of all equipment at full load", Better::lower,
+           [](const Measured& m) { return of_bill(m, [](const Bill& b) { return b.equipment_watts(); }); }},
+    Metric{"network_power_w", "W of switches, cables, transceivers and NICs", Better::lower,
+           [](const Measured& m) { return of_bill(m, [](const Bill& b) { return b.network_watts(); }); }},
+    Metric{"cost", "to buy, in the currency of the prices", Better::lower,
+           [](const Measured& m) { return of_cost(m, [](const Cost& c) { return c.bought; }); }},
+    Metric{"network_cost", "the network's part of it", Better::lower,
+           [](const Measured& m) { return of_cost(m, [](const Cost& c) { return c.network; }); }},
+    Metric{"cost_per_gpu", "to buy, per GPU", Better::lower,
+           [](const Measured& m) { return of_cost(m, [](const Cost& c) { return c.per_gpu(); }); }},
+    Metric{"cost_per_hour", "of an hour: bought over the years, upkeep, energy", Better::lower,
+           [](const Measured& m) { return of_cost(m, [](const Cost& c) { return c.per_hour; }); }},
+    Metric{"cost_per_step", "of a step, or a call of the largest size, of the job's hosts", Better::lower,
+           [](const Measured& m) { return of_cost(m, [&](const Cost& c) { return c.of_time(*seconds(m)); }); }},
+    Metric{"cost_per_mtokens", "of a million tokens", Better::lower,
+           [](const Measured& m) {
+             const Value tokens = tokens_per_second(m);
+             return tokens ? of_cost(m, [&](const Cost& c) { return c.of_time(1e6 / *tokens); }) : std::nullopt;
            }},
 };
 

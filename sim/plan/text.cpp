@@ -23,38 +23,8 @@ std::string compact(double value) {
 }
 
 /// Metrics of every table, beside those that the objective names.
-constexpr std::array usual = {"gpus", "time_us", "step_s", "interval", "busbw_gbps", "tokens_per_s", "mfu", "cost",
-                              "power_w", "goodput"};
-
-std::vector<std::size_t> shown_metrics(const PlanReport& r) {
-  const Objective& o = r.decision.objective;
-  std::vector<bool> wanted(metrics().size(), false);
-  for (const char* name : usual)
-    if (const auto m = find_metric(name)) wanted[*m] = true;
-  wanted[o.metric] = true;
-  for (const std::size_t m : o.front) wanted[m] = true;
-  for (const Condition& c : o.keep)
-    for (const auto* side : {&c.left, &c.right})
-      for (const Factor& f : *side)
-        if (f.kind == Factor::Kind::metric) wanted[f.metric] = true;
-  // `time_s` says what time_us or step_s say.
-  if (const auto time = find_metric("time_s")) wanted[*time] = false;
-  std::vector<std::size_t> shown;
-  for (std::size_t m = 0; m < wanted.size(); ++m)
-    if (wanted[m] && std::any_of(r.rows.begin(), r.rows.end(), [&](const SweepRow& row) {
-          return row.state == RowState::done && row.values[m].has_value();
-        }))
-      shown.push_back(m);
-  return shown;
-}
-
-std::string label(const Study& study, std::size_t row) {
-  std::vector<std::string> words;
-  const std::vector<std::size_t> choices = choices_of(study, row);
-  for (std::size_t a = 0; a < choices.size(); ++a)
-    words.push_back(fmt::format("{} {}", study.axes[a].name, study.axes[a].values[choices[a]].label));
-  return words.empty() ? "the scenario" : fmt::format("{}", fmt::join(words, ", "));
-}
+constexpr std::array usual = {"gpus", "time_us", "step_s", "interval", "busbw_gbps", "tokens_per_s", "mfu",
+                              "switches", "power_w", "cost", "goodput"};
 
 /// `time_us 123.4`.
 std::string told(const SweepRow& row, std::string_view name) {
@@ -122,21 +92,51 @@ std::string table(const PlanReport& r, std::size_t top) {
   return text;
 }
 
-std::string goal(const Objective& o) {
+}  // namespace
+
+std::vector<std::size_t> shown_metrics(const PlanReport& r) {
+  const Objective& o = r.decision.objective;
+  std::vector<bool> wanted(metrics().size(), false);
+  for (const char* name : usual)
+    if (const auto m = find_metric(name)) wanted[*m] = true;
+  wanted[o.metric] = true;
+  for (const std::size_t m : o.front) wanted[m] = true;
+  for (const Condition& c : o.keep)
+    for (const auto* side : {&c.left, &c.right})
+      for (const Factor& f : *side)
+        if (f.kind == Factor::Kind::metric) wanted[f.metric] = true;
+  // `time_s` says what time_us or step_s say.
+  if (const auto time = find_metric("time_s")) wanted[*time] = false;
+  std::vector<std::size_t> shown;
+  for (std::size_t m = 0; m < wanted.size(); ++m)
+    if (wanted[m] && std::any_of(r.rows.begin(), r.rows.end(), [&](const SweepRow& row) {
+          return row.state == RowState::done && row.values[m].has_value();
+        }))
+      shown.push_back(m);
+  return shown;
+}
+
+std::string row_text(const Study& study, std::size_t row) {
+  std::vector<std::string> words;
+  const std::vector<std::size_t> choices = choices_of(study, row);
+  for (std::size_t a = 0; a < choices.size(); ++a)
+    words.push_back(fmt::format("{} {}", study.axes[a].name, study.axes[a].values[choices[a]].label));
+  return words.empty() ? "the scenario" : fmt::format("{}", fmt::join(words, ", "));
+}
+
+std::string goal_text(const Objective& o) {
   std::string text = fmt::format("{} {}", o.minimize ? "least" : "most", metrics()[o.metric].name);
   for (std::size_t i = 0; i < o.keep.size(); ++i) text += (i == 0 ? " with " : ", ") + o.keep[i].text;
   return text;
 }
 
-}  // namespace
-
 std::string answer_text(const PlanReport& r) {
   const Decision& d = r.decision;
   if (!d.best)
     return d.done == 0 ? "no configuration was forecast"
-                       : fmt::format("none of {} configurations fulfils the conditions ({})", d.done, goal(d.objective));
+                       : fmt::format("none of {} configurations fulfils the conditions ({})", d.done, goal_text(d.objective));
   const SweepRow& best = r.rows[*d.best];
-  std::string text = fmt::format("{}: {}", goal(d.objective), label(r.study, *d.best));
+  std::string text = fmt::format("{}: {}", goal_text(d.objective), row_text(r.study, *d.best));
   std::vector<std::string> facts;
   for (const std::string_view name : {std::string_view("time_us"), std::string_view("step_s"), std::string_view("cost"),
                                       metrics()[d.objective.metric].name})
@@ -145,7 +145,7 @@ std::string answer_text(const PlanReport& r) {
   if (!facts.empty()) text += fmt::format("; {}", fmt::join(facts, ", "));
   if (d.fastest && *d.fastest != *d.best) {
     const SweepRow& fastest = r.rows[*d.fastest];
-    text += fmt::format("; against the fastest ({}): {}", label(r.study, *d.fastest),
+    text += fmt::format("; against the fastest ({}): {}", row_text(r.study, *d.fastest),
                         against(best, fastest, "time_s", "time"));
     if (const std::string cost = against(best, fastest, "cost", "cost"); !cost.empty()) text += ", " + cost;
   }
@@ -162,13 +162,14 @@ std::string plan_text(const PlanReport& r, std::size_t top) {
   if (d.not_run > 0) out += fmt::format(", {} not run", d.not_run);
   std::vector<std::string_view> front;
   for (const std::size_t m : d.objective.front) front.push_back(metrics()[m].name);
-  out += fmt::format("\n# > the best; * on the front of {}; - does not fulfil the conditions\n#\n", fmt::join(front, " and "));
+  out += fmt::format("\n# > the best; * on the front of {}; - does not fulfil the conditions\n", fmt::join(front, " and "));
+  for (const std::string& note : r.notes) out += "# " + comment_text(note) + "\n";
   out += table(r, top);
   std::size_t told_of = 0;
   constexpr std::size_t most_told = 10;
   for (const SweepRow& row : r.rows)
     if (row.state == RowState::refused && told_of++ < most_told)
-      out += fmt::format("# refused: {}: {}\n", label(r.study, row.row), row.why);
+      out += fmt::format("# refused: {}: {}\n", row_text(r.study, row.row), row.why);
   if (told_of > most_told) out += fmt::format("# and {} more\n", told_of - most_told);
   out += "\n" + answer_text(r) + "\n";
   if (d.best && !r.study.axes.empty()) {

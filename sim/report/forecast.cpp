@@ -6,6 +6,7 @@
 #include "fabricast/core/parallel.hpp"
 #include "fabricast/core/stop.hpp"
 #include "fabricast/report/harness.hpp"
+#include "fabricast/step/beside.hpp"
 
 namespace fabricast {
 
@@ -31,15 +32,22 @@ void simulate(const World& world, const RunOptions& options, Forecast& forecast)
   // The chunk engine forks, which goes with one thread only.
   const std::size_t threads = s.network.engine == EngineKind::chunk ? 1 : thread_count(options.threads);
   const std::size_t parts = draws > 1 || thread_count(options.threads) == 1 ? 1 : std::min<std::size_t>(sizes, 8);
+  // What tasks leave of the threads goes to their engines.
+  NetworkSetup setup = world.setup;
+  setup.threads = std::max<std::size_t>(1, threads / (draws * parts));
   std::size_t done = 0;
   std::mutex mutex;
   in_parallel(draws * parts, threads, [&](std::size_t task) {
     const std::size_t draw = task / parts, part = task % parts;
-    const auto engine = make_engine(s.network.engine, world.setup, world.draws.first_seed + draw);
+    const std::uint64_t seed = world.draws.first_seed + draw;
+    const auto engine = make_engine(s.network.engine, setup, seed);
+    const std::unique_ptr<CallBeside> beside =
+        world.beside.empty() ? nullptr : std::make_unique<CallBeside>(world, seed);
     for (std::size_t i = sizes * part / parts; i < sizes * (part + 1) / parts; ++i) {
       stop_if_requested();
       Cell& cell = cells[draw * sizes + i];
       cell.result = engine->run(forecast.rows[i].plan);
+      if (beside) beside->slow_down(forecast.rows[i].plan, cell.result);
       cell.time = harness_time(s.workload.harness, comm, forecast.rows[i].plan, cell.result);
       if (!options.progress) continue;
       const std::scoped_lock lock(mutex);

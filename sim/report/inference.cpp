@@ -298,6 +298,7 @@ InferenceForecast run_inference(const World& world, const RunOptions& options, b
         Scenario staged = world.scenario;
         staged.node.spec.gdr = Gdr::off;
         const auto without = build_world(std::move(staged));
+        without->beside = world.beside;
         f.disaggregated =
             disaggregate(*without, step, f.step.seconds, Draw(*without, without->draws.first_seed + at(0.5)));
       } else {

@@ -15,6 +15,8 @@ std::vector<double> times_with(const World& world, const Forecast& forecast, Har
   scenario.hardware = std::move(hardware);
   const auto other = build_world(std::move(scenario), &world.planner.graphs);
   other->setup.times_only = true, other->draws.count = 1;
+  if (connects_alike(other->setup, world.setup)) other->setup.counts = world.setup.counts;
+  other->beside = world.beside;
   std::vector<Plan> plans;
   for (const ForecastRow& row : forecast.rows) plans.push_back(row.plan);
   RunOptions options;

@@ -86,7 +86,7 @@ struct ExchangeLine {
 /// What runs, on what.
 std::string head_text(const World& world, const StepForecast& f) {
   const Scenario& s = world.scenario;
-  std::string out = fmt::format("# fabricast {}   {}\n", version_text(), s.name);
+  std::string out = fmt::format("# fabricast {}   {}\n", version_text(), s.name) + beside_line(world);
   const std::string gpus = gpus_text(world, f.gpus);
   if (f.tokens == 0)
     return out + fmt::format("# trace {}: {} activities of {} actors\n# {}\n",

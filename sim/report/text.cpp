@@ -33,6 +33,16 @@ std::string gbps(double bytes_per_second) { return fixed(bytes_per_second * 1e-9
 
 }  // namespace
 
+std::string beside_line(const World& world) {
+  const Scenario& s = world.scenario;
+  if (s.jobs.empty() && s.background.empty()) return {};
+  std::vector<std::string> names;
+  for (const JobSpec& job : s.jobs) names.push_back(fmt::format("{} ({} nodes)", job.name, job.nodes));
+  for (const BackgroundSpec& flows : s.background) names.push_back(flows.name);
+  return fmt::format("# {}: {}\n", world.beside.empty() ? "left out, as if the job were alone" : "beside",
+                     fmt::join(names, ", "));
+}
+
 std::string forecast_text(const World& world, const Forecast& forecast) {
   const Scenario& s = world.scenario;
   const Communicator& comm = world.planner.comm;
@@ -49,6 +59,7 @@ std::string forecast_text(const World& world, const Forecast& forecast) {
     for (const auto& [name, value] : world.provider.variables) out += fmt::format(" {}={}", name, value);
     out += '\n';
   }
+  out += beside_line(world);
   if (s.nccl.selection == Selection::best) out += "# the fastest algorithm and protocol of each size\n";
   const auto has_interval = [](const ForecastRow& row) { return row.factor > 1; };
   const bool intervals = std::any_of(forecast.rows.begin(), forecast.rows.end(), has_interval);
@@ -272,6 +283,8 @@ std::string inspect_fabric_text(const World& world) {
     if (f.switches_in(t) == 0) continue;
     out += fmt::format("  {:<6} {:>8} switches {:>8} cables below\n", name_of(t), f.switches_in(t), f.cables_below(t));
   }
+  if (const Clos* clos = f.clos(); clos && clos->planes > 1)
+    out += fmt::format("  {} such planes; links carry what all of them carry\n", clos->planes);
   for (const LinkClass& c : f.classes())
     out += fmt::format("  links of {} GB/s payload, {}\n", gbps(c.rate.value), to_text(c.latency));
   out += "  e.g.";

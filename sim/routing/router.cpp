@@ -116,6 +116,8 @@ class ClosSpreader final : public Router {
     return !state_.any_down() || any_way_.route(flow, way);
   }
   bool settled(std::uint32_t, std::uint32_t) const override { return true; }
+  bool direct(std::uint32_t from, std::uint32_t to) const override { return clos_.leaf_of(from) == clos_.leaf_of(to); }
+  bool ends_at_ports() const override { return !state_.any_down(); }
   std::uint32_t bundles() const override { return 2 * (clos_.leaves + clos_.groups); }
   Bundle bundle(std::uint32_t i) const override {
     const std::uint32_t owner = i / 2, down = i % 2;

@@ -50,6 +50,8 @@ class ClosRouter final : public Router {
     return !some_down_ || (!state_.down(out.front()) && !state_.down(out.back()));
   }
   bool settled(std::uint32_t from, std::uint32_t to) const override { return clos_.leaf_of(from) == clos_.leaf_of(to); }
+  bool direct(std::uint32_t from, std::uint32_t to) const override { return clos_.leaf_of(from) == clos_.leaf_of(to); }
+  bool ends_at_ports() const override { return !some_down_; }
 
  private:
   bool between_leaves(const Flow& flow, std::uint32_t leaf_a, std::uint32_t leaf_b, Path& path) const {

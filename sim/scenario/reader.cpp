@@ -10,6 +10,7 @@
 #include "fabricast/planner/graph_file.hpp"
 #include "fabricast/planner/nccl.hpp"
 #include "fabricast/routing/routing.hpp"
+#include "fabricast/scenario/allocation.hpp"
 #include "fabricast/scenario/scenario.hpp"
 #include "fabricast/scenario/world.hpp"
 #include "named_file.hpp"
@@ -139,19 +140,28 @@ class Reading {
 
   /// `placement: [3, 1, 2]` is short for `placement: list` and `order: [3, 1, 2]`.
   void move_placement_list() {
-    YAML::Node cluster = root_["cluster"];
-    if (!cluster.IsMap()) return;
-    const YAML::Node placement = std::as_const(cluster)["placement"];
+    move_placement_list(root_["cluster"]);
+    const YAML::Node jobs = std::as_const(root_)["jobs"];
+    if (jobs.IsDefined() && jobs.IsSequence())
+      for (std::size_t i = 0; i < jobs.size(); ++i) move_placement_list(jobs[i]);
+  }
+  static void move_placement_list(YAML::Node of) {
+    if (!of.IsMap()) return;
+    const YAML::Node placement = std::as_const(of)["placement"];
     if (!placement.IsDefined() || !placement.IsSequence()) return;
-    cluster["order"] = placement;
-    cluster["placement"] = YAML::Node("list");
+    of["order"] = placement;
+    of["placement"] = YAML::Node("list");
   }
   static void move_placement_list(std::vector<Override>& list) {
-    for (std::size_t i = 0; i < list.size(); ++i)
-      if (list[i].path == "cluster.placement" && list[i].value.starts_with('[')) {
-        list.push_back({"cluster.order", list[i].value});
+    constexpr std::string_view key = "placement";
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      const std::string path = list[i].path;
+      const bool of_job = path.starts_with("jobs[") && path.ends_with("].placement");
+      if ((path == "cluster.placement" || of_job) && list[i].value.starts_with('[')) {
+        list.push_back({path.substr(0, path.size() - key.size()) + "order", list[i].value});
         list[i].value = "list";
       }
+    }
   }
 
   /// The text at a path, before fields are read: what they default to depends on it.
@@ -278,7 +288,14 @@ class Reading {
     check_topology(s);
     guarded([&] { read_graph_file(s); });
     guarded([&] { read_fabric_files(s, *reader_, result_.warnings); });
-    check_placement(s, refuse);
+    for (std::size_t i = 0; i < s.jobs.size(); ++i) check_job(s, i, refuse);
+    for (std::size_t i = 0; i < s.background.size(); ++i) check_flows(s, i, refuse);
+    if (!reader_->failed()) guarded([&] { check_placement(s, refuse); });
+    for (std::size_t i = 1; i < s.site.cables.size(); ++i)
+      if (s.site.cables[i].up_to <= s.site.cables[i - 1].up_to)
+        refuse(fmt::format("site.cables[{}].up_to", i), "is no longer than that of the class before",
+               "the shortest first");
+    if (s.site.cables.empty()) refuse("site.cables", "the list is empty");
     for (std::size_t i = 0; i < s.faults.size(); ++i) {
       const FaultSpec& f = s.faults[i];
       if (f.link.empty()) refuse(fmt::format("faults[{}].link", i), "no link is named");
@@ -295,19 +312,81 @@ class Reading {
   void check_placement(Scenario& s, Refuse refuse) {
     ClusterSpec& c = s.cluster;
     if (c.placement != Placement::list && !c.order.empty()) refuse("cluster.order", "is for placement: list");
-    int size = std::max(c.size, c.nodes);
-    if (c.placement == Placement::list) {
-      if (static_cast<int>(c.order.size()) != c.nodes)
-        refuse("cluster.order", fmt::format("lists {} hosts for {} nodes", c.order.size(), c.nodes));
-      std::vector<int> sorted = c.order;
-      std::sort(sorted.begin(), sorted.end());
-      if (const auto twice = std::adjacent_find(sorted.begin(), sorted.end()); twice != sorted.end())
-        refuse("cluster.order", fmt::format("host {} is there twice", *twice));
-      if (!sorted.empty()) size = std::max(size, sorted.back() + 1);
-    }
+    if (c.placement == Placement::list) check_order(c.order, c.nodes, "cluster.order", refuse);
+    const int size = std::max(c.size, static_cast<int>(least_hosts(s)));
     if (c.size > 0 && c.size < size)
-      refuse("cluster.size", fmt::format("{} hosts on the fabric are fewer than the job takes ({})", c.size, size));
+      refuse("cluster.size", fmt::format("{} hosts on the fabric are fewer than {} ({})", c.size,
+                                         s.jobs.empty() && c.taken.empty() && s.background.empty()
+                                             ? "the job takes"
+                                             : "what jobs, storage and others take",
+                                         size));
+    if (c.filled.value > 0 && c.size == 0)
+      refuse("cluster.filled", "is a part of all hosts on the fabric, and it is not said how many these are",
+             "e.g. size: 128");
     c.size = size;
+  }
+
+  template <class Refuse>
+  static void check_order(const std::vector<int>& order, int nodes, const std::string& path, Refuse refuse) {
+    if (static_cast<int>(order.size()) != nodes)
+      refuse(path, fmt::format("lists {} hosts for {} nodes", order.size(), nodes));
+    std::vector<int> sorted = order;
+    std::sort(sorted.begin(), sorted.end());
+    if (const auto twice = std::adjacent_find(sorted.begin(), sorted.end()); twice != sorted.end())
+      refuse(path, fmt::format("host {} is there twice", *twice));
+  }
+
+  /// Names stand in tables and CSV.
+  template <class Refuse>
+  static void check_name(const std::string& name, const std::string& path, Refuse refuse) {
+    if (name == "main") refuse(path + ".name", "'main' is the scenario's own job", "another name");
+    if (name.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-") != std::string::npos)
+      refuse(path + ".name", fmt::format("'{}' has other signs than letters, digits, _ . -", name));
+  }
+
+  template <class Refuse>
+  void check_job(Scenario& s, std::size_t i, Refuse refuse) {
+    JobSpec& job = s.jobs[i];
+    const std::string path = fmt::format("jobs[{}]", i);
+    if (job.name.empty()) job.name = fmt::format("job{}", i + 1);
+    check_name(job.name, path, refuse);
+    for (std::size_t j = 0; j < i; ++j)
+      if (s.jobs[j].name == job.name) refuse(path + ".name", fmt::format("another job is called '{}', too", job.name));
+    if (!reader_->given(path + ".nodes")) refuse(path, "`nodes` is missing", "e.g. nodes: 16");
+    if (job.placement != Placement::list && !job.order.empty()) refuse(path + ".order", "is for placement: list");
+    if (job.placement == Placement::list) check_order(job.order, job.nodes, path + ".order", refuse);
+    if (s.nvlink_domain.nodes > 1 && job.nodes % std::min(s.nvlink_domain.nodes, job.nodes) != 0)
+      refuse(path + ".nodes", fmt::format("{} hosts do not fill NVLink domains of {}", job.nodes, s.nvlink_domain.nodes));
+    if (job.workload.kind != JobKind::training_step) return;
+    if (!job.workload.training.model.config.empty())
+      return refuse(path + ".workload.model.config", "files of models are for the scenario's own workload",
+                    "the model's dimensions, or a preset");
+    try {
+      complete(job.workload.training, s.hardware, std::int64_t{job.nodes} * s.node.spec.gpus);
+    } catch (const UserError& e) {
+      for (const Diagnostic& d : e.diagnostics())
+        refuse(d.path.starts_with("workload") ? path + "." + d.path : path + ".workload", d.message, d.hint);
+    }
+  }
+
+  template <class Refuse>
+  void check_flows(Scenario& s, std::size_t i, Refuse refuse) {
+    BackgroundSpec& flows = s.background[i];
+    const std::string path = fmt::format("background[{}]", i);
+    if (flows.name.empty()) flows.name = fmt::format("{}{}", name_of(flows.kind), i + 1);
+    check_name(flows.name, path, refuse);
+    for (std::size_t j = 0; j < i; ++j)
+      if (s.background[j].name == flows.name)
+        refuse(path + ".name", fmt::format("other flows are called '{}', too", flows.name));
+    for (const JobSpec& job : s.jobs)
+      if (job.name == flows.name) refuse(path + ".name", fmt::format("a job is called '{}', too", flows.name));
+    if ((flows.rate.value > 0) == (flows.total.value > 0))
+      refuse(path, "takes `rate` of each host or `total` of all: one of them", "e.g. rate: 2GBps");
+    if (flows.targets.empty() && flows.network == FlowNetwork::compute)
+      refuse(path, "`targets` is missing: the hosts at the other end", "e.g. targets: [124-127]");
+    if (!flows.job.empty() && !flows.hosts.empty()) refuse(path + ".hosts", "given beside `job`", "give one of them");
+    if (!flows.job.empty() && !find_by_name(s.jobs, flows.job))
+      refuse(path + ".job", fmt::format("there is no job '{}'", flows.job), suggestion(flows.job, names_of(s.jobs)));
   }
 
   std::string path_;
@@ -320,6 +399,11 @@ class Reading {
 };
 
 }  // namespace
+
+std::string beside(const std::string& scenario, const std::string& path) {
+  const std::filesystem::path p(path);
+  return p.is_absolute() ? path : (std::filesystem::path(scenario).parent_path() / p).string();
+}
 
 SourceSpan Scenario::place(std::string path) const { return place_of(places, file, std::move(path)); }
 

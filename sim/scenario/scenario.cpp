@@ -67,10 +67,15 @@ void visit_fields(FieldVisitor& visit, NvlinkDomainSpec& spec) {
 void visit_fields(FieldVisitor& visit, ClusterSpec& spec) {
   visit("nodes", spec.nodes, "hosts of the job", between(1, 4e6));
   visit("size", spec.size, "hosts on the fabric; 0: as many as the job takes", between(0, 4e6));
-  visit("placement", spec.placement, "in_order, random (by seed), or a list of host numbers in rank order");
+  visit("placement", spec.placement,
+        "which hosts, in which rank order: in_order, random (by seed), packed, spread, rail_aligned, topology_aware, or a "
+        "list of host numbers");
   visit("seed", spec.seed, "seed of a random placement", at_least(0));
   visit("order", spec.order, "host numbers in rank order, for placement list", between(0, 4e6));
   visit("hosts", spec.hosts, "instead of placement: hosts in rank order by the fabric file's names, dgx[001-016]");
+  visit("taken", spec.taken, "hosts that others have: numbers and ranges, e.g. [0-31, 40]");
+  visit("filled", spec.filled, "part of all hosts that others have: those of `taken`, and random ones", between(0, 1));
+  visit("filled_seed", spec.filled_seed, "seed of the random ones", at_least(0));
 }
 
 void visit_fields(FieldVisitor& visit, FabricSection& section) {
@@ -151,7 +156,12 @@ void visit_fields(FieldVisitor& visit, Scenario& s) {
   visit("nccl", s.nccl, "NCCL's version and variables");
   visit("workload", s.workload, "what runs");
   visit("faults", s.faults, "links degraded or down for a while");
+  visit("reliability", s.reliability, "how often what fails, and what the job does then: for `fabricast risk`");
   visit("network", s.network, "how it is simulated");
+  visit("jobs", s.jobs, "other jobs on the same fabric");
+  visit("background", s.background, "flows between hosts and storage, beside the jobs");
+  visit("site", s.site, "racks and cables, for the bill of materials");
+  visit("prices", s.prices, "file of prices, for what it costs");
 }
 
 std::vector<std::int64_t> Scenario::sizes() const {

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "fabricast/core/error.hpp"
 #include "fabricast/core/names.hpp"
-#include "fabricast/core/rng.hpp"
 #include "fabricast/planner/graph_file.hpp"
 #include "fabricast/planner/node_use.hpp"
 #include "fabricast/planner/sharp.hpp"
@@ -82,16 +82,32 @@ ProviderEnvironment provider_of(const Scenario& s, const NodeSpec& host, const N
   return provider;
 }
 
-std::vector<std::uint32_t> place(const ClusterSpec& cluster) {
-  std::vector<std::uint32_t> order(static_cast<std::size_t>(cluster.size));
+/// In order, until the fabric is there to choose on: nothing before that asks which hosts they are.
+std::vector<std::uint32_t> provisional(const ClusterSpec& cluster) {
+  std::vector<std::uint32_t> order(static_cast<std::size_t>(cluster.nodes));
   std::iota(order.begin(), order.end(), 0U);
-  if (cluster.placement == Placement::random) {
-    Rng rng(static_cast<std::uint64_t>(cluster.seed));
-    shuffle(order, rng);
-  }
-  if (cluster.placement == Placement::list) order.assign(cluster.order.begin(), cluster.order.end());
-  order.resize(static_cast<std::size_t>(cluster.nodes));
   return order;
+}
+
+/// \param shared  whether NVLink domains are nodes to NCCL
+Allocation allocate_on(const Scenario& s, const Fabric* fabric, bool shared) {
+  if (!needs_locality(s)) return allocate(s, nullptr, shared);
+  FABRICAST_CHECK(fabric, "a policy that asks where hosts are plugged in comes with a fabric");
+  const Locality at = locality_of(*fabric);
+  return allocate(s, &at, shared);
+}
+
+std::vector<Fault> find_faults(const Scenario& s, const World& world) {
+  std::vector<Fault> faults;
+  for (std::size_t i = 0; i < s.faults.size(); ++i) {
+    const FaultSpec& f = s.faults[i];
+    Fault fault;
+    fault.target = f.link, fault.rate = f.rate.value, fault.begin = f.at.value;
+    if (f.until.value > 0) fault.end = f.until.value;
+    resolve_fault(fault, i, *world.fabric, world.planner.comm.node.graph);
+    faults.push_back(std::move(fault));
+  }
+  return faults;
 }
 
 }  // namespace
@@ -121,6 +137,25 @@ NcclVersion main_version(const Scenario& s) {
   return !versions.known() && versions.contain(usual) ? usual : versions.last;
 }
 
+FabricDemand demand_of_hosts(const Scenario& s, const Communicator& comm) {
+  const Node& node = comm.node;
+  FabricDemand demand;
+  demand.nodes = static_cast<std::uint32_t>(s.cluster.size);
+  demand.ports_per_node = static_cast<std::uint32_t>(std::max(1, node.fabric_ports / node.hosts));
+  demand.kind = s.node.spec.nics.link;
+  demand.port_rate = node.nic_line_rate;
+  demand.header_efficiency = node.header_efficiency;
+  demand.nic_efficiency =
+      node.nic_rate(comm.gdr && comm.gdr_read).value / (demand.port_rate.value * demand.header_efficiency);
+  // Many connections with messages of 128 KiB take more of a NIC than few with long ones.
+  if (is_point_to_point(s.workload.collective)) demand.nic_efficiency *= node.network.peer_efficiency.value;
+  return demand;
+}
+
+Fabric fabric_of_hosts(const Scenario& s, const Communicator& comm) {
+  return topologies()[s.fabric.kind].build(s.fabric.spec, demand_of_hosts(s, comm));
+}
+
 std::unique_ptr<World> build_world(Scenario scenario, const SearchGraphs* found) {
   auto world = std::make_unique<World>();
   world->scenario = std::move(scenario);
@@ -140,42 +175,27 @@ std::unique_ptr<World> build_world(Scenario scenario, const SearchGraphs* found)
   Node node = build_node(spec, s.hardware, hosts, use);
   settings.given_graphs = s.nccl.graphs;
   if (s.nccl.graphs) check_graphs(*s.nccl.graphs, node, s.cluster.nodes > hosts);
+  const bool shared = hosts > 1;
   if (s.workload.kind != WorkloadKind::collective && s.cluster.nodes * s.node.spec.gpus == 1) {
-    // A step of one GPU has no collectives.
-    world->planner.comm.node = std::move(node), world->planner.comm.placement = place(s.cluster);
+    // A step of one GPU has no collectives, and is as fast on any host.
+    world->planner.comm.node = std::move(node), world->planner.comm.placement = provisional(s.cluster);
     world->setup.comm = &world->planner.comm;
     return world;
   }
-  world->planner =
-      make_planner(std::move(node), place(s.cluster), static_cast<std::uint32_t>(hosts), std::move(settings), found);
-  const Communicator& comm = world->planner.comm;
+  world->planner = make_planner(std::move(node), provisional(s.cluster), static_cast<std::uint32_t>(hosts),
+                                std::move(settings), found);
+  Communicator& comm = world->planner.comm;
   world->planner.buffers = s.workload.buffers;
   check_choice(*world);
   check_buffers(*world);
 
   world->setup.comm = &comm;
-  std::vector<Fault> faults;
-  if (comm.nodes() > 1 || !s.faults.empty()) {
-    FabricDemand demand;
-    demand.nodes = static_cast<std::uint32_t>(s.cluster.size);
-    demand.ports_per_node = static_cast<std::uint32_t>(std::max(1, comm.node.fabric_ports / hosts));
-    demand.kind = s.node.spec.nics.link;
-    demand.port_rate = comm.node.nic_line_rate;
-    demand.header_efficiency = comm.node.header_efficiency;
-    demand.nic_efficiency =
-        comm.node.nic_rate(comm.gdr && comm.gdr_read).value / (demand.port_rate.value * demand.header_efficiency);
-    // Many connections with messages of 128 KiB take more of a NIC than few with long ones.
-    if (is_point_to_point(s.workload.collective)) demand.nic_efficiency *= comm.node.network.peer_efficiency.value;
-    world->fabric = std::make_unique<Fabric>(topologies()[s.fabric.kind].build(s.fabric.spec, demand));
-    for (std::size_t i = 0; i < s.faults.size(); ++i) {
-      const FaultSpec& f = s.faults[i];
-      Fault fault;
-      fault.target = f.link, fault.rate = f.rate.value, fault.begin = f.at.value;
-      if (f.until.value > 0) fault.end = f.until.value;
-      resolve_fault(fault, i, *world->fabric, comm.node.graph);
-      faults.push_back(std::move(fault));
-    }
-  }
+  const bool others = !s.jobs.empty() || !s.background.empty();
+  if (comm.nodes() > 1 || !s.faults.empty() || others || needs_locality(s))
+    world->fabric = std::make_unique<Fabric>(fabric_of_hosts(s, comm));
+  world->allocation = allocate_on(s, world->fabric.get(), shared);
+  comm.placement = world->allocation.main;
+  const std::vector<Fault> faults = find_faults(s, *world);
   world->setup.fabric = world->fabric.get();
   use_sharp(world->planner, sharp_service(s.sharp, comm, world->fabric.get()), found);
   if (world->planner.settings.collnet_enable && !comm.sharp.available())
@@ -186,6 +206,7 @@ std::unique_ptr<World> build_world(Scenario scenario, const SearchGraphs* found)
                                "the algorithms without it are forecast"});
   world->setup.segments = segments(faults);
   world->draws = comm.nodes() > 1 ? world->setup.policy->draws(*world->setup.policy_spec) : Draws{};
+  world->setup.counts = make_count_store(world->draws.first_seed);
   return world;
 }
 

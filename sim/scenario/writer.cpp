@@ -104,6 +104,14 @@ void write_yaml(const Json& j, int indent, std::string& out) {
   }
 }
 
+/// Keys that are not given have no text that reads back.
+void trim(Json& flows, const BackgroundSpec& spec) {
+  if (spec.job.empty()) flows.erase("job");
+  if (spec.hosts.empty()) flows.erase("hosts");
+  if (spec.rate.value == 0) flows.erase("rate");
+  if (spec.total.value == 0) flows.erase("total");
+}
+
 }  // namespace
 
 nlohmann::ordered_json effective_json(const Scenario& scenario) {
@@ -119,8 +127,16 @@ nlohmann::ordered_json effective_json(const Scenario& scenario) {
     workload.erase("sizes");
   if (scenario.cluster.placement != Placement::list || !scenario.cluster.hosts.empty()) j["cluster"].erase("order");
   j["cluster"].erase(scenario.cluster.hosts.empty() ? "hosts" : "placement");
+  if (scenario.cluster.taken.empty()) j["cluster"].erase("taken");
+  if (scenario.cluster.filled.value == 0) j["cluster"].erase("filled"), j["cluster"].erase("filled_seed");
   if (scenario.faults.empty()) j.erase("faults");
+  if (scenario.jobs.empty()) j.erase("jobs");
+  for (std::size_t i = 0; i < scenario.jobs.size(); ++i)
+    if (scenario.jobs[i].placement != Placement::list) j["jobs"][i].erase("order");
+  if (scenario.background.empty()) j.erase("background");
+  for (std::size_t i = 0; i < scenario.background.size(); ++i) trim(j["background"][i], scenario.background[i]);
   if (scenario.name.empty()) j.erase("name");
+  if (scenario.prices.empty()) j.erase("prices");
   if (scenario.node.spec.profile.empty()) j["node"].erase("profile");
   if (scenario.node.spec.topology.empty()) j["node"].erase("topology");
   return j;
@@ -139,6 +155,7 @@ std::string to_yaml(const Scenario& scenario) {
     j["node"]["profile"] = from_root(folder / profile);
   if (const std::string& topology = scenario.node.spec.topology; !topology.empty())
     j["node"]["topology"] = from_root(folder / topology);
+  if (!scenario.prices.empty()) j["prices"] = from_root(folder / scenario.prices);
   for (const char* name : {"NCCL_TOPO_FILE", "NCCL_GRAPH_FILE"})
     if (const auto it = scenario.nccl.env.find(name); it != scenario.nccl.env.end())
       j["nccl"]["env"][name] = from_root(folder / it->second);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "fabricast/core/field_tree.hpp"
 #include "fabricast/core/names.hpp"
 #include "fabricast/core/quantity.hpp"
 
@@ -22,25 +23,6 @@ SourceSpan span_of(const YAML::Node& node, const std::string& file) {
 
 std::string child(const std::string& path, std::string_view name) {
   return path.empty() ? std::string(name) : path + "." + std::string(name);
-}
-
-/// A limit as the user would write it.
-template <class T>
-std::string limit(double si) {
-  if constexpr (std::is_same_v<T, Bytes>)
-    return to_text(Bytes{static_cast<std::int64_t>(si)});
-  else if constexpr (std::is_same_v<T, Seconds> || std::is_same_v<T, BytesPerSecond> || std::is_same_v<T, Metres> ||
-                     std::is_same_v<T, Watts>)
-    return to_text(T{si});
-  else
-    return fmt::format("{}", si);
-}
-
-template <class T>
-std::string limits(const Range& range) {
-  if (range.low == range.high) return fmt::format("write {}", limit<T>(range.low));
-  if (range.high == std::numeric_limits<double>::infinity()) return fmt::format("at least {}", limit<T>(range.low));
-  return fmt::format("between {} and {}", limit<T>(range.low), limit<T>(range.high));
 }
 
 Parsed<bool> parse_bool(std::string_view text) {
@@ -203,7 +185,7 @@ void YamlReader::store(const Found& found, const FieldInfo& info, T& target) {
     if (!parsed) return fail(found.path, parsed.error, parsed.hint);
     const double value = si(parsed.value);
     if (value < info.range.low || value > info.range.high)
-      return fail(found.path, fmt::format("'{}' is out of range", text), limits<T>(info.range));
+      return fail(found.path, fmt::format("'{}' is out of range", text), limits_text(field_type_of<T>(), info.range));
     assign(parsed.value);
   };
   const auto number = [](auto v) { return static_cast<double>(v); };

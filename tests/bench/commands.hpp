@@ -19,8 +19,11 @@ struct Usage {
   bool finished = false;
 };
 
-inline Usage measure(const std::string& scenario, const std::vector<std::string>& sets, double limit) {
-  std::vector<std::string> words = {FABRICAST_BINARY, "run", "--no-intervals", scenario};
+/// \param limit  s; the command is stopped there
+inline Usage measure(const std::string& scenario, const std::vector<std::string>& sets, double limit,
+                     const std::vector<std::string>& options = {"--no-intervals"}) {
+  std::vector<std::string> words = {FABRICAST_BINARY, "run", scenario};
+  words.insert(words.end(), options.begin(), options.end());
   for (const std::string& set : sets) words.insert(words.end(), {"--set", set});
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());

@@ -32,7 +32,7 @@ def keys_of(binary):
     for section, catalogue in (("fabric", "topologies"), ("routing", "routing"), ("workload", "workloads")):
         for kind in first_words(output(binary, "list", catalogue)):
             keys |= {f"{section}.{key}" for key in first_words(output(binary, "describe", kind))}
-    return keys
+    return keys | set(first_words(output(binary, "list", "prices")))
 
 
 STEP = """fabricast: 1
@@ -44,6 +44,15 @@ workload:
   batch: {global: 32}
   parallel: {tensor: 2, pipeline: 2}
   overlap: {data: false}
+"""
+
+JOBS = """fabricast: 1
+node: {profile: hgx-h100}
+cluster: {nodes: 2, placement: [0, 3]}
+fabric: {kind: leaf_spine, nodes_per_leaf: 3}
+workload: {collective: all_reduce, sizes: [64MiB]}
+jobs: [{nodes: 2, placement: [1, 4]}]
+background: [{targets: [5], rate: 1GBps}]
 """
 
 SERVING = """fabricast: 1
@@ -123,12 +132,23 @@ def check(root, binary):
         scenario.write_text(STEP)
         fields |= fields_of(json.loads(output(binary, "explain", str(scenario), "--json", "-")))
         fields |= set(output(binary, "run", str(scenario), "--csv", "-").splitlines()[0].split(","))
+        risk = [binary, "risk", str(scenario), "--samples", "50"]
+        fields |= fields_of(json.loads(output(*risk, "--json", "-")))
+        fields |= set(output(*risk, "--csv", "-").splitlines()[0].split(","))
         serving = pathlib.Path(folder) / "serving.yaml"
         serving.write_text(SERVING)
         fields |= fields_of(json.loads(output(binary, "explain", str(serving), "--json", "-")))
+        prices = root / "scenarios" / "prices.yaml"
+        bill = [binary, "bill", str(scenario), "--set", f"prices={prices}"]
+        fields |= fields_of(json.loads(output(*bill, "--json", "-")))
+        fields |= set(output(*bill, "--csv", "-").splitlines()[0].split(","))
         plan = [binary, "plan", str(scenario), "--search", "parallel", "--limit", "4"]
         fields |= fields_of(json.loads(output(*plan, "--json", "-")))
         fields |= set(output(*plan, "--csv", "-").splitlines()[0].split(","))
+        scenario.write_text(JOBS)
+        fields |= fields_of(json.loads(output(binary, "jobs", str(scenario), "--json", "-")))
+        header = output(binary, "jobs", str(scenario), "--csv", "-").splitlines()[0].split(",")
+        fields |= {name for name in header if not name.startswith("beside_")}
         fields |= doctor_fields(binary, pathlib.Path(folder) / "host")
     logs = sorted(str(log) for log in (root / "tests" / "fuzz" / "import").iterdir())
     fields |= fields_of(json.loads(output(binary, "calibrate", "import", *logs, "--json", "-")))

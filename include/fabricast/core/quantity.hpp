@@ -20,7 +20,7 @@ struct Parsed {
 };
 
 Parsed<Bytes> parse_bytes(std::string_view text);           ///< B KB MB GB TB KiB MiB GiB TiB; not negative
-Parsed<Seconds> parse_seconds(std::string_view text);       ///< s ms us ns; not negative
+Parsed<Seconds> parse_seconds(std::string_view text);       ///< s ms us ns min h d; not negative
 Parsed<BytesPerSecond> parse_rate(std::string_view text);   ///< Mbps Gbps Tbps MBps GBps TBps; positive
 Parsed<Metres> parse_metres(std::string_view text);         ///< m km; not negative
 Parsed<Watts> parse_watts(std::string_view text);           ///< W kW; positive

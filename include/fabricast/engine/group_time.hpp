@@ -54,7 +54,7 @@ struct FabricUse {
   std::uint32_t resource = 0;  ///< of the router: a link or a bundle
   double use = 0;
 };
-/// In order of channels, then of resources.
+/// In order of channels, then of connections: a resource comes once for each that crosses it.
 /// \throws UserError if a connection has no path
 std::vector<FabricUse> fabric_use(const NetworkSetup& setup, const Router& router, const Plan& plan);
 

@@ -49,6 +49,9 @@ struct NetworkSegment {
 /// Cuts time at the begin and end of every fault.
 std::vector<NetworkSegment> segments(const std::vector<Fault>& faults);
 
+/// Connections on links, counted once for all that ask for the same (sim/engine/flow/count_store.hpp).
+class CountStore;
+
 /// What the engines of all draws share; what it points to outlives them.
 struct NetworkSetup {
   const Communicator* comm = nullptr;
@@ -56,7 +59,14 @@ struct NetworkSetup {
   const RoutingPolicy* policy = nullptr;
   const std::any* policy_spec = nullptr;
   std::vector<NetworkSegment> segments;
-  bool times_only = false;  ///< results go without bottleneck and split of the time: a fit needs neither
+  bool times_only = false;             ///< results go without bottleneck and split of the time: a fit needs neither
+  std::size_t threads = 1;             ///< that one engine may use; results do not depend on it
+  std::shared_ptr<CountStore> counts;  ///< null: engines share no counts
 };
+
+/// \param seed  of the draw in which hardware is varied
+std::shared_ptr<CountStore> make_count_store(std::uint64_t seed);
+/// Whether the connections of one network are those of the other, on the same links: both may share a store.
+bool connects_alike(const NetworkSetup& a, const NetworkSetup& b);
 
 }  // namespace fabricast

@@ -18,7 +18,7 @@ struct Objective {
   std::size_t metric = 0;  ///< by place in metrics()
   bool minimize = true;
   std::vector<Condition> keep;
-  std::vector<std::size_t> front;  ///< metrics, at least two that differ
+  std::vector<std::size_t> front;  ///< metrics; empty: time and cost, without prices time and power
 };
 
 /// \throws UserError about the words of `objective` that mean nothing

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "fabricast/bill/cost.hpp"
 #include "fabricast/report/inference.hpp"
 #include "fabricast/report/step.hpp"
 
@@ -25,6 +26,8 @@ struct Measured {
   const Forecast* collective = nullptr;  ///< exactly one of these three, by the workload
   const StepForecast* step = nullptr;
   const InferenceForecast* inference = nullptr;
+  const Bill* bill = nullptr;
+  const Cost* cost = nullptr;  ///< null: the scenario names no prices
 };
 
 struct Metric {

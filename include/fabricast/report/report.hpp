@@ -10,6 +10,9 @@ namespace fabricast {
 
 std::string version_text();
 
+/// What the forecast is beside, as a line of context; empty if the scenario has no other jobs.
+std::string beside_line(const World& world);
+
 std::string forecast_text(const World& world, const Forecast& forecast);
 std::string forecast_json(const World& world, const Forecast& forecast);
 std::string forecast_csv(const World& world, const Forecast& forecast);

@@ -58,6 +58,11 @@ class Router {
   virtual bool route(const Flow& flow, Path& path) const = 0;
   /// Whether all queue pairs between two NIC ports go the same way, whatever their numbers.
   virtual bool settled(std::uint32_t, std::uint32_t) const { return false; }
+  /// Whether the way between two NIC ports is their two links and nothing else; all such ways have one latency.
+  virtual bool direct(std::uint32_t, std::uint32_t) const { return false; }
+  /// Whether every path begins with link 2a of its first NIC port a, ends with link 2b + 1 of its last one b, and
+  /// crosses no other port.
+  virtual bool ends_at_ports() const { return false; }
   /// Resources beyond the links, if the policy uses any.
   virtual std::uint32_t bundles() const { return 0; }
   /// The links of a bundle (numbered from 0): first, first + 2, ... `count` of them.

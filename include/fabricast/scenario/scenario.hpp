@@ -16,6 +16,9 @@
 #include "fabricast/hardware/node.hpp"
 #include "fabricast/planner/graph.hpp"
 #include "fabricast/planner/sharp.hpp"
+#include "fabricast/scenario/jobs.hpp"
+#include "fabricast/scenario/site.hpp"
+#include "fabricast/scenario/reliability.hpp"
 #include "fabricast/topology/topology.hpp"
 #include "fabricast/trace/trace.hpp"
 #include "fabricast/workload/inference_spec.hpp"
@@ -33,12 +36,6 @@ struct NvlinkDomainSpec {
   int nodes = 1;
 };
 
-enum class Placement { in_order, random, list };
-template <>
-struct EnumNames<Placement> {
-  static constexpr std::array<std::string_view, 3> names{"in_order", "random", "list"};
-};
-
 struct ClusterSpec {
   int nodes = 1;
   int size = 0;  ///< nodes on the fabric; 0: as many as the job takes
@@ -46,6 +43,9 @@ struct ClusterSpec {
   std::int64_t seed = 1;
   std::vector<int> order;  ///< of placement `list`
   std::string hosts;       ///< the same by names of the fabric file, as Slurm writes lists
+  std::vector<std::string> taken;  ///< hosts that the job can not have: ranges
+  Ratio filled{0};                 ///< part of all hosts that others have: `taken`, and random ones
+  std::int64_t filled_seed = 1;
 };
 
 struct FabricSection {
@@ -135,7 +135,12 @@ struct Scenario {
   NcclSection nccl;
   WorkloadSection workload;
   std::vector<FaultSpec> faults;
+  ReliabilitySpec reliability;
   NetworkSection network;
+  std::vector<JobSpec> jobs;               ///< beside the scenario's own
+  std::vector<BackgroundSpec> background;  ///< flows between hosts and storage
+  SiteSpec site;
+  std::string prices;  ///< file of prices; empty: none
   Hardware hardware;                         ///< shipped, with the profile laid over it
   std::map<std::string, SourceSpan> places;  ///< where each key stands, for messages about it
 
@@ -158,6 +163,9 @@ struct ReadResult {
   Scenario scenario;
   std::vector<Diagnostic> warnings;
 };
+
+/// The file that a scenario names, which is relative to its own.
+std::string beside(const std::string& scenario, const std::string& path);
 
 /// Reads a scenario file. `overrides` are `path=value` words that win over the file.
 /// \throws UserError with every fault of the file at once.

@@ -3,9 +3,11 @@
 
 #include <memory>
 
+#include "fabricast/engine/background.hpp"
 #include "fabricast/engine/engine.hpp"
 #include "fabricast/planner/planner.hpp"
 #include "fabricast/planner/provider.hpp"
+#include "fabricast/scenario/allocation.hpp"
 #include "fabricast/scenario/scenario.hpp"
 
 namespace fabricast {
@@ -16,13 +18,20 @@ struct World {
   Planner planner;
   std::unique_ptr<Fabric> fabric;  ///< null if the job has one NCCL node
   std::any static_ways;            ///< of the policy that stands in where NCCL keeps messages to one way
+  Allocation allocation;           ///< who has which hosts
   NetworkSetup setup;              ///< points into this World
   Draws draws;
+  /// Traffic of other jobs and flows, by draw; empty: there is none, or it is left out.
+  std::vector<std::shared_ptr<const Background>> beside;
   std::vector<Diagnostic> warnings;
 
   World() = default;
   World(const World&) = delete;  // setup points inside
   World& operator=(const World&) = delete;
+  /// What is beside the job in the draw of a seed, or null.
+  const Background* beside_in(std::uint64_t seed) const {
+    return beside.empty() ? nullptr : beside.at(static_cast<std::size_t>(seed - draws.first_seed)).get();
+  }
 };
 
 /// The versions that NCCL may have in this scenario.
@@ -33,6 +42,11 @@ NcclVersion main_version(const Scenario& scenario);
 /// Whether NCCL_ALGO and NCCL_PROTO leave nothing for an operation, so that NCCL's own choice stands.
 /// \throws UserError if this NCCL stops there
 bool falls_back(const Scenario& scenario, const Planner& planner, CollectiveOp collective);
+
+/// What the hosts of the scenario ask of their fabric.
+FabricDemand demand_of_hosts(const Scenario& scenario, const Communicator& comm);
+/// The fabric of all hosts of the scenario, whether or not the job needs it.
+Fabric fabric_of_hosts(const Scenario& scenario, const Communicator& comm);
 
 /// \param found  what NCCL's search finds in this scenario, if known (make_planner)
 /// \throws UserError if something does not fit together.

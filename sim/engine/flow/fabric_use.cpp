@@ -1,8 +1,6 @@
 // What a group takes of the fabric's links, without arrays over all of them: steps have thousands of groups.
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "fabricast/engine/group_time.hpp"
 #include "fabricast/protocol/costs.hpp"
 #include "loads.hpp"
@@ -25,10 +23,8 @@ class Counter {
   std::vector<FabricUse> count() {
     const int channels = is_one_stream(plan_.algorithm) ? 1 : plan_.channels;
     for (int c = 0; c < channels; ++c) {
-      first_ = uses_.size();
       channel_ = static_cast<std::uint32_t>(c);
       count_channel(c);
-      merge();
     }
     return std::move(uses_);
   }
@@ -59,19 +55,6 @@ class Counter {
     uses_.push_back({channel_, resource, connections * costs_.wire / rate});
   }
 
-  /// One entry for each resource of the channel.
-  void merge() {
-    const auto begin = uses_.begin() + static_cast<std::ptrdiff_t>(first_);
-    std::sort(begin, uses_.end(), [](const FabricUse& a, const FabricUse& b) { return a.resource < b.resource; });
-    auto last = begin;
-    for (auto it = begin; it != uses_.end(); ++it)
-      if (last != begin && std::prev(last)->resource == it->resource)
-        std::prev(last)->use += it->use;
-      else
-        *last++ = *it;
-    uses_.erase(last, uses_.end());
-  }
-
   [[noreturn]] void cut(const Flow& flow) const {
     throw UserError::at(segment_.faults.empty() ? "fabric" : "faults",
                         fmt::format("the fabric is cut: no path from {} to {}", fabric_.name(VertexId(flow.from)),
@@ -86,7 +69,6 @@ class Counter {
   const CollectiveAlgorithm& algorithm_;
   const ProtocolCosts costs_;
   std::vector<FabricUse> uses_;
-  std::size_t first_ = 0;  ///< of the channel
   std::uint32_t channel_ = 0;
   Path path_;
 };

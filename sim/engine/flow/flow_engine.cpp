@@ -29,6 +29,7 @@
 #include <optional>
 
 #include "channel_time.hpp"
+#include "count_store.hpp"
 #include "fabricast/collective/algorithm.hpp"
 #include "fabricast/core/error.hpp"
 #include "fabricast/engine/engine.hpp"
@@ -187,8 +188,18 @@ class FlowEngine final : public NetworkEngine {
     const auto key = std::tuple(plan.op, plan.algorithm, kernel, plan.channels, segment);
     const auto it = loads_.find(key);
     if (it != loads_.end()) return it->second;
-    Loads loads = count_loads(*setup_.comm, plan, setup_.fabric, router(segment), segment_at(segment), paths_);
+    Loads loads = count_loads(*setup_.comm, plan, setup_.fabric, router(segment), segment_at(segment), paths_,
+                              stored_count(plan, segment), setup_.threads);
     return loads_.emplace(key, std::move(loads)).first->second;
+  }
+
+  /// Of a network without faults, from where engines share their counts; null elsewhere.
+  std::shared_ptr<SharedCount> stored_count(const Plan& plan, std::size_t segment) {
+    const NetworkSegment& s = segment_at(segment);
+    if (!setup_.counts || setup_.comm->nodes() == 1 || !s.links.all_nominal() || !s.faults.empty()) return nullptr;
+    return setup_.counts->of({*setup_.comm, plan, *setup_.fabric, *router(segment), s,
+                              protocol_costs(*setup_.comm, plan).tree_weight, setup_.threads},
+                             seed_);
   }
 
   /// Times the slowest open channel of every class; the others refer to it.

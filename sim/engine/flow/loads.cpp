@@ -9,27 +9,26 @@ namespace fabricast {
 
 Flow flow_of(const Communicator& comm, const Fabric& fabric, const NetworkEdge& edge, int channel,
              std::size_t edge_index, std::uint32_t pair) {
-  const auto pairs = static_cast<std::uint32_t>(comm.qps_per_connection);
-  Flow flow;
-  flow.from = comm.endpoint(edge.from, edge.from_nic, fabric.ports_per_node());
-  flow.to = comm.endpoint(edge.to, edge.to_nic, fabric.ports_per_node());
-  flow.from_qp = comm.first_qp * pairs +
-                 (static_cast<std::uint32_t>(channel) * 8 + static_cast<std::uint32_t>(edge_index % 2) * 4) * pairs +
-                 pair;
-  flow.to_qp = flow.from_qp + 2 * pairs;
-  return flow;
+  return flow_between(comm, comm.endpoint(edge.from, edge.from_nic, fabric.ports_per_node()),
+                      comm.endpoint(edge.to, edge.to_nic, fabric.ports_per_node()), static_cast<std::uint32_t>(channel),
+                      static_cast<std::uint32_t>(edge_index % 2), pair);
 }
 
 Loads count_loads(const Communicator& comm, const Plan& plan, const Fabric* fabric, const Router* router,
-                  const NetworkSegment& segment, InsidePaths& paths) {
+                  const NetworkSegment& segment, InsidePaths& paths, std::shared_ptr<SharedCount> count,
+                  std::size_t threads) {
   Loads loads;
   loads.inside.resize(static_cast<std::size_t>(plan.channels));
   loads.blocked.assign(loads.inside.size(), false);
   count_inside(comm, plan, segment, paths, loads);
   if (comm.nodes() > 1) {
-    loads.network =
-        std::make_shared<NetworkCounter>(comm, plan, *fabric, *router, segment, protocol_costs(comm, plan).tree_weight);
-    loads.network->count(loads);
+    if (!count) {
+      const FabricCount::Input input{comm,   plan, *fabric, *router, segment, protocol_costs(comm, plan).tree_weight,
+                                     threads};
+      count = std::make_shared<SharedCount>(FabricCount(input, EdgeSets::of(comm, plan, *fabric, *router, threads)));
+    }
+    loads.network = std::make_shared<NetworkCounter>(comm, plan, *fabric, *router, segment, std::move(count));
+    loads.network->add_groups(loads);
   }
   return loads;
 }
@@ -42,6 +41,10 @@ const EdgeGroups& Loads::edges(int channel) const {
 double Loads::mean_latency(int channel) const {
   return network ? network->mean_latency(static_cast<std::uint32_t>(channel)) : 0;
 }
+
+std::size_t EdgeGroups::size() const { return ways ? ways->way.size() : 0; }
+
+std::uint32_t EdgeGroups::way(std::size_t edge) const { return ways->way[edge]; }
 
 bool Loads::uses(LinkId link) const { return network && network->uses(link); }
 

@@ -20,6 +20,8 @@
 
 namespace fabricast {
 
+inline constexpr std::uint32_t no_group = no_link;
+
 /// Links that look alike to every channel.
 struct LinkGroup {
   double capacity = 0;              ///< B/s
@@ -37,13 +39,24 @@ struct LinkGroup {
   }
 };
 
-/// The network connections of one channel as its stations see them, by edge.
+struct EdgeWays;
+
+/// The network connections of one channel as its stations see them. Many see the same.
 struct EdgeGroups {
-  std::vector<std::uint32_t>
-      group;                        ///< where each edge's path is most crowded: the group with most connections per B/s
-  std::vector<std::uint32_t> port;  ///< the sending NIC's group
-  std::vector<std::uint32_t> middle;  ///< the most crowded group between switches; no_group: the path has none
-  std::vector<double> latency;        ///< s, of the fabric
+  struct View {
+    std::uint32_t group = no_group;   ///< where the path is most crowded: the group with most connections per B/s
+    std::uint32_t port = no_group;    ///< the sending NIC's group
+    std::uint32_t middle = no_group;  ///< the most crowded group between switches; no_group: the path has none
+    double latency = 0;               ///< s, of the fabric
+    bool operator==(const View&) const = default;
+  };
+  std::shared_ptr<const EdgeWays> ways;  ///< null: not looked at yet
+  std::vector<View> views;               ///< by way
+
+  std::size_t size() const;
+  bool empty() const { return size() == 0; }
+  std::uint32_t way(std::size_t edge) const;
+  const View& of(std::size_t edge) const { return views[way(edge)]; }
 };
 
 /// What a channel does inside the nodes: for every transfer, in the algorithm's order, its most crowded group.
@@ -53,8 +66,6 @@ struct InsideGroups {
   std::vector<std::uint32_t> group;  ///< no_group if it crosses no link
 };
 
-inline constexpr std::uint32_t no_group = no_link;
-
 class NetworkCounter;
 
 struct Loads {
@@ -63,6 +74,7 @@ struct Loads {
   std::vector<InsideGroups> inside;  ///< by channel
   /// What one channel's connections see: they are hashed once more, and kept for the next call.
   const EdgeGroups& edges(int channel) const;
+  /// s; mean over the paths and reducing trees of a channel; 0 if it is counted by its edge set.
   double mean_latency(int channel) const;
   /// Whether some connection crosses a link of the fabric, by itself or as one of a bundle.
   bool uses(LinkId link) const;
@@ -85,9 +97,13 @@ class InsidePaths {
   std::map<Key, std::vector<std::uint16_t>> paths_;
 };
 
+class SharedCount;
+
+/// \param count  of the fabric's links, if there is one already. \param threads  that may count them
 /// \throws UserError if a connection has no path, and no fault ends.
 Loads count_loads(const Communicator& comm, const Plan& plan, const Fabric* fabric, const Router* router,
-                  const NetworkSegment& segment, InsidePaths& paths);
+                  const NetworkSegment& segment, InsidePaths& paths, std::shared_ptr<SharedCount> count = nullptr,
+                  std::size_t threads = 1);
 
 /// Counts what happens inside the nodes, one node per role, and every node with a fault of its own.
 void count_inside(const Communicator& comm, const Plan& plan, const NetworkSegment& segment, InsidePaths& paths,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "edge_ways.hpp"
 #include "fabricast/collective/algorithm.hpp"
 
 namespace fabricast {
@@ -37,14 +38,16 @@ Services::Services(const ChannelView& view) : v_(view), edges_(view.loads.edges(
       tree_sharers_ = seconds * g.capacity / (v_.costs.wire * own);
     }
   worst_seconds_ = std::max(worst_seconds_, tree_seconds_);
-  for (std::size_t e = 0; e < edges_.group.size(); ++e) {
-    mean_alone_ += alone(e), mean_latency_ += edges_.latency[e];
-    worst_latency_ = std::max(worst_latency_, edges_.latency[e]);
-    worst_seconds_ = std::max(worst_seconds_, crowded(edges_.group[e]));
+  for (const View& edge : edges_.views) {
+    alone_.push_back(edge.group == edge.port ? here(edge) : std::max(here(edge), message(edge, edge.group)));
+    worst_latency_ = std::max(worst_latency_, edge.latency);
+    worst_seconds_ = std::max(worst_seconds_, crowded(edge.group));
   }
-  if (!edges_.group.empty()) {
-    mean_alone_ /= static_cast<double>(edges_.group.size());
-    mean_latency_ /= static_cast<double>(edges_.group.size());
+  if (edges_.ways) ways_ = edges_.ways->way.data();
+  for (std::size_t e = 0; e < edges_.size(); ++e) mean_alone_ += alone(e), mean_latency_ += latency(e);
+  if (!edges_.empty()) {
+    mean_alone_ /= static_cast<double>(edges_.size());
+    mean_latency_ /= static_cast<double>(edges_.size());
   }
 }
 
@@ -82,48 +85,45 @@ Service Services::tree(double bytes) const {
 }
 
 double Services::staggered_link(std::size_t hop, double bytes) const {
-  if (edges_.group.empty()) return link(hop, bytes);
-  const double n = connections(0, edges_.port[0]), in_step = link(hop, bytes) / n;
+  if (edges_.empty()) return link(hop, bytes);
+  const double n = connections(edges_.of(0), edges_.of(0).port), in_step = link(hop, bytes) / n;
   const double apart = std::max(v_.costs.proxy(bytes), bytes * mean_alone_);
   return in_step + (n - 1) * std::max(0.0, in_step - apart);
 }
 
 double Services::receive(double bytes) const { return v_.costs.gpu_overhead(bytes) + receiving(bytes); }
 
-double Services::connections(std::size_t e, std::uint32_t group) const {
-  const LinkGroup &port = v_.loads.groups[edges_.port[e]], &link = v_.loads.groups[group];
+double Services::connections(const View& edge, std::uint32_t group) const {
+  const LinkGroup &port = v_.loads.groups[edge.port], &link = v_.loads.groups[group];
   double connections = 0;
   for (std::size_t c = 0; c < v_.use.size(); ++c)
     if (link.connections[c] > 0) connections += port.connections[c] * v_.use[c];
   return std::max(1.0, connections);
 }
 
-double Services::here(std::size_t e) const {
-  return std::max(v_.costs.wire / v_.loads.groups[edges_.port[e]].capacity, alone_at_nic_);
+double Services::here(const View& edge) const {
+  return std::max(v_.costs.wire / v_.loads.groups[edge.port].capacity, alone_at_nic_);
 }
 
-double Services::message(std::size_t e, std::uint32_t group) const {
+double Services::message(const View& edge, std::uint32_t group) const {
   // A group counts a part of a connection for each of its queue pairs. A message that keeps to one of them is there as
   // a whole.
   const double parts = v_.comm.split_data_on_qps ? 1 : v_.comm.qps_per_connection;
   const double rest = (1 - 1 / parts) * v_.costs.wire / v_.loads.groups[group].capacity;
-  return crowded(group) / connections(e, group) + rest;
-}
-
-double Services::alone(std::size_t e) const {
-  return edges_.group[e] == edges_.port[e] ? here(e) : std::max(here(e), message(e, edges_.group[e]));
+  return crowded(group) / connections(edge, group) + rest;
 }
 
 Service Services::nic(std::size_t e, Messages messages, int siblings, bool up, double bytes) const {
   // Siblings on their way up come from other nodes and meet at the parent; on their way down they leave by one NIC.
   // Beyond the NICs, half of a tree's traffic goes the other way, at other times.
-  const double own = here(e) * siblings;
-  const double beyond = edges_.middle[e] == no_group ? 0 : message(e, edges_.middle[e]) / 2;
-  const double crowd = std::max(crowded(edges_.group[e]), crowded_at_nic_);
+  const View& edge = edges_.of(e);
+  const double own = here(edge) * siblings;
+  const double beyond = edge.middle == no_group ? 0 : message(edge, edge.middle) / 2;
+  const double crowd = std::max(crowded(edge.group), crowded_at_nic_);
   Service s;
   s.pass = bytes * std::max(own, beyond);
-  s.step = bytes * messages.step * (up ? own : here(e));
-  const double port = v_.costs.wire / v_.loads.groups[edges_.port[e]].capacity;
+  s.step = bytes * messages.step * (up ? own : here(edge));
+  const double port = v_.costs.wire / v_.loads.groups[edge.port].capacity;
   s.round = bytes * std::max(messages.all * port, crowd);
   return s;
 }

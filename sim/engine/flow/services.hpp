@@ -64,7 +64,9 @@ class Services {
 
   /// s per byte of a message on edge e that its NIC sends by itself. A NIC sends one message after the other, so only
   /// messages of other NICs share the links beyond.
-  double alone(std::size_t e) const;
+  double alone(std::size_t e) const { return alone_[ways_[e]]; }
+  /// s; of edge e, of the fabric.
+  double latency(std::size_t e) const { return edges_.views[ways_[e]].latency; }
   /// A NIC that sends on edge e. \param siblings  children of the parent
   Service nic(std::size_t e, Messages messages, int siblings, bool up, double bytes) const;
   /// A NIC of a chain that sends `messages`: the mean over the edges.
@@ -83,14 +85,17 @@ class Services {
 
  private:
   double crowded(std::uint32_t group) const { return crowded_seconds(v_.loads.groups[group], v_.use, v_.costs.wire); }
-  double here(std::size_t e) const;
-  /// s per byte of one message of edge e on a link of the group.
-  double message(std::size_t e, std::uint32_t group) const;
-  /// Messages of edge e's NIC that cross a link of the group, if its channels take the same way there.
-  double connections(std::size_t e, std::uint32_t group) const;
+  using View = EdgeGroups::View;
+  double here(const View& edge) const;
+  /// s per byte of one message of an edge on a link of the group.
+  double message(const View& edge, std::uint32_t group) const;
+  /// Messages of an edge's NIC that cross a link of the group, if its channels take the same way there.
+  double connections(const View& edge, std::uint32_t group) const;
 
   const ChannelView& v_;
   const EdgeGroups& edges_;
+  const std::uint32_t* ways_ = nullptr;           ///< by edge
+  std::vector<double> alone_;                     ///< by way
   std::vector<double> hop_seconds_;               ///< s/B by hop inside the node, in the algorithm's order
   std::vector<double> reduce_, multicast_;        ///< s/B by head
   double alone_at_nic_ = 0, crowded_at_nic_ = 0;  ///< s/B between GPU and NIC

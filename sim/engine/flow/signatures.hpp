@@ -1,7 +1,7 @@
 // Signatures: which links look alike to every channel, found without comparing them.
 #pragma once
 
-#include <bit>
+#include <algorithm>
 #include <cstdint>
 #include <unordered_map>
 #include <vector>
@@ -10,13 +10,14 @@
 
 namespace fabricast {
 
-/// Resources with the same capacity and the same history of (channel, count) share an id. Counts are whole numbers of
-/// some unit, so ids do not depend on the order in which connections were counted.
+/// Resources of the same kind and with the same history of (channel, count) share an id. Counts are whole numbers of
+/// some unit, so which resources share one does not depend on the order in which connections were counted.
 class Signatures {
  public:
-  std::uint32_t root(double capacity) {
-    const auto [it, fresh] = roots_.try_emplace(std::bit_cast<std::uint64_t>(capacity), size());
-    if (fresh) entries_.push_back({no_group, 0, 0, capacity});
+  /// \param kind  resources of different kinds never share an id
+  std::uint32_t root(std::uint64_t kind) {
+    const auto [it, fresh] = roots_.try_emplace(kind, size());
+    if (fresh) entries_.push_back({no_group, 0, 0});
     return it->second;
   }
 
@@ -32,13 +33,10 @@ class Signatures {
     return recent_[slot].id;
   }
 
-  LinkGroup group(std::uint32_t id, std::size_t channels, double unit) const {
-    LinkGroup g;
-    g.connections.assign(channels, 0);
-    for (; entries_[id].parent != no_group; id = entries_[id].parent)
-      g.connections[entries_[id].channel] += static_cast<double>(entries_[id].count) * unit;
-    g.capacity = entries_[id].capacity;
-    return g;
+  /// Calls use(channel, count) for the history of a signature, the last channel first.
+  template <class Use>
+  void for_each(std::uint32_t id, Use use) const {
+    for (; entries_[id].parent != no_group; id = entries_[id].parent) use(entries_[id].channel, entries_[id].count);
   }
   std::uint32_t size() const { return static_cast<std::uint32_t>(entries_.size()); }
 
@@ -46,7 +44,6 @@ class Signatures {
   struct Entry {
     std::uint32_t parent, channel;
     std::uint64_t count;
-    double capacity;
   };
   struct Key {
     std::uint32_t parent, channel;
@@ -65,7 +62,7 @@ class Signatures {
 
   std::uint32_t find_or_add(std::uint32_t parent, std::uint32_t channel, std::uint64_t count) {
     const auto [it, fresh] = children_.try_emplace(Key{parent, channel, count}, size());
-    if (fresh) entries_.push_back({parent, channel, count, 0});
+    if (fresh) entries_.push_back({parent, channel, count});
     return it->second;
   }
 

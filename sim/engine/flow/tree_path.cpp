@@ -20,9 +20,24 @@ struct TreeEdge {
   int siblings = 1;  ///< children of the parent
 };
 
+/// Places of all nodes in one of the two trees: found once for the heads of all rails.
+struct TreeTable {
+  TreeTable(std::int64_t nodes, int index) {
+    for (std::int64_t node = 0; node < nodes; ++node) {
+      const TreePlace place = double_tree(nodes, node, index);
+      parent.push_back(static_cast<std::int32_t>(place.parent));
+      type.push_back(static_cast<std::uint8_t>(place.child_type));
+      children.push_back(static_cast<std::uint8_t>((place.children[0] >= 0) + (place.children[1] >= 0)));
+    }
+  }
+  std::vector<std::int32_t> parent;
+  std::vector<std::uint8_t> type, children;  ///< which child of its parent a node is; how many it has
+};
+
 class TreePath {
  public:
-  TreePath(const Services& services, SliceBytes bytes, TreeLayout layout)
+  /// \param table  of the channel's tree; not used on a single node
+  TreePath(const Services& services, SliceBytes bytes, TreeLayout layout, const TreeTable& table)
       : s_(services),
         v_(services.view()),
         bytes_(bytes),
@@ -30,7 +45,7 @@ class TreePath {
         gpus_(layout_.gpus),
         index_(index_of(v_.channel)),
         shape_(shape_of(v_.channel)) {
-    if (v_.comm.nodes() > 1) find_longest();
+    if (v_.comm.nodes() > 1) find_longest(table);
   }
   /// s; of the first slice, roughly: what tells the longest of several paths.
   double length() const { return length_; }
@@ -68,7 +83,7 @@ class TreePath {
   /// Position in the node's chain where a child attaches.
   int position(int type) const { return child_position(layout_.pattern, gpus_, type); }
 
-  void find_longest() {
+  void find_longest(const TreeTable& table) {
     while (place(root_).parent >= 0) root_ = place(root_).parent;
     const auto nodes = static_cast<std::size_t>(v_.comm.nodes());
     std::vector<double> above(nodes, -1), below(nodes, -1);
@@ -76,26 +91,28 @@ class TreePath {
     const double gpu = s_.slowest_gpu(bytes_.whole), detour = gpu + v_.costs.hop_inside;
     const double hop = gpu + v_.costs.network_latency(bytes_.whole);
     const auto weight = [&](std::size_t e, int siblings) {
-      return s_.edges().latency[e] + s_.alone(e) * siblings * bytes_.whole + hop;
+      return s_.latency(e) + s_.alone(e) * siblings * bytes_.whole + hop;
     };
-    std::vector<std::int64_t> way;
-    std::int64_t deepest_up = root_, deepest_down = root_;
-    for (std::int64_t node = 0; node < v_.comm.nodes(); ++node) {
-      std::int64_t at = node;
-      for (; above[static_cast<std::size_t>(at)] < 0; at = place(at).parent) way.push_back(at);
+    std::vector<std::size_t> way;
+    std::size_t deepest_up = static_cast<std::size_t>(root_), deepest_down = deepest_up;
+    for (std::size_t node = 0; node < nodes; ++node) {
+      for (std::size_t at = node; above[at] < 0; at = static_cast<std::size_t>(table.parent[at])) way.push_back(at);
       for (; !way.empty(); way.pop_back()) {
-        const TreeEdge e = edge_above(way.back());
-        const auto child = static_cast<std::size_t>(e.child), parent = static_cast<std::size_t>(e.parent);
-        const double extra = position(e.type) * detour;
-        above[child] = above[parent] + extra + weight(up_edge(e.child), e.siblings);
-        below[child] = below[parent] + extra + weight(down_edge(e.child), e.siblings);
+        const std::size_t child = way.back(), parent = static_cast<std::size_t>(table.parent[child]);
+        const double extra = position(table.type[child]) * detour;
+        const int siblings = table.children[parent];
+        const auto edge = static_cast<std::int64_t>(child);
+        above[child] = above[parent] + extra + weight(up_edge(edge), siblings);
+        below[child] = below[parent] + extra + weight(down_edge(edge), siblings);
       }
-      if (above[static_cast<std::size_t>(node)] > above[static_cast<std::size_t>(deepest_up)]) deepest_up = node;
-      if (below[static_cast<std::size_t>(node)] > below[static_cast<std::size_t>(deepest_down)]) deepest_down = node;
+      if (above[node] > above[deepest_up]) deepest_up = node;
+      if (below[node] > below[deepest_down]) deepest_down = node;
     }
-    length_ = above[static_cast<std::size_t>(deepest_up)] + below[static_cast<std::size_t>(deepest_down)];
-    for (std::int64_t n = deepest_up; n != root_; n = ups_.back().parent) ups_.push_back(edge_above(n));
-    for (std::int64_t n = deepest_down; n != root_; n = downs_.back().parent) downs_.push_back(edge_above(n));
+    length_ = above[deepest_up] + below[deepest_down];
+    for (auto n = static_cast<std::int64_t>(deepest_up); n != root_; n = ups_.back().parent)
+      ups_.push_back(edge_above(n));
+    for (auto n = static_cast<std::int64_t>(deepest_down); n != root_; n = downs_.back().parent)
+      downs_.push_back(edge_above(n));
     std::reverse(downs_.begin(), downs_.end());
   }
 
@@ -209,7 +226,7 @@ class TreePath {
     proxy.whole = s_.proxy(by_proxy, bytes_.whole), proxy.tail = s_.proxy(by_proxy, bytes_.tail);
     nic.whole = s_.nic(spot.edge, by_nic, siblings, spot.up, bytes_.whole);
     nic.tail = s_.nic(spot.edge, by_nic, siblings, spot.up, bytes_.tail);
-    nic.latency = nic.credit = v_.costs.network_latency(bytes_.whole) + s_.edges().latency[spot.edge];
+    nic.latency = nic.credit = v_.costs.network_latency(bytes_.whole) + s_.latency(spot.edge);
     stations_.push_back(proxy), spots_.push_back(spot);
     stations_.push_back(nic), spots_.push_back(spot);
   }
@@ -370,22 +387,32 @@ TreeLayout head_layout(const Communicator& comm, int channels, std::size_t head)
   return layout;
 }
 
+namespace {
+
+TreeTable table_of(const ChannelView& v, int index) {
+  return TreeTable(v.comm.nodes() > 1 ? v.comm.nodes() : 0, index);
+}
+
+}  // namespace
+
 Pipeline tree_path(const Services& services, SliceBytes bytes) {
   const ChannelView& v = services.view();
-  return TreePath(services, bytes, chain_layout(v.comm, v.plan.channels))();
+  const TreeTable table = table_of(v, v.comm.tree_index(v.channel));
+  return TreePath(services, bytes, chain_layout(v.comm, v.plan.channels), table)();
 }
 
 Pipeline nvls_path(const Services& services, SliceBytes bytes) {
   const ChannelView& v = services.view();
+  const TreeTable table = table_of(v, v.channel % 2);
   const auto layout = [&](std::size_t head) { return head_layout(v.comm, v.plan.channels, head); };
   // On one node heads are alike.
   const std::size_t heads = v.comm.nodes() == 1 ? 1 : v.comm.heads.size();
   std::size_t longest = 0;
   double most = 0;
   for (std::size_t head = 0; head < heads && heads > 1; ++head)
-    if (const double length = TreePath(services, bytes, layout(head)).length(); length > most)
+    if (const double length = TreePath(services, bytes, layout(head), table).length(); length > most)
       longest = head, most = length;
-  return TreePath(services, bytes, layout(longest))();
+  return TreePath(services, bytes, layout(longest), table)();
 }
 
 }  // namespace fabricast

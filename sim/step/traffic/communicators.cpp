@@ -70,6 +70,7 @@ Plan Communicators::plan(const Planner& planner, const ExchangeKind& kind) const
 NetworkSetup Communicators::setup(const Planner& planner, CollectiveOp op) const {
   NetworkSetup setup = world_.setup;
   setup.comm = &planner.comm;
+  setup.counts = nullptr;  // those are of the whole job
   // The rate of NIC ports hangs on what goes over them; the fabric is built for one operation.
   const double peers = planner.comm.node.network.peer_efficiency.value;
   const auto reach = [&](CollectiveOp o) { return is_point_to_point(o) ? peers : 1; };

@@ -10,6 +10,7 @@
 #include "fabricast/core/rng.hpp"
 #include "fabricast/core/stop.hpp"
 #include "fabricast/protocol/costs.hpp"
+#include "fabricast/step/beside.hpp"
 
 namespace fabricast {
 
@@ -73,6 +74,7 @@ ExchangeTimer::ExchangeTimer(const World& world, const Program& program, std::ui
     first_inside_ = world.fabric->links() + router_->bundles();
     ports_ = ports_of_nodes(comm, *world.fabric);
   }
+  others_ = world.beside_in(seed);
   nodes_ = static_cast<std::uint32_t>(comm.nodes());
   node_links_ = static_cast<std::uint32_t>(comm.node.graph.links.size());
 }
@@ -105,17 +107,48 @@ std::shared_ptr<const TimedShape> ExchangeTimer::time_team(const ExchangeKind& k
   return shape;
 }
 
-/// Of teams that span nodes.
-void ExchangeTimer::count_fabric(const ExchangeKind& kind, Exchange& x) {
+ExchangeTimer::FabricUses ExchangeTimer::fabric_of(const ExchangeKind& kind, const Exchange& x) {
+  std::vector<std::array<int, 3>> runs(x.teams->shapes.size());
+  bool by_size = false, by_op = is_chain(kind.op);
+  for (std::uint32_t t = 0; t < x.timed.size(); ++t) {
+    const Plan& plan = x.timed[t]->plan;
+    runs[x.teams->teams[t].shape] = {static_cast<int>(plan.algorithm), static_cast<int>(plan.protocol), plan.channels};
+    // What goes between two ranks, and in which direction, is a matter of the call.
+    by_size |=
+        plan.algorithm != Algorithm::ring && plan.algorithm != Algorithm::tree && plan.algorithm != Algorithm::pat;
+    by_op |= plan.algorithm == Algorithm::pat;
+  }
+  if (by_size) return count_fabric(kind, x);
+  FabricUses& known = fabrics_[{kind.groups, by_op ? static_cast<int>(kind.op) : -1, std::move(runs)}];
+  if (!known) known = count_fabric(kind, x);
+  return known;
+}
+
+ExchangeTimer::FabricUses ExchangeTimer::count_fabric(const ExchangeKind& kind, const Exchange& x) {
+  std::vector<LinkUse> uses;
+  const NetworkSetup* setup = nullptr;
+  std::map<std::uint32_t, NetworkSetup> setups;  // by shape
   for (std::uint32_t t = 0; t < x.teams->teams.size(); ++t) {
     const Team& team = x.teams->teams[t];
     if (team.nodes.size() == 1) continue;
     const Planner& planner = communicators_.of(x.teams->shapes[team.shape], team, number_of(kind, team.shape));
-    for (const FabricUse& use : fabric_use(communicators_.setup(planner, kind.op), *router_, x.timed[t]->plan))
-      x.fabric.push_back({use.resource, x.first_item[t] + use.channel, use.use});
+    const auto known = setups.find(team.shape);
+    setup = known != setups.end() ? &known->second
+                                  : &setups.emplace(team.shape, communicators_.setup(planner, kind.op)).first->second;
+    for (const FabricUse& use : fabric_use(*setup, *router_, x.timed[t]->plan))
+      uses.push_back({use.resource, x.first_item[t] + use.channel, use.use});
   }
-  std::sort(x.fabric.begin(), x.fabric.end(),
-            [](const LinkUse& a, const LinkUse& b) { return a.link != b.link ? a.link < b.link : a.item < b.item; });
+  sort_by_link(uses);
+  // Connections of a channel on one link are one use.
+  auto last = uses.begin();
+  for (auto it = uses.begin(); it != uses.end(); ++it)
+    if (last != uses.begin() && std::prev(last)->link == it->link && std::prev(last)->item == it->item)
+      std::prev(last)->use += it->use;
+    else
+      *last++ = *it;
+  uses.erase(last, uses.end());
+  uses.shrink_to_fit();
+  return std::make_shared<const std::vector<LinkUse>>(std::move(uses));
 }
 
 /// Teams inside a node are alike if they are timed alike; others are themselves.
@@ -140,7 +173,7 @@ LinkShares ExchangeTimer::share(const Exchange& x) const {
   std::vector<double> caps(x.team_of.size()), weights(x.team_of.size());
   for (std::uint32_t i = 0; i < caps.size(); ++i)
     weights[i] = x.weight(i), caps[i] = x.timed[x.team_of[i]]->time.channels[i - x.first_item[x.team_of[i]]].cap;
-  std::vector<LinkUse> uses = x.fabric;
+  std::vector<LinkUse> uses = *x.fabric;
   std::map<std::uint64_t, std::size_t> stands;
   for (std::size_t n = 0; n < x.teams->nodes.size(); ++n) {
     if (!stands.try_emplace(x.signature[n], n).second) continue;
@@ -167,6 +200,20 @@ LinkShares ExchangeTimer::share(const Exchange& x) const {
     }
   }
   return shares;
+}
+
+/// What other jobs leave: no channel gets more than it has without them.
+void ExchangeTimer::share_with_others(Exchange& x) const {
+  std::vector<Background::Use> uses;
+  for (const LinkUse& u : x.fabric) uses.push_back({u.link, u.item, u.use});
+  std::vector<double> weights(x.rate.size());
+  for (std::uint32_t i = 0; i < weights.size(); ++i) weights[i] = x.weight(i);
+  SharedRates shared = rates_beside(*others_, uses, x.rate, weights);
+  for (std::uint32_t i = 0; i < x.rate.size(); ++i) {
+    const double seconds = shared.link[i] != no_link ? x.at(i, shared.rate[i]) : 0;
+    if (seconds > x.time.seconds) x.time.seconds = seconds, x.time.bottleneck = name_of_resource(shared.link[i]);
+  }
+  x.rate = std::move(shared.rate);
 }
 
 /// Teams inside a node are timed once, wherever they are: a link is then the team's own.
@@ -200,7 +247,7 @@ std::unique_ptr<Exchange> ExchangeTimer::time(const ExchangeKind& kind) {
     x->team_of.insert(x->team_of.end(), x->timed[t]->time.channels.size(), t);
   }
   x->first_item.push_back(static_cast<std::uint32_t>(x->team_of.size()));
-  count_fabric(kind, *x);
+  x->fabric = fabric_of(kind, *x);
   sign_nodes(*x);
 
   const GroupTime* slowest = nullptr;
@@ -227,6 +274,7 @@ std::unique_ptr<Exchange> ExchangeTimer::time(const ExchangeKind& kind) {
     if (x->time.seconds > slowest->result.makespan * (1 + 1e-6) && shares.link[last] != no_link)
       x->time.bottleneck = name_of_resource(shares.link[last]);
   }
+  if (others_ && !x->fabric.empty()) share_with_others(*x);
   add_loads(*x);
   find_behind(*x);
   return x;

@@ -1,4 +1,5 @@
-// An exchange kind on the network: all its teams at once, and nothing else.
+// An exchange kind on the network: all its teams at once, and of its job nothing else. Where other jobs are beside it
+// (World::beside), each channel then gets what these leave it, and `alone` in other places means without its own job.
 //
 // One team of each shape is timed by the flow engine, alone. Then the channels of all teams share the links:
 //
@@ -10,6 +11,7 @@
 // numbered: those of the router first, then the links of all nodes, node by node.
 #pragma once
 
+#include <array>
 #include <map>
 #include <memory>
 #include <tuple>
@@ -37,9 +39,9 @@ struct Exchange {
   /// How much of a resource it takes at its rates: 1 is all. Its entries in `fabric`, if it is of the router.
   struct Load {
     std::uint32_t resource = 0, first = 0, last = 0;
-    double part = 0;
     /// A resource of which all that use this one take at least as much: that one is full before.
     std::uint32_t behind = none;
+    double part = 0;
   };
 
   const TeamSet* teams = nullptr;
@@ -47,7 +49,7 @@ struct Exchange {
   std::vector<std::uint32_t> first_item;                 ///< by team: its channels; one entry more
   std::vector<std::uint32_t> team_of;                    ///< by item
   std::vector<double> rate;                              ///< B/s by item
-  std::vector<LinkUse> fabric;                           ///< by resource, then by item
+  std::shared_ptr<const std::vector<LinkUse>> fabric;    ///< by resource, then by item
   std::vector<std::uint64_t> signature;                  ///< by place in teams->nodes: alike in teams and roles
   std::vector<Load> loads;                               ///< by resource, rising
   ExchangeTime time;
@@ -83,6 +85,8 @@ class ExchangeTimer {
   ExchangeTimer(const World& world, const Program& program, std::uint64_t seed);
   std::unique_ptr<Exchange> time(const ExchangeKind& kind);
 
+  /// Traffic of other jobs, or null.
+  const Background* others() const { return others_; }
   std::uint32_t resources() const { return first_inside_ + nodes_ * node_links_; }
   /// Of the router's resources there are so many; the others are links of nodes.
   std::uint32_t first_inside() const { return first_inside_; }
@@ -95,11 +99,20 @@ class ExchangeTimer {
   const TeamSet& teams_of_groups(const ExchangeKind& kind);
   std::shared_ptr<const TimedShape> time_team(const ExchangeKind& kind, const TeamSet& set, std::uint32_t team);
   std::uint32_t number_of(const ExchangeKind& kind, std::uint32_t shape) const;
-  void count_fabric(const ExchangeKind& kind, Exchange& x);
+  /// Of teams that span nodes. Exchanges of the same groups by the same algorithm use the same links.
+  using FabricUses = std::shared_ptr<const std::vector<LinkUse>>;
+  FabricUses fabric_of(const ExchangeKind& kind, const Exchange& x);
+  FabricUses count_fabric(const ExchangeKind& kind, const Exchange& x);
   void sign_nodes(Exchange& x) const;
   LinkShares share(const Exchange& x) const;
+  void share_with_others(Exchange& x) const;
   void add_loads(Exchange& x) const;
   void find_behind(Exchange& x) const;
+  /// \param own    loads of the node with place n: of its ports, then inside
+  /// \param ports  so many are of ports
+  /// \returns by load the one of them that it is behind, or none
+  std::vector<std::uint32_t> behind_in_node(const Exchange& x, std::size_t n, const std::vector<Exchange::Load*>& own,
+                                            std::size_t ports) const;
   std::string bottleneck_of(const Exchange& x, std::uint32_t team) const;
   std::string name_of_resource(std::uint32_t resource) const;
   std::uint32_t resource(std::uint32_t node, std::uint16_t link) const {
@@ -111,9 +124,13 @@ class ExchangeTimer {
   std::uint64_t seed_;
   Communicators communicators_;
   std::unique_ptr<Router> router_;
+  const Background* others_ = nullptr;
   std::uint32_t first_inside_ = 0, nodes_ = 0, node_links_ = 0;
   std::vector<std::vector<std::uint32_t>> ports_;  ///< by NCCL node: links of its NIC ports
   std::vector<std::unique_ptr<TeamSet>> teams_;    ///< by Program::groups
+  /// By groups, operation if its connections hang on it, and what runs on each shape.
+  using FabricKey = std::tuple<std::uint32_t, int, std::vector<std::array<int, 3>>>;
+  std::map<FabricKey, FabricUses> fabrics_;
   /// Of teams inside one node without fault, which are alike wherever they are.
   std::map<std::tuple<TeamShape, CollectiveOp, std::int64_t, bool>, std::shared_ptr<const TimedShape>> inside_;
 };

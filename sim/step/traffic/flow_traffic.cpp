@@ -60,23 +60,30 @@ class FlowTraffic final : public Traffic {
     return *x;
   }
 
-  /// Independent is what finds room on all its links beside the most that each other set of groups asks of them.
+  /// Independent is what finds room on all its links beside the most that each other set of groups asks of them. What other
+  /// jobs ask is in its time already.
   void find_independent() {
     std::vector<std::vector<std::uint32_t>> by_groups(program_.groups.size());
     for (std::uint32_t k = 0; k < program_.exchanges.size(); ++k)
       exchange(k), by_groups[program_.exchanges[k].groups].push_back(k);
     std::vector<double> all(timer_.resources(), 0), most(timer_.resources(), 0);
+    std::vector<std::uint32_t> sets(timer_.resources(), 0);  // of groups that use it
+    if (const Background* others = timer_.others())
+      for (const Background::Use& u : others->uses) all[u.resource] += u.use * others->rate[u.item];
     for (const std::vector<std::uint32_t>& kinds : by_groups) {
       for (const std::uint32_t k : kinds)
         for (const Exchange::Load& load : exchanges_[k]->loads)
           most[load.resource] = std::max(most[load.resource], load.part);
       for (const std::uint32_t k : kinds)
         for (const Exchange::Load& load : exchanges_[k]->loads)
-          all[load.resource] += std::exchange(most[load.resource], 0.0);
+          if (const double part = std::exchange(most[load.resource], 0.0); part > 0)
+            all[load.resource] += part, ++sets[load.resource];
     }
     for (const std::unique_ptr<Exchange>& x : exchanges_)
       independent_.push_back(std::all_of(x->loads.begin(), x->loads.end(),
-                                         [&](const Exchange::Load& load) { return all[load.resource] <= 1 + 1e-9; }));
+                                         [&](const Exchange::Load& load) {
+                                           return all[load.resource] <= 1 + 1e-9 || sets[load.resource] == 1;
+                                         }));
   }
 
   const Program& program_;

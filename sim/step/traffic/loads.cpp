@@ -1,5 +1,7 @@
 // What an exchange asks of each resource, and which resources can be left out beside others.
 #include <algorithm>
+#include <bit>
+#include <functional>
 #include <map>
 
 #include "exchange.hpp"
@@ -7,10 +9,11 @@
 namespace fabricast {
 
 void ExchangeTimer::add_loads(Exchange& x) const {
-  for (std::uint32_t i = 0; i < x.fabric.size();) {
-    Exchange::Load load{x.fabric[i].link, i, i, 0};
-    for (; load.last < x.fabric.size() && x.fabric[load.last].link == load.resource; ++load.last)
-      load.part += x.fabric[load.last].use * x.rate[x.fabric[load.last].item];
+  const std::vector<LinkUse>& fabric = *x.fabric;
+  for (std::uint32_t i = 0; i < fabric.size();) {
+    Exchange::Load load{fabric[i].link, i, i};
+    for (; load.last < fabric.size() && fabric[load.last].link == load.resource; ++load.last)
+      load.part += fabric[load.last].use * x.rate[fabric[load.last].item];
     i = load.last;
     x.loads.push_back(load);
   }
@@ -24,54 +27,92 @@ void ExchangeTimer::add_loads(Exchange& x) const {
           if (inside.use[c] > 0) part[inside.link] += inside.use[c] * x.rate[first + c];
       }
     for (std::uint16_t l = 0; l < node_links_; ++l)
-      if (part[l] > 0) x.loads.push_back({resource(x.teams->nodes[n], l), 0, 0, part[l]});
+      if (part[l] > 0) x.loads.push_back({resource(x.teams->nodes[n], l), 0, 0, Exchange::none, part[l]});
   }
 }
+
+namespace {
+
+/// What a node's members are to each other, and which loads there are: where it is equal, so is what is behind what.
+using NodeKey = std::vector<std::uint64_t>;
+constexpr std::uint64_t end_of_part = ~std::uint64_t{0};
+
+struct LinkOfNode {
+  std::size_t load = 0;  ///< which of the node's
+  std::vector<double> use;
+  double sum = 0;
+};
+
+}  // namespace
 
 /// In a node, links behind each other have the same users: those of a NIC and of its GPU, or the two ways of a NVLink.
 /// The one of which they take most stands for all of which they take less.
 void ExchangeTimer::find_behind(Exchange& x) const {
-  struct LinkOfNode {
-    Exchange::Load* load;
-    std::vector<double> use;
-    double sum = 0;
-  };
   const auto inside = std::lower_bound(x.loads.begin(), x.loads.end(), first_inside_,
                                        [](const Exchange::Load& l, std::uint32_t r) { return l.resource < r; });
   auto next = inside;
+  std::vector<Exchange::Load*> own;  // loads of a node: of its ports, then inside
+  NodeKey key;
+  std::map<NodeKey, std::vector<std::uint32_t>> known;  // by load: which of the node's it is behind
   for (std::size_t n = 0; n < x.teams->nodes.size(); ++n) {
     const std::uint32_t node = x.teams->nodes[n];
-    std::map<std::vector<std::uint32_t>, std::vector<LinkOfNode>> by_users;
-    std::vector<std::uint32_t> items;
-    LinkOfNode candidate{};
-    const auto add = [&](std::uint32_t item, double use) {
-      items.push_back(item), candidate.use.push_back(use), candidate.sum += use;
-    };
-    const auto finish = [&](Exchange::Load& load) {
-      candidate.load = &load;
-      by_users[items].push_back(std::move(candidate));
-      items.clear(), candidate = {};
-    };
+    own.clear(), key.clear();
+    const std::uint32_t base = x.first_item[x.teams->members[x.teams->first[n]].team];
+    for (std::uint32_t m = x.teams->first[n]; m < x.teams->first[n + 1]; ++m) {
+      const TeamMember& member = x.teams->members[m];
+      key.push_back(reinterpret_cast<std::uintptr_t>(&x.inside_of(member)));
+      key.push_back(x.first_item[member.team] - base);
+    }
+    key.push_back(end_of_part);
     if (router_)
       for (const std::uint32_t port : ports_[node]) {
         const auto it = std::lower_bound(x.loads.begin(), inside, port,
                                          [](const Exchange::Load& l, std::uint32_t r) { return l.resource < r; });
         if (it == inside || it->resource != port) continue;
-        for (std::uint32_t i = it->first; i < it->last; ++i) add(x.fabric[i].item, x.fabric[i].use);
-        finish(*it);
+        own.push_back(&*it);
+        key.push_back(it->last - it->first);
+        for (std::uint32_t i = it->first; i < it->last; ++i) {
+          key.push_back((*x.fabric)[i].item - base);
+          key.push_back(std::bit_cast<std::uint64_t>((*x.fabric)[i].use));
+        }
       }
-    for (; next != x.loads.end() && node_of(next->resource) == node; ++next) {
-      x.for_each_inside(n, link_of(next->resource), add);
-      finish(*next);
-    }
-    for (auto& [users, links] : by_users) {
-      const auto most = std::max_element(links.begin(), links.end(),
-                                         [](const LinkOfNode& a, const LinkOfNode& b) { return a.sum < b.sum; });
-      for (LinkOfNode& link : links)
-        if (&link != &*most && std::equal(link.use.begin(), link.use.end(), most->use.begin(), std::less_equal<>()))
-          link.load->behind = most->load->resource;
-    }
+    key.push_back(end_of_part);
+    const std::size_t ports = own.size();
+    for (; next != x.loads.end() && node_of(next->resource) == node; ++next)
+      own.push_back(&*next), key.push_back(link_of(next->resource));
+    const auto [it, fresh] = known.try_emplace(key);
+    if (fresh) it->second = behind_in_node(x, n, own, ports);
+    for (std::size_t i = 0; i < own.size(); ++i)
+      if (it->second[i] != Exchange::none) own[i]->behind = own[it->second[i]]->resource;
   }
+}
+
+std::vector<std::uint32_t> ExchangeTimer::behind_in_node(const Exchange& x, std::size_t n,
+                                                         const std::vector<Exchange::Load*>& own,
+                                                         std::size_t ports) const {
+  std::map<std::vector<std::uint32_t>, std::vector<LinkOfNode>> by_users;
+  for (std::size_t l = 0; l < own.size(); ++l) {
+    std::vector<std::uint32_t> items;
+    LinkOfNode link;
+    link.load = l;
+    const auto add = [&](std::uint32_t item, double use) {
+      items.push_back(item), link.use.push_back(use), link.sum += use;
+    };
+    if (l < ports)
+      for (std::uint32_t i = own[l]->first; i < own[l]->last; ++i) add((*x.fabric)[i].item, (*x.fabric)[i].use);
+    else
+      x.for_each_inside(n, link_of(own[l]->resource), add);
+    by_users[items].push_back(std::move(link));
+  }
+  std::vector<std::uint32_t> behind(own.size(), Exchange::none);
+  for (const auto& [users, links] : by_users) {
+    const auto most = std::max_element(links.begin(), links.end(),
+                                       [](const LinkOfNode& a, const LinkOfNode& b) { return a.sum < b.sum; });
+    for (const LinkOfNode& link : links)
+      if (&link != &*most && std::equal(link.use.begin(), link.use.end(), most->use.begin(), std::less_equal<>()))
+        behind[link.load] = static_cast<std::uint32_t>(most->load);
+  }
+  return behind;
 }
 
 }  // namespace fabricast

@@ -43,7 +43,11 @@ std::size_t FlightHash::operator()(const Flight& flight) const {
 }
 
 Meetings::Meetings(const ExchangeTimer& timer, const std::vector<std::unique_ptr<Exchange>>& exchanges)
-    : timer_(timer), exchanges_(exchanges), load_(timer.resources(), 0), behind_(timer.resources(), untouched) {}
+    : timer_(timer), exchanges_(exchanges), load_(timer.resources(), 0), behind_(timer.resources(), untouched) {
+  if (!timer.others()) return;
+  others_load_.assign(timer.resources(), 0);
+  for (const Background::Use& u : timer.others()->uses) others_load_[u.resource] += u.use * timer.others()->rate[u.item];
+}
 
 bool Meetings::meet(std::uint32_t a, std::uint32_t b) {
   const auto [it, fresh] = meet_.try_emplace(std::minmax(a, b), false);
@@ -77,7 +81,16 @@ void Meetings::clear_loads(const Flight& flight) {
       load_[load.resource] = 0, behind_[load.resource] = untouched;
 }
 
-bool Meetings::is_crowded(std::uint32_t resource) const { return load_[resource] > full && behind_[resource] == none; }
+bool Meetings::is_crowded(std::uint32_t resource) const {
+  if (others_load_.empty() || others_load_[resource] == 0) return load_[resource] > full && behind_[resource] == none;
+  return load_[resource] + others_load_[resource] > full;
+}
+
+void Meetings::add_others(std::uint32_t resource, std::uint32_t first, std::vector<LinkUse>& uses) const {
+  const std::vector<Background::Use>& all = timer_.others()->uses;
+  auto it = std::lower_bound(all.begin(), all.end(), resource, [](const auto& u, std::uint32_t r) { return u.resource < r; });
+  for (; it != all.end() && it->resource == resource; ++it) uses.push_back({resource, first + it->item, it->use});
+}
 
 std::vector<double> Meetings::solve(const Flight& flight) {
   stop_if_requested();
@@ -167,9 +180,17 @@ std::vector<double> Meetings::share(const Flight& flight, const std::vector<doub
     for (const Exchange::Load& load : x.loads)
       if (load.first < load.last && is_crowded(load.resource))
         for (std::uint32_t i = load.first; i < load.last; ++i)
-          uses.push_back({x.fabric[i].link, base[k] + x.fabric[i].item, times[k] * x.fabric[i].use});
+          uses.push_back({(*x.fabric)[i].link, base[k] + (*x.fabric)[i].item, times[k] * (*x.fabric)[i].use});
   }
   add_inside(flight, times, base, uses);
+  const std::uint32_t own = all;
+  if (!others_load_.empty()) {
+    std::set<std::uint32_t> crowded;
+    for (const LinkUse& u : uses)
+      if (others_load_[u.link] > 0) crowded.insert(u.link);
+    for (const std::uint32_t resource : crowded) add_others(resource, own, uses);
+    all += static_cast<std::uint32_t>(timer_.others()->rate.size());
+  }
   // Only items on crowded links take part.
   std::vector<std::uint32_t> number(all, none), item_of;
   std::vector<double> caps, weights;
@@ -182,6 +203,10 @@ std::vector<double> Meetings::share(const Flight& flight, const std::vector<doub
     return static_cast<std::size_t>(std::upper_bound(base.begin(), base.end(), item) - base.begin() - 1);
   };
   for (const std::uint32_t item : item_of) {
+    if (item >= own) {
+      caps.push_back(timer_.others()->rate[item - own]), weights.push_back(timer_.others()->weight[item - own]);
+      continue;
+    }
     const std::size_t k = exchange_of(item);
     caps.push_back(exchanges_[flight[k]]->rate[item - base[k]]);
     weights.push_back(exchanges_[flight[k]]->weight(item - base[k]));
@@ -190,6 +215,7 @@ std::vector<double> Meetings::share(const Flight& flight, const std::vector<doub
   std::vector<double> seconds;
   for (const std::uint32_t kind : flight) seconds.push_back(exchanges_[kind]->time.seconds);
   for (std::size_t n = 0; n < item_of.size(); ++n) {
+    if (item_of[n] >= own) continue;
     const std::size_t k = exchange_of(item_of[n]);
     const double rate = std::min(shares.rate[n], caps[n]);
     seconds[k] = std::max(seconds[k], exchanges_[flight[k]]->at(item_of[n] - base[k], rate));

@@ -4,7 +4,8 @@
 //   pace    T / T', with T' as T at these rates (exchange.hpp)
 //
 // A link is left out if it is not full even with every exchange at its own rates. Exchanges that then share no link are
-// independent. Of nodes where the same exchanges do the same the first one stands for all.
+// independent. Other jobs are in flight with each of them, but join none: of those that share no link with each other each
+// finds the others' traffic as if it were alone with it. Of nodes where the same exchanges do the same the first one stands for all.
 #pragma once
 
 #include <map>
@@ -37,12 +38,15 @@ class Meetings {
   bool is_crowded(std::uint32_t resource) const;
   /// Paces of exchanges that are joined by crowded links, each different one once. \param times in flight
   std::vector<double> share(const Flight& flight, const std::vector<double>& times);
+  /// Other jobs' channels on a crowded resource. \param first  number of the first of their items
+  void add_others(std::uint32_t resource, std::uint32_t first, std::vector<LinkUse>& uses) const;
   void add_inside(const Flight& flight, const std::vector<double>& times, const std::vector<std::uint32_t>& base,
                   std::vector<LinkUse>& uses) const;
 
   const ExchangeTimer& timer_;
   const std::vector<std::unique_ptr<Exchange>>& exchanges_;
-  std::vector<double> load_;  ///< by resource; 0 between calls
+  std::vector<double> load_;         ///< by resource; 0 between calls
+  std::vector<double> others_load_;  ///< by resource: of other jobs; empty if there are none
   /// By resource: what all exchanges in flight have it behind, or none; untouched between calls.
   std::vector<std::uint32_t> behind_;
   std::unordered_map<Flight, std::vector<double>, FlightHash> flights_, joined_;

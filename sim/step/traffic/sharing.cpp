@@ -1,7 +1,9 @@
 #include "sharing.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
+#include <numeric>
 #include <span>
 #include <unordered_map>
 
@@ -47,24 +49,29 @@ std::vector<Users> binding_links(const std::vector<double>& caps, const std::vec
   return links;
 }
 
-/// Users of a link one after the other, in the order given: counted, as there are more of them than links.
-std::vector<LinkUse> by_link(std::vector<LinkUse> uses) {
-  if (std::is_sorted(uses.begin(), uses.end(), [](const LinkUse& a, const LinkUse& b) { return a.link < b.link; }))
-    return uses;
-  std::uint32_t last = 0;
-  for (const LinkUse& u : uses) last = std::max(last, u.link);
-  std::vector<std::uint32_t> next(last + 2, 0);
-  for (const LinkUse& u : uses) ++next[u.link + 1];
-  for (std::uint32_t l = 0; l <= last; ++l) next[l + 1] += next[l];
-  std::vector<LinkUse> sorted(uses.size());
-  for (const LinkUse& u : uses) sorted[next[u.link]++] = u;
-  return sorted;
-}
-
 }  // namespace
 
+/// Digit by digit: there are more uses than links, and far more links than most exchanges cross.
+void sort_by_link(std::vector<LinkUse>& uses) {
+  if (std::is_sorted(uses.begin(), uses.end(), [](const LinkUse& a, const LinkUse& b) { return a.link < b.link; }))
+    return;
+  constexpr int digit = 11, digits = 3;
+  constexpr std::uint32_t values = 1U << digit;
+  std::vector<std::array<std::size_t, values>> first(digits);
+  for (const LinkUse& u : uses)
+    for (int d = 0; d < digits; ++d) ++first[static_cast<std::size_t>(d)][(u.link >> (d * digit)) % values];
+  std::vector<LinkUse> sorted(uses.size());
+  for (int d = 0; d < digits; ++d) {
+    auto& next = first[static_cast<std::size_t>(d)];
+    if (std::find(next.begin(), next.end(), uses.size()) != next.end()) continue;  // all have the same digit
+    std::exclusive_scan(next.begin(), next.end(), next.begin(), std::size_t{0});
+    for (const LinkUse& u : uses) sorted[next[(u.link >> (d * digit)) % values]++] = u;
+    uses.swap(sorted);
+  }
+}
+
 LinkShares share_links(const std::vector<double>& caps, const std::vector<double>& weights, std::vector<LinkUse> uses) {
-  uses = by_link(std::move(uses));
+  sort_by_link(uses);
   const std::vector<Users> links = binding_links(caps, uses);
   SharingProblem problem;
   problem.capacity.assign(links.size(), 1);

@@ -12,6 +12,9 @@ struct LinkUse {
   double use = 0;
 };
 
+/// By rising link; those of one link stay in order.
+void sort_by_link(std::vector<LinkUse>& uses);
+
 struct LinkShares {
   std::vector<double> rate;         ///< by item
   std::vector<std::uint32_t> link;  ///< what binds it, or no_link: its own cap

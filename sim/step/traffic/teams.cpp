@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <set>
 
 #include "fabricast/core/error.hpp"
@@ -29,17 +30,26 @@ struct Spread {
 Spread spread_of(const Communicator& comm, const std::vector<std::uint32_t>& ranks) {
   const auto per_node = static_cast<std::uint32_t>(comm.gpus());
   Spread spread;
-  std::map<std::uint32_t, std::size_t> place;
+  std::map<std::uint32_t, std::size_t> place;  // of nodes, once some node comes after a higher one
   for (const std::uint32_t rank : ranks) {
     FABRICAST_CHECK(rank < comm.ranks(), "a group holds a rank that the job has not");
-    const auto [it, fresh] = place.try_emplace(rank / per_node, spread.nodes.size());
-    if (fresh) spread.nodes.push_back(rank / per_node), spread.gpus.emplace_back();
-    spread.gpus[it->second].push_back(static_cast<int>(rank % per_node));
+    const std::uint32_t node = rank / per_node;
+    std::size_t at = spread.nodes.size();
+    if (!spread.nodes.empty() && node == spread.nodes.back()) {
+      --at;
+    } else if (!place.empty() || (!spread.nodes.empty() && node < spread.nodes.back())) {
+      if (place.empty())
+        for (std::size_t i = 0; i < spread.nodes.size(); ++i) place.emplace(spread.nodes[i], i);
+      at = place.try_emplace(node, at).first->second;
+    }
+    if (at == spread.nodes.size()) spread.nodes.push_back(node), spread.gpus.emplace_back();
+    spread.gpus[at].push_back(static_cast<int>(rank % per_node));
   }
   // Of a pair inside a node the first one sends. Else NCCL goes by the numbers of GPUs.
   if (ranks.size() > 2 || spread.nodes.size() > 1)
     for (std::vector<int>& gpus : spread.gpus) std::sort(gpus.begin(), gpus.end());
   for (std::vector<int> gpus : spread.gpus) {
+    if (gpus.size() == 1) continue;
     std::sort(gpus.begin(), gpus.end());
     FABRICAST_CHECK(std::adjacent_find(gpus.begin(), gpus.end()) == gpus.end(), "a group holds a rank twice");
   }
@@ -52,6 +62,7 @@ void check_even(const Communicator& comm, const Spread& spread, const ExchangeKi
   const int hosts = static_cast<int>(comm.hosts_per_node), of_host = comm.gpus() / hosts;
   const auto [least, most] = std::minmax_element(spread.gpus.begin(), spread.gpus.end(),
                                                  [](const auto& a, const auto& b) { return a.size() < b.size(); });
+  if (most->size() == 1) return;
   const std::string_view node = hosts > 1 ? "a NVLink domain" : "a node";
   if (least->size() != most->size())
     refuse(kind, fmt::format("hold {} GPUs of one node and {} of another", most->size(), least->size()), comm.gpus(),
@@ -68,15 +79,21 @@ void check_even(const Communicator& comm, const Spread& spread, const ExchangeKi
 }
 
 void list_members(TeamSet& set) {
-  std::map<std::uint32_t, std::vector<TeamMember>> by_node;
+  for (const Team& t : set.teams) set.nodes.insert(set.nodes.end(), t.nodes.begin(), t.nodes.end());
+  std::sort(set.nodes.begin(), set.nodes.end());
+  set.nodes.erase(std::unique(set.nodes.begin(), set.nodes.end()), set.nodes.end());
+  const auto place = [&](std::uint32_t node) {
+    return static_cast<std::size_t>(std::lower_bound(set.nodes.begin(), set.nodes.end(), node) - set.nodes.begin());
+  };
+  set.first.assign(set.nodes.size() + 1, 0);
+  for (const Team& t : set.teams)
+    for (const std::uint32_t node : t.nodes) ++set.first[place(node) + 1];
+  std::partial_sum(set.first.begin(), set.first.end(), set.first.begin());
+  set.members.resize(set.first.back());
+  std::vector<std::uint32_t> next(set.first.begin(), set.first.end() - 1);
   for (std::uint32_t t = 0; t < set.teams.size(); ++t)
-    for (std::uint32_t i = 0; i < set.teams[t].nodes.size(); ++i) by_node[set.teams[t].nodes[i]].push_back({t, i});
-  for (const auto& [node, members] : by_node) {
-    set.nodes.push_back(node);
-    set.first.push_back(static_cast<std::uint32_t>(set.members.size()));
-    set.members.insert(set.members.end(), members.begin(), members.end());
-  }
-  set.first.push_back(static_cast<std::uint32_t>(set.members.size()));
+    for (std::uint32_t i = 0; i < set.teams[t].nodes.size(); ++i)
+      set.members[next[place(set.teams[t].nodes[i])]++] = {t, i};
 }
 
 }  // namespace

@@ -37,6 +37,9 @@ TEST_CASE("times, rates, lengths, ratios and numbers", "[core]") {
   CHECK(parse_seconds("12.5us").value.value == Approx(12.5e-6));
   CHECK(parse_seconds("3ms").value.value == Approx(3e-3));
   CHECK(parse_seconds("0s").value.value == 0);
+  CHECK(parse_seconds("90min").value.value == 5400);
+  CHECK(parse_seconds("1.5h").value.value == 5400);
+  CHECK(parse_seconds("1d").value.value == 86400);
   CHECK(parse_rate("400Gbps").value.value == 50e9);
   CHECK(parse_rate("400GBps").value.value == 400e9);
   CHECK(parse_rate("1.6Tbps").value.value == Approx(200e9));
@@ -92,7 +95,7 @@ TEST_CASE("other quantities that are refused", "[core]") {
   CHECK(refusal(parse_rate("1e300Tbps")) == "'1e300Tbps' is too large");
   CHECK_FALSE(parse_rate("nanGbps"));
   CHECK(refusal(parse_seconds("5")) == "'5' has no unit | write 5us, 5ms or 5s");
-  CHECK(refusal(parse_seconds("5sec")) == "unknown unit 'sec' | times are in s, ms, us, ns; case matters");
+  CHECK(refusal(parse_seconds("5sec")) == "unknown unit 'sec' | times are in s, ms, us, ns, min, h, d; case matters");
   CHECK(refusal(parse_seconds("-1ns")) == "must not be negative");
   CHECK_FALSE(parse_seconds("infs"));
   CHECK(refusal(parse_metres("5")) == "'5' has no unit | write 5m");

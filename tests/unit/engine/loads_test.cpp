@@ -73,9 +73,10 @@ TEST_CASE("links are as crowded as their connections, routed one by one, make th
 
 TEST_CASE("channels of one edge set have the same edges", "[engine]") {
   const auto world = world_of(64, "ecmp");
-  int sets = 0;
+  int seen = 0;
   for (const CollectiveAlgorithm& a : collective_algorithms()) {
-    if (!a.edge_set) continue;
+    if (!a.edge_set || !a.supports(CollectiveOp::all_reduce)) continue;
+    CAPTURE(a.name);
     const Plan plan = plan_collective(world->planner, CollectiveOp::all_reduce, 1 << 30, a.algorithm, Protocol::simple);
     std::map<int, std::vector<NetworkEdge>> edges;
     for (int c = 0; c < plan.channels; ++c) {
@@ -83,9 +84,38 @@ TEST_CASE("channels of one edge set have the same edges", "[engine]") {
       const auto it = edges.try_emplace(a.edge_set(world->planner.comm, c), own).first;
       CHECK(it->second == own);
     }
-    sets += static_cast<int>(edges.size());
+    if (a.algorithm == Algorithm::nvlstree) CHECK(edges.size() == 2);  // its two trees
+    ++seen;
   }
-  CHECK(sets == 2);  // NVLSTree's two trees
+  CHECK(seen == 3);  // rings and both kinds of trees
+}
+
+TEST_CASE("counts do not depend on the number of threads", "[engine]") {
+  for (const char* routing : {"ecmp", "adaptive"}) {
+    const auto world = world_of(16, routing);
+    const NetworkSegment& segment = world->setup.segments.front();
+    const auto router = world->setup.policy->make(*world->setup.policy_spec, *world->fabric, segment.links, 7);
+    for (const Algorithm algorithm : {Algorithm::ring, Algorithm::tree, Algorithm::nvlstree}) {
+      CAPTURE(routing, name_of(algorithm));
+      const Plan plan = plan_collective(world->planner, CollectiveOp::all_reduce, 1 << 30, algorithm, Protocol::simple);
+      InsidePaths paths(world->planner.comm);
+      const auto loads_on = [&](std::size_t threads) {
+        return count_loads(world->planner.comm, plan, world->fabric.get(), router.get(), segment, paths, nullptr,
+                           threads);
+      };
+      const Loads one = loads_on(1);
+      for (const std::size_t threads : {2, 3, 16}) {
+        const Loads several = loads_on(threads);
+        REQUIRE(several.groups.size() == one.groups.size());
+        for (std::size_t g = 0; g < one.groups.size(); ++g) {
+          CHECK(several.groups[g].connections == one.groups[g].connections);
+          CHECK(several.groups[g].capacity == one.groups[g].capacity);
+          CHECK(several.groups[g].resource == one.groups[g].resource);
+          CHECK(several.groups[g].members == one.groups[g].members);
+        }
+      }
+    }
+  }
 }
 
 }  // namespace

@@ -30,6 +30,24 @@ TEST_CASE("every GPU, profile, topology and routing reads back", "[scenario]") {
     if (policy.name != "lft") check_round_trip(head + "routing: {kind: " + std::string(policy.name) + "}\n");
 }
 
+TEST_CASE("the site, prices, planes and ports given by hand read back", "[scenario]") {
+  check_round_trip(head + R"(prices: prices.yaml
+site:
+  nodes_per_rack: 3
+  rack_power: 60kW
+  leaves: node_rack
+  slack: 5%
+  cables: [{medium: acc, up_to: 5m}, {medium: single_mode, up_to: 1.5km}]
+  spare_nodes: 2
+  pue: 1.1
+fabric: {kind: rail_only, switch: {ports: 128}, planes: 2, breakout: 2, leaf_up: 60, spine_up: 8}
+)");
+  CHECK(parse_scenario(head, "s.yaml").scenario.site.cables.size() == 4);
+  CHECK_THROWS_WITH(parse_scenario(head + "site: {cables: []}\n", "s.yaml"), Catch::Contains("the list is empty"));
+  CHECK_THROWS_WITH(parse_scenario(head + "site: {cables: [{up_to: 5m}, {up_to: 3m}]}\n", "s.yaml"),
+                    Catch::Contains("is no longer than"));
+}
+
 TEST_CASE("everything that can be given reads back", "[scenario]") {
   check_round_trip(R"(fabricast: 1
 name: "a: b # c"
@@ -67,6 +85,29 @@ network: {engine: bound}
   CHECK(again.cluster.placement == Placement::random);
   CHECK(again.cluster.seed == 77);
   CHECK(again.name == "x");
+}
+
+TEST_CASE("other jobs and flows are written as they are read", "[scenario]") {
+  const std::string text = R"(fabricast: 1
+node: {profile: hgx-h100}
+cluster: {nodes: 2, size: 40, taken: [0-3, 9], filled: 30%, filled_seed: 5, placement: topology_aware}
+workload: {collective: all_reduce, sizes: [1MiB]}
+jobs:
+- {name: a, nodes: 2, placement: [30, 31], workload: {collective: alltoall, size: 3MiB, duty: 25%}}
+- {nodes: 4, placement: random, seed: 4, workload: {kind: training_step, model: {preset: llama2-7b}, batch: {global: 64}}}
+background:
+- {kind: checkpoint_write, job: a, targets: [38-39], total: 3GBps, duty: 0.5, connections: 3}
+- {name: r, hosts: [1, 2], targets: [37], rate: 1GBps, network: own}
+)";
+  const Scenario s = parse_scenario(text, "t.yaml").scenario;
+  CHECK(s.jobs[1].name == "job2");
+  CHECK(s.background[0].name == "checkpoint_write1");
+  CHECK(s.jobs[0].order == std::vector<int>{30, 31});
+  const std::string written = to_yaml(s);
+  CHECK(to_yaml(parse_scenario(written, "t.yaml").scenario) == written);
+  const Scenario moved = parse_scenario(written, "t.yaml", {"jobs[1].placement=[20, 21, 22, 23]", "jobs[0].workload.duty=1"}).scenario;
+  CHECK(moved.jobs[1].placement == Placement::list);
+  CHECK(moved.jobs[1].order == std::vector<int>{20, 21, 22, 23});
 }
 
 TEST_CASE("names that YAML would take for something else", "[scenario]") {

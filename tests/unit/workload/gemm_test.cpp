@@ -45,6 +45,8 @@ TEST_CASE("each precision reaches its own part of its own peak", "[kernels]") {
   CHECK(k.product_rate(Precision::bf16) == 2e12);
   CHECK(k.product_rate(Precision::fp8) == 1.25e12);
   CHECK(k.product_rate(Precision::fp4) == 0.75e12);
+  k.peak[static_cast<std::size_t>(Precision::bf16)] = 0;
+  CHECK(k.product_rate(Precision::bf16) == k.product_rate(Precision::fp16));
 }
 
 TEST_CASE("a product reaches half its rate at the depth that says so", "[kernels]") {

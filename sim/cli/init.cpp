@@ -1,0 +1,182 @@
+// `init`: a scenario to start from, by asking or by options.
+#include <fmt/format.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+
+#include "commands.hpp"
+#include "fabricast/core/file.hpp"
+#include "fabricast/core/names.hpp"
+#include "fabricast/core/quantity.hpp"
+#include "fabricast/core/stop.hpp"
+#include "init_questions.hpp"
+#include "options.hpp"
+
+namespace fabricast {
+
+namespace po = boost::program_options;
+
+namespace {
+
+std::string trimmed(const std::string& text) {
+  const std::size_t begin = text.find_first_not_of(" \t\r\n"), end = text.find_last_not_of(" \t\r\n");
+  return begin == std::string::npos ? std::string() : text.substr(begin, end - begin + 1);
+}
+
+/// A line of the terminal. It waits by poll, which a signal interrupts, so that Ctrl-C ends at once.
+std::string read_line() {
+  std::string line;
+  while (true) {
+    pollfd input{STDIN_FILENO, POLLIN, 0};
+    const int ready = poll(&input, 1, -1);
+    stop_if_requested();
+    if (ready < 0 && errno == EINTR) continue;
+    char c = 0;
+    const ssize_t got = read(STDIN_FILENO, &c, 1);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) throw UserError("the input ended before the last question", "nothing is written");
+    if (c == '\n') return trimmed(line);
+    line += c;
+  }
+}
+
+/// \throws UserError if this is no answer
+void check_answer(const InitQuestion& q, const std::string& value) {
+  const std::vector<AnswerChoice> choices = q.choices();
+  const std::vector<std::string_view> known = names_of(choices);
+  const bool file = std::string_view(q.name) == "node" && value.ends_with(".json");
+  if (!choices.empty() && !file && std::find(known.begin(), known.end(), value) == known.end())
+    throw UserError(fmt::format("--{}: unknown word '{}'", q.name, value), suggestion(value, known));
+  if (const auto number = parse_integer(value); std::string_view(q.argument) == "N" && (!number || number.value < 1))
+    throw UserError(fmt::format("--{} '{}' is not a whole number of at least 1", q.name, value));
+}
+
+/// The scenario with one more answer.  \throws UserError if it is none
+Scenario with_answer(Answers& answers, const InitQuestion& q, const std::string& value) {
+  check_answer(q, value);
+  Answers more = answers;
+  more[q.name] = value;
+  try {
+    Scenario scenario = scenario_of(keys_of(more, false));
+    answers = std::move(more);
+    return scenario;
+  } catch (const UserError& e) {
+    const Diagnostic& d = e.diagnostics().front();
+    throw UserError(fmt::format("--{} '{}': {}", q.name, value, d.message), d.hint);
+  }
+}
+
+Scenario ask(Answers& answers, const InitQuestion& q, const std::string& otherwise) {
+  const std::vector<AnswerChoice> choices = q.choices();
+  while (true) {
+    fmt::print(stderr, "{} {}[{}] ", q.text, choices.empty() ? "" : "(? lists) ", otherwise);
+    std::fflush(stderr);
+    const std::string line = read_line();
+    if (line == "?") {
+      for (const AnswerChoice& c : choices) fmt::print(stderr, "  {:<20} {}\n", c.name, c.summary);
+      continue;
+    }
+    try {
+      return with_answer(answers, q, line.empty() ? otherwise : line);
+    } catch (const UserError& e) {
+      for (Diagnostic d : e.diagnostics()) {
+        // Here nobody writes options.
+        if (const std::string option = fmt::format("--{}", q.name); d.message.starts_with(option))
+          d.message.erase(0, d.message.find_first_not_of(": ", option.size()));
+        print_diagnostic(d);
+      }
+    }
+  }
+}
+
+std::vector<std::string> heading(const Scenario& s, const std::string& path) {
+  return {fmt::format("{} x {} GPUs: {}.", s.cluster.nodes, s.node.spec.gpus, name_of(s.workload.kind)),
+          "",
+          fmt::format("  fabricast run {}", path),
+          fmt::format("  fabricast explain {}", path),
+          "",
+          "`fabricast describe scenario` shows every key; any can be tried by --set path=value."};
+}
+
+/// Options that are keys of their own accord win over answers.
+void add_set_words(std::vector<GivenKey>& keys, const Options& options) {
+  if (!options.has("set")) return;
+  for (const std::string& word : options.get<std::vector<std::string>>("set")) {
+    const std::size_t equals = word.find('=');
+    if (equals == std::string::npos || equals == 0)
+      throw UserError(fmt::format("'--set {}' has no value", word),
+                      "write --set path=value, e.g. --set fabric.cable=30m");
+    keys.push_back({word.substr(0, equals), word.substr(equals + 1)});
+  }
+}
+
+Answers answers_of(const Options& options, bool asking) {
+  Answers answers;
+  Scenario so_far = scenario_of({{"fabricast", "1"}});
+  for (const InitQuestion& q : init_questions()) {
+    if (!q.applies(answers, so_far)) {
+      if (options.has(q.name))
+        throw UserError(fmt::format("--{} does not go with the other answers", q.name), fmt::format("{}", q.doc));
+      continue;
+    }
+    const std::string otherwise = q.otherwise(answers, so_far);
+    so_far = asking ? ask(answers, q, otherwise) : with_answer(answers, q, options.text(q.name, otherwise));
+  }
+  return answers;
+}
+
+/// What the keys make, once they say how a step is split.
+Scenario completed(std::vector<GivenKey>& keys) {
+  try {
+    add_split(keys);
+    Scenario scenario = scenario_of(keys);
+    (void)build_world(scenario);  // what does not fit together is said now
+    return scenario;
+  } catch (const UserError& e) {
+    // There is no file yet, and so no place in it.
+    std::vector<Diagnostic> faults = e.diagnostics();
+    for (Diagnostic& d : faults) d.where = {};
+    throw UserError(std::move(faults));
+  }
+}
+
+}  // namespace
+
+int init_verb(const std::vector<std::string>& arguments) {
+  Options options("init",
+                  "Writes a scenario with a comment on every key. On a terminal it asks; with any option that answers, "
+                  "or without a terminal, it does not, and takes defaults for the rest.",
+                  {"[FILE]"});
+  for (const InitQuestion& q : init_questions()) {
+    options.add()(q.name, po::value<std::string>()->value_name(q.argument), q.doc);
+    options.words(q.name, names_of(q.choices()));
+  }
+  add_scenario_options(options);
+  options.add()("defaults", "ask nothing: defaults for all that no option answers")("force,f",
+                                                                                    "write over a file that is there");
+  if (!options.parse(arguments)) return 0;
+  const std::string path = options.text("FILE", "scenario.yaml");
+  std::error_code error;
+  if (path != "-") {
+    check_writable(path);
+    if (std::filesystem::exists(path, error) && !options.has("force"))
+      throw UserError(fmt::format("'{}' is there", path), "--force writes over it");
+  }
+  const bool answered = options.has("defaults") || options.has("set") ||
+                        std::any_of(init_questions().begin(), init_questions().end(),
+                                    [&](const InitQuestion& q) { return options.has(q.name); });
+  const bool asking = !answered && isatty(STDIN_FILENO) && isatty(STDERR_FILENO);
+  if (asking) fmt::print(stderr, "Return takes what stands in brackets; Ctrl-C writes nothing.\n");
+  std::vector<GivenKey> keys = keys_of(answers_of(options, asking), true);
+  add_set_words(keys, options);
+  const Scenario scenario = completed(keys);
+  emit(path, commented_yaml(heading(scenario, path == "-" ? "scenario.yaml" : path), keys));
+  if (path != "-") fmt::print(stderr, "{} is written; `fabricast run {}` forecasts it\n", path, path);
+  return 0;
+}
+
+}  // namespace fabricast

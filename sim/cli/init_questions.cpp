@@ -1,0 +1,269 @@
+#include "init_questions.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <numeric>
+#include <optional>
+
+#include "fabricast/core/field_tree.hpp"
+#include "fabricast/core/names.hpp"
+#include "fabricast/core/stop.hpp"
+#include "fabricast/report/plan.hpp"
+#include "fabricast/report/report.hpp"
+#include "fabricast/routing/routing.hpp"
+#include "fabricast/scenario/world.hpp"
+
+namespace fabricast {
+
+namespace {
+
+std::string answer(const Answers& answers, const std::string& name) {
+  const auto it = answers.find(name);
+  return it == answers.end() ? std::string() : it->second;
+}
+
+std::int64_t gpus_of(const Scenario& s) { return std::int64_t{s.cluster.nodes} * s.node.spec.gpus; }
+
+/// Hosts of one NVLink domain in racks of GB200 and GB300.
+constexpr int hosts_of_nvl72 = 18;
+
+bool is_step(const Answers& answers) { return answer(answers, "workload") != "collective"; }
+bool leaves_node(const Answers&, const Scenario& s) { return s.cluster.nodes > s.nvlink_domain.nodes; }
+
+template <class Table>
+std::vector<AnswerChoice> choices_of(const Table& table) {
+  std::vector<AnswerChoice> choices;
+  for (const auto& item : table) choices.push_back({std::string(item.name), std::string(item.summary)});
+  return choices;
+}
+
+std::vector<AnswerChoice> node_choices() {
+  std::vector<AnswerChoice> choices;
+  for (const auto& [name, node] : shipped_hardware().nodes) choices.push_back({name, node.summary});
+  return choices;
+}
+
+/// All but those that need a file of their own.
+std::vector<AnswerChoice> fabric_choices() {
+  std::vector<AnswerChoice> choices = choices_of(topologies());
+  std::erase_if(choices, [](const AnswerChoice& c) { return c.name == "file"; });
+  return choices;
+}
+
+std::vector<AnswerChoice> collective_choices() {
+  std::vector<AnswerChoice> choices;
+  for (const std::string_view name : EnumNames<CollectiveOp>::names) choices.push_back({std::string(name), {}});
+  return choices;
+}
+
+bool has_key(Scenario s, std::string_view path) {
+  FieldTree tree;
+  visit_fields(tree, s);
+  return tree.take().find(path) != nullptr;
+}
+
+std::string usual_model(const Answers& answers, const Scenario& s) {
+  const std::int64_t enough = answer(answers, "workload") == "inference" ? 4 : 64;
+  return gpus_of(s) >= enough ? "llama3-70b" : "llama3-8b";
+}
+
+std::string usual_batch(const Answers& answers, const Scenario& s) {
+  if (answer(answers, "workload") == "inference") return "64";
+  return fmt::to_string(round_up(1024, gpus_of(s)));
+}
+
+const auto always = [](const Answers&, const Scenario&) { return true; };
+const auto free_text = [] { return std::vector<AnswerChoice>(); };
+
+}  // namespace
+
+const std::vector<InitQuestion>& init_questions() {
+  static const std::vector<InitQuestion> questions = {
+      {"node", "NAME", "What is a node?", "kind of node (`fabricast list nodes`)", always, node_choices,
+       [](const Answers&, const Scenario&) { return std::string("hgx-h100"); },
+       [](const Answers&) { return std::string("node.profile"); }},
+      {"nodes", "N", "How many nodes does the job have?", "hosts of the job", always, free_text,
+       [](const Answers&, const Scenario& s) {
+         return fmt::to_string(s.node.spec.gpu.starts_with("gb") ? hosts_of_nvl72 : 16);
+       },
+       [](const Answers&) { return std::string("cluster.nodes"); }},
+      {"nvlink-domain", "N", "How many nodes share one NVLink domain (NVL72: 18)?", "hosts of one NVLink domain",
+       [](const Answers&, const Scenario& s) {
+         return s.node.spec.gpu.starts_with("gb2") || s.node.spec.gpu.starts_with("gb3");
+       },
+       free_text,
+       [](const Answers&, const Scenario& s) { return fmt::to_string(std::gcd(s.cluster.nodes, hosts_of_nvl72)); },
+       [](const Answers&) { return std::string("nvlink_domain.nodes"); }},
+      {"fabric", "KIND", "How are the switches arranged?", "kind of fabric (`fabricast list topologies`)", leaves_node,
+       fabric_choices, [](const Answers&, const Scenario& s) { return std::string(topologies()[s.fabric.kind].name); },
+       [](const Answers&) { return std::string("fabric.kind"); }},
+      {"oversubscription", "RATIO", "How many ports go down at a leaf for one that goes up?",
+       "down : up at the leaves, e.g. 2",
+       [](const Answers& a, const Scenario& s) { return leaves_node(a, s) && has_key(s, "fabric.oversubscription"); },
+       free_text, [](const Answers&, const Scenario&) { return std::string("1"); },
+       [](const Answers&) { return std::string("fabric.oversubscription"); }},
+      {"routing", "KIND", "How do switches choose among equal ways?", "routing (`fabricast list routing`)", leaves_node,
+       [] { return choices_of(routing_policies()); },
+       [](const Answers&, const Scenario& s) { return std::string(routing_policies()[s.routing.kind].name); },
+       [](const Answers&) { return std::string("routing.kind"); }},
+      {"workload", "KIND", "What runs?", "what runs", always,
+       [] {
+         return std::vector<AnswerChoice>{{"collective", "one collective over sizes, as nccl-tests runs it"},
+                                          {"training_step", "a step that trains a transformer"},
+                                          {"inference", "a transformer that serves"}};
+       },
+       [](const Answers&, const Scenario&) { return std::string("collective"); },
+       [](const Answers&) { return std::string("workload.kind"); }},
+      {"collective", "NAME", "Which collective?", "which collective",
+       [](const Answers& a, const Scenario&) { return !is_step(a); }, collective_choices,
+       [](const Answers&, const Scenario&) { return std::string("all_reduce"); },
+       [](const Answers&) { return std::string("workload.collective"); }},
+      {"model", "NAME", "Which model?", "of a step: the transformer (`fabricast list models`)",
+       [](const Answers& a, const Scenario&) { return is_step(a); }, [] { return choices_of(model_presets()); },
+       usual_model, [](const Answers&) { return std::string("workload.model.preset"); }},
+      {"phase", "NAME", "What is timed?", "of inference: decode, prefill or both",
+       [](const Answers& a, const Scenario&) { return answer(a, "workload") == "inference"; },
+       [] {
+         return std::vector<AnswerChoice>{{"decode", "a step that makes one token of each sequence"},
+                                          {"prefill", "a batch of prompts"},
+                                          {"both", "requests from end to end"}};
+       },
+       [](const Answers&, const Scenario&) { return std::string("decode"); },
+       [](const Answers&) { return std::string("workload.phase"); }},
+      {"batch", "N", "How many sequences at once: of a training step in all, of a serving replica each?",
+       "sequences: of a training step in all, of each replica that serves",
+       [](const Answers& a, const Scenario&) { return is_step(a); }, free_text, usual_batch,
+       [](const Answers& a) {
+         return std::string(answer(a, "workload") == "inference" ? "workload.batch" : "workload.batch.global");
+       }},
+  };
+  return questions;
+}
+
+std::vector<GivenKey> keys_of(const Answers& answers, bool whole) {
+  std::vector<GivenKey> keys{{"fabricast", "1"}};
+  for (const InitQuestion& q : init_questions())
+    if (const auto it = answers.find(q.name); it != answers.end()) keys.push_back({q.path(answers), it->second});
+  if (!whole && is_step(answers))
+    std::erase_if(keys, [](const GivenKey& k) { return k.path.starts_with("workload."); });
+  // One draw of a hash is luck.
+  if (answer(answers, "routing") == "ecmp") keys.push_back({"routing.seeds", "16"});
+  if (answer(answers, "workload") == "collective")
+    keys.insert(keys.end(), {{"workload.from", "8B"}, {"workload.to", "8GiB"}, {"workload.factor", "4"}});
+  return keys;
+}
+
+Scenario scenario_of(const std::vector<GivenKey>& keys) {
+  std::vector<GivenKey> all = keys;
+  const auto need = [&](const char* section, const char* key, const char* value) {
+    for (const GivenKey& k : keys)
+      if (k.path == section || k.path.starts_with(std::string(section) + ".")) return;
+    all.push_back({key, value});
+  };
+  need("node", "node", "{}"), need("cluster", "cluster.nodes", "1"), need("workload", "workload", "{}");
+  return parse_scenario(plain_yaml(all), "scenario").scenario;
+}
+
+namespace {
+
+bool fits(const std::vector<GivenKey>& keys) {
+  try {
+    require_memory(*build_world(scenario_of(keys)));
+    return true;
+  } catch (const UserError&) { return false; }
+}
+
+/// The cluster alone.
+Scenario cluster_of(std::vector<GivenKey> keys) {
+  std::erase_if(keys, [](const GivenKey& k) { return k.path.starts_with("workload"); });
+  return scenario_of(keys);
+}
+
+/// A step is of bf16 unless one says otherwise, and old GPUs have none.
+void add_precision(std::vector<GivenKey>& keys) {
+  const Scenario cluster = cluster_of(keys);
+  const GpuSheet& sheet = cluster.hardware.gpus.find(cluster.node.spec.gpu)->second.sheet;
+  const bool given =
+      std::any_of(keys.begin(), keys.end(), [](const GivenKey& k) { return k.path == "workload.precision"; });
+  if (!given && sheet.peak_of(Precision::bf16) == 0) keys.push_back({"workload.precision", "fp16"});
+}
+
+/// A way to split a training step that divides, whether it fits or not: the batch over replicas, the GPUs over ranks.
+std::unique_ptr<World> dividing_world(std::vector<GivenKey>& keys) {
+  const Scenario cluster = cluster_of(keys);
+  std::optional<UserError> first;
+  for (int stages = 1; stages <= cluster.cluster.nodes; ++stages)
+    for (int tensor = 1; tensor <= cluster.node.spec.gpus; tensor *= 2) {
+      std::vector<GivenKey> trial = keys;
+      if (tensor > 1) trial.push_back({"workload.parallel.tensor", fmt::to_string(tensor)});
+      if (stages > 1) trial.push_back({"workload.parallel.pipeline", fmt::to_string(stages)});
+      try {
+        auto world = build_world(scenario_of(trial));
+        keys = std::move(trial);
+        return world;
+      } catch (const UserError& e) {
+        if (!first) first = e;
+      }
+      stop_if_requested();
+    }
+  throw *first;
+}
+
+/// Values of `added` stand over those of the same path.
+void lay_over(std::vector<GivenKey>& keys, const std::vector<GivenKey>& added) {
+  for (const GivenKey& key : added) {
+    std::erase_if(keys, [&](const GivenKey& k) { return k.path == key.path; });
+    keys.push_back(key);
+  }
+}
+
+void add_training_split(std::vector<GivenKey>& keys) {
+  // The quick estimate of `plan --search parallel`: it knows what fits.
+  const auto world = dividing_world(keys);
+  const SplitSearch found = search_splits(*world);
+  if (found.candidates.empty())
+    throw UserError(fmt::format("{} does not fit in the memory of {} GPUs, however it is split",
+                                world->scenario.workload.training.model.preset, gpus_of(world->scenario)),
+                    "more nodes, or a smaller --model");
+  std::vector<GivenKey> split;
+  for (const std::string& word : words_of(found.candidates.front().split, step_of(*world))) {
+    const std::size_t equals = word.find('=');
+    split.push_back({word.substr(0, equals), word.substr(equals + 1)});
+  }
+  lay_over(keys, split);
+}
+
+/// The fewest GPUs that hold the model: ranks of a node first, then stages.
+void add_serving_split(std::vector<GivenKey>& keys) {
+  const Scenario s = scenario_of(keys);
+  for (int stages = 1; stages <= s.cluster.nodes; stages *= 2)
+    for (int tensor = stages == 1 ? 1 : s.node.spec.gpus; tensor <= s.node.spec.gpus; tensor *= 2) {
+      std::vector<GivenKey> trial = keys;
+      trial.push_back({"workload.parallel.tensor", fmt::to_string(tensor)});
+      if (stages > 1) trial.push_back({"workload.parallel.pipeline", fmt::to_string(stages)});
+      if (fits(trial)) return keys = std::move(trial), void();
+    }
+  throw UserError(fmt::format("{} with this batch does not fit in the memory of {} GPUs",
+                              s.workload.inference.model.preset, gpus_of(s)),
+                  "more nodes, a smaller --batch or --model");
+}
+
+}  // namespace
+
+void add_split(std::vector<GivenKey>& keys) {
+  const auto has = [&](std::string_view path, std::string_view value) {
+    return std::any_of(keys.begin(), keys.end(),
+                       [&](const GivenKey& k) { return k.path.starts_with(path) && k.value.starts_with(value); });
+  };
+  if (has("workload.kind", "training_step") || has("workload.kind", "inference")) add_precision(keys);
+  if (has("workload.parallel", ""))
+    require_memory(*build_world(scenario_of(keys)));
+  else if (has("workload.kind", "training_step"))
+    add_training_split(keys);
+  else if (has("workload.kind", "inference"))
+    add_serving_split(keys);
+}
+
+}  // namespace fabricast

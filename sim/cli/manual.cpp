@@ -1,0 +1,186 @@
+#include "manual.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "fabricast/core/quantity.hpp"
+#include "fabricast/core/text.hpp"
+
+namespace fabricast {
+
+namespace {
+
+/// Text of mdoc: a sentence per line, of at most 78 bytes; no line that begins as a macro does.
+std::string prose(const std::string& text) {
+  constexpr std::size_t width = 78;
+  std::string out, line;
+  const auto flush = [&] {
+    if (line.empty()) return;
+    out += (line[0] == '.' || line[0] == '\'' ? "\\&" : "") + line + "\n";
+    line.clear();
+  };
+  for (const std::string& word : split(text, ' ')) {
+    std::string plain;
+    for (const char c : word) plain += c == '\\' ? "\\e" : c == '`' ? "" : std::string(1, c);
+    if (plain.empty()) continue;
+    if (!line.empty() && line.size() + 1 + plain.size() > width) flush();
+    line += (line.empty() ? "" : " ") + plain;
+    if (plain.ends_with('.') && plain.size() > 3) flush();
+  }
+  flush();
+  return out;
+}
+
+std::string minus(const std::string& name) {
+  std::string out;
+  for (const char c : name) out += c == '-' ? std::string("\\-") : std::string(1, c);
+  return out;
+}
+
+std::string sentence(std::string text) {
+  if (!text.empty() && !text.ends_with('.')) text += '.';
+  if (!text.empty() && text[0] >= 'a' && text[0] <= 'z' && !text.starts_with("path="))
+    text[0] = static_cast<char>(text[0] - 'a' + 'A');
+  return text;
+}
+
+/// "Ar LOG ..." of LOG..., "Op Ar WHAT" of [WHAT].
+std::string argument_macro(const VerbHelp::Word& word) {
+  std::string name = word.name;
+  if (word.optional) name = name.substr(1, name.size() - 2);
+  if (word.many) name.resize(name.size() - 3);
+  return fmt::format("{}Ar {}{}", word.optional ? "Op " : "", name, word.many ? " ..." : "");
+}
+
+std::string option_item(const VerbHelp::Word& option) {
+  std::string head = ".It ";
+  if (option.letter) head += fmt::format("Fl {} , ", option.letter);
+  head += fmt::format("Fl \\-{}", minus(option.name));
+  if (!option.argument.empty())
+    head += option.optional ? fmt::format(" Op Ar {}", option.argument) : fmt::format(" Ar {}", option.argument);
+  std::string doc = sentence(option.doc);
+  if (!option.words.empty()) doc += fmt::format(" One of: {}.", fmt::join(option.words, ", "));
+  return head + "\n" + prose(doc);
+}
+
+std::string verb_section(const VerbHelp& verb) {
+  std::string out = ".Ss fabricast " + verb.verb + "\n.Nm\n.Cm " + verb.verb + "\n";
+  for (const VerbHelp::Word& word : verb.positional) out += "." + argument_macro(word) + "\n";
+  out += ".Op Ar options\n.Pp\n" + prose(sentence(verb.summary));
+  for (const VerbHelp::Word& word : verb.positional)
+    // Long lists of names are what `fabricast list` is for.
+    if (!word.words.empty() && word.words.size() <= 24)
+      out += fmt::format(".Pp\n.Ar {}\nis one of\n",
+                         word.optional ? word.name.substr(1, word.name.size() - 2) : word.name) +
+             prose(fmt::format("{}.", fmt::join(word.words, ", ")));
+  out += ".Bl -tag -width Ds\n";
+  for (const VerbHelp::Word& option : verb.options)
+    if (option.name != "help") out += option_item(option);
+  // A list without items is none.
+  if (out.ends_with(".Bl -tag -width Ds\n"))
+    return out.substr(0, out.size() - std::string(".Bl -tag -width Ds\n").size());
+  return out + ".El\n";
+}
+
+constexpr std::string_view head = R"(.Sh NAME
+.Nm fabricast
+.Nd forecast collective communication on GPU clusters
+.Sh SYNOPSIS
+.Nm
+.Ar verb
+.Op Ar argument ...
+.Nm
+.Fl \-help | Fl \-version
+.Sh DESCRIPTION
+.Nm
+forecasts how long the collectives of NCCL, and the training and inference
+steps around them, take on a cluster of GPUs: before the cluster exists, or
+without stopping it.
+A scenario, a file of a few lines of YAML, describes nodes, switches, routing,
+faults and what runs.
+.Nm
+works out what NCCL would do there, simulates the traffic on the links of the
+fabric, and prints times, bandwidths, their intervals, and what binds them.
+.Pp
+Every verb takes
+.Fl \-help .
+Tables go to standard output; warnings, errors and progress to standard error.
+)";
+
+constexpr std::string_view tail = R"(.Sh FILES
+Below the folder that
+.Nm
+is installed to, for example
+.Pa /usr :
+.Bl -tag -width Ds
+.It Pa share/fabricast/scenarios
+Commented scenarios to start from.
+.It Pa share/fabricast/scenario.schema.json
+The JSON Schema of scenarios, for editors.
+.It Pa share/fabricast/cases.json , Pa share/fabricast/steps.json
+Published measurements, for
+.Nm
+.Cm calibrate validate .
+.It Pa share/doc/fabricast
+Tutorial, models and their limits, formats.
+.El
+.Sh EXIT STATUS
+.Bl -tag -width Ds
+.It 0
+Done.
+.It 1
+It ran, and a check failed: a measurement is not good, a forecast got worse, a
+host is not ready.
+.It 2
+Bad command or bad scenario.
+.It 3
+Hardware or a backend is not available.
+.It 4
+Internal error.
+.It 130
+Interrupted.
+.El
+.Sh EXAMPLES
+Write a scenario, forecast it, and see what would help:
+.Bd -literal -offset indent
+fabricast init cluster.yaml \-\-node hgx\-h100 \-\-nodes 64
+fabricast run cluster.yaml
+fabricast explain cluster.yaml \-\-size 1GiB
+.Ed
+.Pp
+The same with another fabric, as JSON:
+.Bd -literal -offset indent
+fabricast run cluster.yaml \-\-set fabric.kind=fat_tree \-\-json out.json
+.Ed
+.Pp
+Is a forecast more than 2 % worse than the one kept?
+.Bd -literal -offset indent
+fabricast compare kept.json out.json \-\-tolerance 2%
+.Ed
+)";
+
+/// "November 21, 2026" of 2026-11-21.
+std::string mdoc_date(const std::string& date) {
+  constexpr std::array months = {"January", "February", "March",     "April",   "May",      "June",
+                                 "July",    "August",   "September", "October", "November", "December"};
+  const std::vector<std::string> parts = split(date, '-');
+  const auto number = [&](std::size_t i) {
+    return parse_integer(parts.at(i)[0] == '0' ? parts[i].substr(1) : parts[i]).value;
+  };
+  return fmt::format("{} {}, {}", months.at(static_cast<std::size_t>(number(1) - 1)), number(2), parts[0]);
+}
+
+}  // namespace
+
+std::string manual_page(const std::vector<VerbHelp>& verbs) {
+  std::string out = fmt::format(".\\\" Written by `fabricast help --man`.\n.Dd {}\n.Dt FABRICAST 1\n.Os\n",
+                                mdoc_date(FABRICAST_RELEASE_DATE));
+  out += head;
+  out += fmt::format("This page is of version {}.\n", version_text());
+  out += ".Sh VERBS\n";
+  for (const VerbHelp& verb : verbs) out += verb_section(verb);
+  return out + std::string(tail);
+}
+
+}  // namespace fabricast

@@ -1,0 +1,56 @@
+#include "count_store.hpp"
+
+namespace fabricast {
+
+std::shared_ptr<const EdgeWays> SharedCount::ways(const FabricCount::Input& input, std::uint32_t channel) {
+  const std::scoped_lock lock(mutex_);
+  std::shared_ptr<const EdgeWays>& ways = ways_[channel];
+  if (!ways) ways = edge_ways(count_, input, channel);
+  return ways;
+}
+
+std::shared_ptr<SharedCount> CountStore::of(const FabricCount::Input& input, std::uint64_t seed) {
+  Known* known = nullptr;
+  {
+    const std::scoped_lock lock(mutex_);
+    std::unique_ptr<Known>& at = known_[{input.plan.op, input.plan.algorithm, input.plan.channels}];
+    if (!at) at = std::make_unique<Known>();
+    known = at.get();
+  }
+  std::unique_lock lock(known->mutex);
+  if (!known->has_sets) {
+    known->sets = EdgeSets::of(input.comm, input.plan, input.fabric, input.router, input.threads);
+    known->has_sets = true;
+  }
+  // Without sets there are latencies among the counts, which hang on the hardware.
+  if (!known->sets || seed != kept_) {
+    lock.unlock();
+    return std::make_shared<SharedCount>(FabricCount(input, known->sets));
+  }
+  if (!known->count) known->count = std::make_shared<SharedCount>(FabricCount(input, known->sets));
+  return known->count;
+}
+
+std::shared_ptr<CountStore> make_count_store(std::uint64_t seed) { return std::make_shared<CountStore>(seed); }
+
+namespace {
+
+bool same_shapes(const std::vector<ChannelShape>& a, const std::vector<ChannelShape>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const ChannelShape& x, const ChannelShape& y) {
+    return x.gpus == y.gpus && x.nic_in == y.nic_in && x.nic_out == y.nic_out;
+  });
+}
+
+}  // namespace
+
+bool connects_alike(const NetworkSetup& a, const NetworkSetup& b) {
+  if (!a.fabric || !b.fabric || !a.fabric->clos() || !b.fabric->clos()) return false;
+  const Communicator &x = *a.comm, &y = *b.comm;
+  return a.policy == b.policy && *a.fabric->clos() == *b.fabric->clos() && a.fabric->nodes() == b.fabric->nodes() &&
+         x.placement == y.placement && x.hosts_per_node == y.hosts_per_node &&
+         x.node.port_of_nic == y.node.port_of_nic && x.nic_of_gpu == y.nic_of_gpu && x.gpus() == y.gpus() &&
+         same_shapes(x.rings, y.rings) && same_shapes(x.trees, y.trees) && x.heads == y.heads &&
+         x.cross_nic == y.cross_nic && x.qps_per_connection == y.qps_per_connection && x.first_qp == y.first_qp;
+}
+
+}  // namespace fabricast

@@ -1,0 +1,44 @@
+// Counts that several engines ask for: connections below leaves do not depend on the draw of the network, and what one
+// draw counts does not depend on the rates of links, in which the draws of intervals differ.
+#pragma once
+
+#include <map>
+#include <mutex>
+#include <tuple>
+
+#include "edge_ways.hpp"
+
+namespace fabricast {
+
+/// A count with the ways that have been asked for. Safe to use from several threads.
+class SharedCount {
+ public:
+  explicit SharedCount(FabricCount count) : count_(std::move(count)) {}
+  const FabricCount& count() const { return count_; }
+  std::shared_ptr<const EdgeWays> ways(const FabricCount::Input& input, std::uint32_t channel);
+
+ private:
+  FabricCount count_;
+  std::mutex mutex_;
+  std::map<std::uint32_t, std::shared_ptr<const EdgeWays>> ways_;  ///< by channel
+};
+
+class CountStore {
+ public:
+  /// \param kept  the seed whose counts are kept: that of the draw in which hardware is varied
+  explicit CountStore(std::uint64_t kept) : kept_(kept) {}
+  std::shared_ptr<SharedCount> of(const FabricCount::Input& input, std::uint64_t seed);
+
+ private:
+  struct Known {
+    std::mutex mutex;
+    bool has_sets = false;
+    std::shared_ptr<const EdgeSets> sets;
+    std::shared_ptr<SharedCount> count;  ///< of the seed that is kept
+  };
+  const std::uint64_t kept_;
+  std::mutex mutex_;
+  std::map<std::tuple<CollectiveOp, Algorithm, int>, std::unique_ptr<Known>> known_;
+};
+
+}  // namespace fabricast

@@ -1,0 +1,136 @@
+#include "edge_sets.hpp"
+
+#include <fmt/format.h>
+
+#include <map>
+
+#include "fabricast/core/error.hpp"
+#include "fabricast/core/parallel.hpp"
+#include "resource_slots.hpp"
+
+namespace fabricast {
+
+namespace {
+
+using PortCounts = std::vector<std::pair<std::uint32_t, std::uint64_t>>;
+
+/// Connections of a set on each resource whose count no draw changes.
+class SetCounter {
+ public:
+  SetCounter(const Communicator& comm, const Plan& plan, const Fabric& fabric, const Router& router, int channel)
+      : comm_(comm),
+        plan_(plan),
+        fabric_(fabric),
+        router_(router),
+        channel_(channel),
+        ports_(2 * fabric.endpoints(), 2 * std::uint64_t(comm.nodes())),
+        between_(fabric.links() + router.bundles(), 0) {}
+
+  /// Ports with their counts, by rising link.
+  PortCounts count(const CollectiveAlgorithm& algorithm, EdgeSet& set) {
+    if (ports_.dense()) at_port_.resize(ports_.size(), 0);
+    std::uint32_t e = 0;
+    algorithm.network_edges(comm_, plan_, channel_, [&](const NetworkEdge& edge) { add(edge, e++ % 2, set); });
+    PortCounts counts;
+    ports_.for_each([&](std::uint32_t slot, std::uint32_t port) {
+      if (at_port_[slot] > 0) counts.emplace_back(port, at_port_[slot]);
+    });
+    between_.for_each([&](std::uint32_t slot, std::uint32_t r) { set.between.emplace_back(r, counts_between_[slot]); });
+    return counts;
+  }
+
+ private:
+  void add(const NetworkEdge& edge, std::uint32_t odd, EdgeSet& set) {
+    const std::uint32_t from = comm_.endpoint(edge.from, edge.from_nic, fabric_.ports_per_node()),
+                        to = comm_.endpoint(edge.to, edge.to_nic, fabric_.ports_per_node());
+    use(ports_, at_port_, 2 * from, edge.weight);
+    use(ports_, at_port_, 2 * to + 1, edge.weight);
+    if (router_.direct(from, to)) return;
+    if (!router_.settled(from, to)) {
+      set.open.push_back({from, to, edge.weight, odd});
+      return;
+    }
+    const Flow flow = flow_between(comm_, from, to, static_cast<std::uint32_t>(channel_), odd, 0);
+    if (!router_.route(flow, path_)) throw_cut(fabric_, {}, flow);
+    for (std::size_t i = 1; i + 1 < path_.resources.size(); ++i)
+      use(between_, counts_between_, path_.resources[i], edge.weight);
+  }
+  static void use(ResourceSlots& slots, std::vector<std::uint64_t>& counts, std::uint32_t resource,
+                  std::uint32_t weight) {
+    const std::uint32_t slot = slots.find_or_add(resource);
+    if (slot >= counts.size()) counts.resize(slot + 1, 0);
+    counts[slot] += weight;
+  }
+
+  const Communicator& comm_;
+  const Plan& plan_;
+  const Fabric& fabric_;
+  const Router& router_;
+  int channel_;
+  ResourceSlots ports_, between_;
+  std::vector<std::uint64_t> at_port_, counts_between_;  ///< by slot
+  Path path_;
+};
+
+}  // namespace
+
+Flow flow_between(const Communicator& comm, std::uint32_t from, std::uint32_t to, std::uint32_t channel,
+                  std::uint32_t odd, std::uint32_t pair) {
+  const auto pairs = static_cast<std::uint32_t>(comm.qps_per_connection);
+  const std::uint32_t qp = comm.first_qp * pairs + (channel * 8 + odd * 4) * pairs + pair;
+  return {from, to, qp, qp + 2 * pairs};
+}
+
+void throw_cut(const Fabric& fabric, const NetworkSegment& segment, const Flow& flow) {
+  std::string faults;
+  for (const Fault& f : segment.faults) faults += (faults.empty() ? " while " : ", ") + f.target;
+  if (!faults.empty()) faults += " is down";
+  throw UserError::at(segment.faults.empty() ? "fabric" : "faults",
+                      fmt::format("the fabric is cut: no path from {} to {}{}", fabric.name(VertexId(flow.from)),
+                                  fabric.name(VertexId(flow.to)), faults));
+}
+
+std::shared_ptr<const EdgeSets> EdgeSets::of(const Communicator& comm, const Plan& plan, const Fabric& fabric,
+                                             const Router& router, std::size_t threads) {
+  const CollectiveAlgorithm& algorithm = *find_by_algorithm(plan.algorithm);
+  if (!algorithm.edge_set || !algorithm.network_edges || algorithm.network_trees || !router.ends_at_ports())
+    return nullptr;
+  auto made = std::make_shared<EdgeSets>();
+  std::map<int, std::uint32_t> known;
+  std::vector<int> first;  // channel of each set
+  for (int c = 0; c < plan.channels; ++c) {
+    const auto [it, fresh] = known.try_emplace(algorithm.edge_set(comm, c), static_cast<std::uint32_t>(known.size()));
+    if (fresh) first.push_back(c);
+    made->number_.push_back(it->second);
+  }
+  made->sets_.resize(first.size());
+  std::vector<PortCounts> ports(first.size());
+  in_parallel(first.size(), threads, [&](std::size_t s) {
+    ports[s] = SetCounter(comm, plan, fabric, router, first[s]).count(algorithm, made->sets_[s]);
+  });
+
+  std::uint64_t all = 0;
+  for (const PortCounts& counts : ports) all += counts.size();
+  ResourceSlots slots(2 * fabric.endpoints(), all);
+  std::vector<std::uint32_t> signature(slots.dense() ? slots.size() : 0, no_group);
+  for (std::uint32_t s = 0; s < ports.size(); ++s)
+    for (const auto& [port, count] : ports[s]) {
+      const std::uint32_t slot = slots.find_or_add(port);
+      if (slot >= signature.size()) signature.resize(slot + 1, no_group);
+      std::uint32_t& of_port = signature[slot];
+      if (of_port == no_group) of_port = made->signatures_.root(0);
+      of_port = made->signatures_.child(of_port, s, count);
+    }
+  slots.for_each([&](std::uint32_t slot, std::uint32_t port) {
+    if (signature[slot] != no_group) made->ports_.emplace_back(port, signature[slot]);
+  });
+  return made;
+}
+
+std::uint64_t EdgeSets::crossings() const {
+  std::uint64_t most = 0;
+  for (const EdgeSet& set : sets_) most = std::max<std::uint64_t>(most, 4 * set.open.size() + set.between.size());
+  return most;
+}
+
+}  // namespace fabricast

@@ -1,0 +1,60 @@
+// The connections of a plan, whatever the draw of the network and the rates of its links.
+//
+// Channels of one *edge set* have the same connections (collective/algorithm.hpp). Those below a leaf have one way only,
+// and all connections begin and end at ports that no draw changes: both are counted here, once for all channels, draws
+// and hardware. What is left open are the ways between leaves.
+#pragma once
+
+#include <memory>
+
+#include "fabricast/collective/algorithm.hpp"
+#include "fabricast/engine/network.hpp"
+#include "signatures.hpp"
+
+namespace fabricast {
+
+/// A connection whose way hangs on its queue pairs.
+struct OpenEdge {
+  std::uint32_t from = 0, to = 0;  ///< endpoints
+  std::uint32_t weight = 1;
+  std::uint32_t odd = 0;  ///< its number among the channel's connections, modulo 2
+};
+
+struct EdgeSet {
+  std::vector<OpenEdge> open;
+  /// Resources between ports on ways that are settled, with how often they are crossed; by resource.
+  std::vector<std::pair<std::uint32_t, std::uint64_t>> between;
+};
+
+class EdgeSets {
+ public:
+  /// Null where the algorithm has none, or paths are not of the form that this needs (Router::ends_at_ports).
+  /// \throws UserError if a connection has no path
+  static std::shared_ptr<const EdgeSets> of(const Communicator& comm, const Plan& plan, const Fabric& fabric,
+                                            const Router& router, std::size_t threads);
+
+  const EdgeSet& of_channel(std::uint32_t channel) const { return sets_[number_[channel]]; }
+  /// Calls use(port link, signature), by rising link.
+  template <class Use>
+  void for_each_port(Use use) const {
+    for (const auto& [port, signature] : ports_) use(port, signature);
+  }
+  /// Of ports: their connections by set.
+  const Signatures& port_signatures() const { return signatures_; }
+  std::uint32_t set_of(std::uint32_t channel) const { return number_[channel]; }
+  /// Resources that a channel may cross between ports, at most.
+  std::uint64_t crossings() const;
+
+ private:
+  std::vector<std::uint32_t> number_;  ///< of sets, by channel
+  std::vector<EdgeSet> sets_;
+  Signatures signatures_;
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> ports_;
+};
+
+/// The flow of a queue pair of a connection; they are numbered by channel and edge, a queue pair has two ends.
+Flow flow_between(const Communicator& comm, std::uint32_t from, std::uint32_t to, std::uint32_t channel,
+                  std::uint32_t odd, std::uint32_t pair);
+[[noreturn]] void throw_cut(const Fabric& fabric, const NetworkSegment& segment, const Flow& flow);
+
+}  // namespace fabricast

@@ -1,0 +1,76 @@
+// How many connections of every channel cross each link of a fabric, folded: what holds for one draw of the network,
+// whatever the rates of its links. Paths are not stored.
+//
+// Channels are counted on several threads, each with counts of its own; then every thread finds the signatures of a
+// range of the links, channel by channel. Counts are whole numbers and groups are numbered by their lowest link, so what
+// comes out does not depend on the number of threads [solver-study-3].
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "edge_sets.hpp"
+#include "resource_slots.hpp"
+
+namespace fabricast {
+
+/// Refers to all that it is made of while it counts, and to nothing later.
+class FabricCount {
+ public:
+  struct Input {
+    const Communicator& comm;
+    const Plan& plan;
+    const Fabric& fabric;
+    const Router& router;
+    const NetworkSegment& segment;
+    double tree_weight = 1;  ///< connections that a reducing tree counts for on its links
+    std::size_t threads = 1;
+  };
+  /// \param sets  null: every channel is counted by itself, ports too
+  /// \throws UserError if a connection has no path, and no fault ends
+  FabricCount(const Input& input, std::shared_ptr<const EdgeSets> sets);
+
+  /// Links of one kind with the same connections of every channel.
+  struct Group {
+    std::uint32_t resource = 0;  ///< the lowest of them
+    std::uint32_t members = 0;
+    std::uint32_t shape = 0;        ///< of its connections
+    std::uint32_t next = no_group;  ///< an earlier group of the same shape, but of another kind of links
+    std::uint64_t kind = 0;
+  };
+  const std::vector<Group>& groups() const { return groups_; }  ///< by lowest resource
+  /// By channel.
+  std::span<const double> connections(const Group& group) const {
+    return {shapes_.data() + std::size_t{group.shape} * channels_, channels_};
+  }
+  /// no_group: nobody uses the resource.
+  std::uint32_t group_of(std::uint32_t resource) const {
+    const std::uint32_t slot = slots_.find(resource);
+    return slot == ResourceSlots::none ? no_group : group_[slot];
+  }
+  const std::vector<bool>& blocked() const { return blocked_; }
+  /// s; mean over the paths and reducing trees of a channel; 0 of one that is counted by its edge set.
+  double mean_latency(std::uint32_t channel) const { return mean_latency_[channel]; }
+
+ private:
+  class Counter;
+  void count_channels(const Input& input);
+  std::uint32_t find_shape(std::span<const double> connections);
+  std::uint32_t find_group(std::uint64_t kind, std::span<const double> connections, std::uint32_t resource);
+  void collect_ports(const Input& input, double unit);
+  void collect_groups(const Input& input, const std::vector<Signatures>& ranges);
+
+  std::shared_ptr<const EdgeSets> sets_;
+  ResourceSlots slots_;
+  std::vector<std::uint32_t> group_;  ///< by slot; while counting: signature
+  std::vector<Group> groups_;
+  std::size_t channels_ = 0;
+  std::vector<double> shapes_;             ///< connections by channel, one shape after the other
+  std::vector<std::uint32_t> last_group_;  ///< by shape
+  std::vector<std::uint32_t> shape_at_;    ///< shapes by hash, open addressing; while groups are collected
+  std::vector<bool> blocked_;
+  std::vector<double> mean_latency_;
+  bool weighted_ = false;
+};
+
+}  // namespace fabricast

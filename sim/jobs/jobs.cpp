@@ -1,0 +1,300 @@
+// Everybody beside everybody: alone, beside all, in pairs, and the scenario's job in other places.
+#include "fabricast/jobs/jobs.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <numeric>
+#include <set>
+
+#include "fabricast/core/parallel.hpp"
+#include "fabricast/core/quantity.hpp"
+#include "fabricast/core/rng.hpp"
+#include "fabricast/step/beside.hpp"
+
+namespace fabricast {
+
+namespace {
+
+/// Draws that pairs and placements are compared over: as many as tell a median from an accident.
+constexpr int few_draws = 4;
+constexpr std::size_t most_links = 20;
+
+using ByDraw = std::vector<Background>;
+
+/// One of the jobs, the scenario's own first.
+struct Runner {
+  World* world = nullptr;
+  std::int64_t size = 0;
+  double duty = 1;
+};
+
+bool meet(const ByDraw& a, const ByDraw& b) {
+  for (std::size_t d = 0; d < a.size(); ++d) {
+    const auto &x = a[d].uses, &y = b[d].uses;
+    for (auto i = x.begin(), j = y.begin(); i != x.end() && j != y.end();) {
+      if (i->resource == j->resource) return true;
+      i->resource < j->resource ? ++i : ++j;
+    }
+  }
+  return false;
+}
+
+std::string what_of(const Scenario& s, std::int64_t size) {
+  if (s.workload.kind == WorkloadKind::collective)
+    return fmt::format("{} {}", name_of(s.workload.collective), to_text(Bytes{size}));
+  return std::string(name_of(s.workload.kind));
+}
+
+std::string what_of(const BackgroundSpec& flows) {
+  const std::string rate = flows.rate.value > 0 ? fmt::format("{} per host", to_text(flows.rate)) : to_text(flows.total);
+  return fmt::format("{} {}{}", name_of(flows.kind), rate,
+                     flows.network == FlowNetwork::own ? ", own network" : std::string());
+}
+
+class Comparison {
+ public:
+  Comparison(World& main, std::int64_t size, const RunOptions& options)
+      : main_(main), options_(options), jobs_(other_jobs(main)), at_(locality_of(*main.fabric)) {
+    single_.threads = 1;
+    runners_.push_back({&main, size, 1});
+    for (OtherJob& job : jobs_) runners_.push_back({job.world.get(), job.size, job.duty});
+    for (const Runner& r : runners_) draws_.push_back(r.world->draws);
+    owners_ = runners_.size() + main.scenario.background.size();
+    work_ = 2 * runners_.size() + runners_.size() * owners_ + 8;
+  }
+
+  JobsForecast run() {
+    run_alone();
+    run_beside();
+    run_pairs();
+    find_links();
+    try_placements();
+    finish();
+    return std::move(f_);
+  }
+
+ private:
+  void tell(double work) {
+    if (!options_.progress) return;
+    const std::scoped_lock lock(mutex_);
+    done_ += work;
+    options_.progress(std::min(1.0, done_ / static_cast<double>(work_)));
+  }
+  std::size_t threads() const { return thread_count(options_.threads); }
+
+  void run_alone() {
+    f_.jobs.resize(runners_.size());
+    traffic_.resize(owners_);
+    in_parallel(owners_, threads(), [&](std::size_t i) {
+      const auto owner = static_cast<std::uint32_t>(i);
+      if (i >= runners_.size()) {
+        traffic_[i] = traffic_of_flows(main_, i - runners_.size(), owner);
+        return;
+      }
+      const Runner& r = runners_[i];
+      JobRow& row = f_.jobs[i];
+      row.alone = time_job(*r.world, r.size, single_);
+      traffic_[i] = traffic_of_job(*r.world, row.alone, r.duty, main_.draws, owner);
+      row.name = i == 0 ? "main" : jobs_[i - 1].name;
+      row.what = what_of(r.world->scenario, r.size);
+      row.hosts = i == 0 ? main_.allocation.main : jobs_[i - 1].hosts;
+      row.shape = shape_of(at_, row.hosts);
+      tell(1);
+    });
+  }
+
+  /// Without these. \param draws  0: all
+  double seconds_beside(std::size_t job, const std::vector<std::size_t>& others, int draws, JobTime* kept = nullptr) {
+    World& w = *runners_[job].world;
+    std::vector<const ByDraw*> who;
+    for (const std::size_t o : others) who.push_back(&traffic_[o]);
+    w.beside = beside_of(who);
+    if (draws > 0) w.draws.count = std::min(w.draws.count, draws);
+    JobTime time = time_job(w, runners_[job].size, single_);
+    w.beside.clear(), w.draws = draws_[job];
+    const double seconds = time.seconds;
+    if (kept) *kept = std::move(time);
+    return seconds;
+  }
+
+  std::vector<std::size_t> all_but(std::size_t job) const {
+    std::vector<std::size_t> others;
+    for (std::size_t o = 0; o < owners_; ++o)
+      if (o != job) others.push_back(o);
+    return others;
+  }
+
+  void run_beside() {
+    in_parallel(runners_.size(), threads(), [&](std::size_t i) {
+      seconds_beside(i, all_but(i), 0, &f_.jobs[i].beside);
+      tell(1);
+    });
+    for (std::size_t k = runners_.size(); k < owners_; ++k) {
+      FlowRow row;
+      const BackgroundSpec& flows = main_.scenario.background[k - runners_.size()];
+      row.name = flows.name, row.what = what_of(flows);
+      row.wanted = std::accumulate(traffic_[k].front().rate.begin(), traffic_[k].front().rate.end(), 0.0);
+      f_.flows.push_back(row);
+    }
+    if (f_.flows.empty()) return;
+    std::vector<std::vector<double>> got(f_.flows.size());
+    std::vector<const ByDraw*> who;
+    for (const ByDraw& t : traffic_) who.push_back(&t);
+    for (const auto& draw : beside_of(who)) {
+      std::vector<double> sum(f_.flows.size(), 0);
+      for (std::size_t i = 0; i < draw->rate.size(); ++i)
+        if (draw->owner[i] >= runners_.size()) sum[draw->owner[i] - runners_.size()] += draw->rate[i];
+      for (std::size_t k = 0; k < sum.size(); ++k) got[k].push_back(sum[k]);
+    }
+    for (std::size_t k = 0; k < got.size(); ++k) {
+      std::sort(got[k].begin(), got[k].end());
+      f_.flows[k].got = got[k][got[k].size() / 2];
+    }
+  }
+
+  void run_pairs() {
+    f_.slowdown.assign(runners_.size(), std::vector<double>(owners_, 1));
+    in_parallel(runners_.size(), threads(), [&](std::size_t i) {
+      double alone = 0;
+      for (std::size_t o = 0; o < owners_; ++o) {
+        if (o != i && meet(traffic_[i], traffic_[o])) {
+          if (alone == 0) alone = seconds_beside(i, {}, few_draws);
+          f_.slowdown[i][o] = seconds_beside(i, {o}, few_draws) / alone;
+        }
+        tell(1);
+      }
+    });
+  }
+
+  void find_links() {
+    std::map<std::uint32_t, std::vector<double>> loads;
+    for (std::size_t o = 0; o < owners_; ++o)
+      for (const Background::Use& u : traffic_[o].front().uses) {
+        std::vector<double>& load = loads[u.resource];
+        load.resize(owners_, 0);
+        load[o] += u.use * traffic_[o].front().rate[u.item];
+      }
+    const auto router = main_.setup.policy->make(*main_.setup.policy_spec, *main_.fabric,
+                                                 main_.setup.segments.front().links, main_.draws.first_seed);
+    for (auto& [resource, load] : loads) {
+      const double sum = std::accumulate(load.begin(), load.end(), 0.0);
+      const auto users = std::count_if(load.begin(), load.end(), [](double l) { return l > 0; });
+      if (users < 2) continue;
+      ++f_.shared;
+      f_.crowded += sum > 1 + 1e-9;
+      f_.links.push_back({resource_name(*main_.fabric, *router, resource), sum, std::move(load)});
+    }
+    std::stable_sort(f_.links.begin(), f_.links.end(), [](const auto& a, const auto& b) { return a.load > b.load; });
+    f_.links.resize(std::min(f_.links.size(), most_links));
+  }
+
+  /// The scenario with all others where they are, and its own job elsewhere.
+  Scenario moved(Placement placement, const std::vector<std::uint32_t>& order = {}) const {
+    Scenario s = main_.scenario;
+    for (std::size_t j = 0; j < s.jobs.size(); ++j) {
+      s.jobs[j].placement = Placement::list;
+      s.jobs[j].order.assign(main_.allocation.jobs[j].begin(), main_.allocation.jobs[j].end());
+    }
+    s.cluster.taken.clear();
+    for (const std::uint32_t host : main_.allocation.taken) s.cluster.taken.push_back(fmt::to_string(host));
+    s.cluster.filled = {0};
+    s.cluster.placement = placement, s.cluster.order.assign(order.begin(), order.end());
+    return s;
+  }
+
+  PlacementTrial try_on(Placement placement, const std::vector<std::uint32_t>& order = {}) {
+    const auto world = build_world(moved(placement, order), &main_.planner.graphs);
+    world->draws.count = std::min(world->draws.count, few_draws);
+    PlacementTrial t;
+    t.placement = placement, t.hosts = world->allocation.main, t.shape = shape_of(at_, t.hosts);
+    t.alone = time_job(*world, runners_[0].size, single_).seconds;
+    std::vector<const ByDraw*> who;
+    for (std::size_t o = 1; o < runners_.size(); ++o) who.push_back(&traffic_[o]);
+    // Flows of the scenario's own job go where it goes.
+    std::vector<ByDraw> flows(owners_ - runners_.size());
+    for (std::size_t k = 0; k < flows.size(); ++k) {
+      flows[k] = traffic_of_flows(*world, k, static_cast<std::uint32_t>(runners_.size() + k));
+      who.push_back(&flows[k]);
+    }
+    world->beside = beside_of(who);
+    t.beside = time_job(*world, runners_[0].size, single_).seconds;
+    t.given = t.hosts == main_.allocation.main;
+    return t;
+  }
+
+  void try_placements() {
+    constexpr std::array policies{Placement::in_order,       Placement::random,       Placement::packed, Placement::spread,
+                                  Placement::rail_aligned, Placement::topology_aware};
+    f_.trials.resize(policies.size());
+    in_parallel(policies.size(), threads(), [&](std::size_t i) {
+      f_.trials[i] = try_on(policies[i]);
+      tell(1);
+    });
+    if (std::none_of(f_.trials.begin(), f_.trials.end(), [](const auto& t) { return t.given; }))
+      f_.trials.push_back(try_on(Placement::list, main_.allocation.main));
+    std::stable_sort(f_.trials.begin(), f_.trials.end(), [](const auto& a, const auto& b) {
+      const double x = rounded(a.beside, 6), y = rounded(b.beside, 6);
+      return x != y ? x < y : a.given && !b.given;
+    });
+    std::vector<HostUnit> units;
+    const std::vector<std::uint32_t>& best = f_.trials.front().hosts;
+    const std::size_t hosts = main_.planner.comm.hosts_per_node;
+    for (std::size_t i = 0; i < best.size(); i += hosts)
+      units.emplace_back(best.begin() + static_cast<std::ptrdiff_t>(i), best.begin() + static_cast<std::ptrdiff_t>(i + hosts));
+    Rng rng(1);
+    shuffle(units, rng);
+    std::vector<std::uint32_t> order;
+    for (const HostUnit& unit : units) order.insert(order.end(), unit.begin(), unit.end());
+    f_.shuffled = try_on(Placement::list, order).beside;
+  }
+
+  void finish() {
+    f_.draws_of_trials = std::min(main_.draws.count, few_draws);
+    f_.hosts = static_cast<std::uint32_t>(main_.scenario.cluster.size);
+    std::size_t held = main_.allocation.storage.size() + main_.allocation.taken.size();
+    for (const auto& hosts : main_.allocation.jobs) held += hosts.size();
+    f_.free = f_.hosts - static_cast<std::uint32_t>(held);
+    for (const JobRow& row : f_.jobs)
+      f_.fingerprint = fold(fold(f_.fingerprint, row.alone.fingerprint), row.beside.fingerprint);
+    if (options_.progress) options_.progress(1);
+  }
+
+  World& main_;
+  RunOptions options_, single_;
+  std::vector<OtherJob> jobs_;
+  std::vector<Runner> runners_;
+  std::vector<Draws> draws_;  ///< of each runner
+  Locality at_;
+  std::vector<ByDraw> traffic_;  ///< by owner: jobs, then flows
+  std::size_t owners_ = 0, work_ = 0;
+  double done_ = 0;
+  std::mutex mutex_;
+  JobsForecast f_;
+};
+
+}  // namespace
+
+JobsForecast forecast_jobs(World& world, std::int64_t size, const RunOptions& options) {
+  check_others(world);
+  return Comparison(world, size, options).run();
+}
+
+std::vector<std::string> placement_words(const World& world, const std::vector<std::uint32_t>& hosts) {
+  const Scenario& s = world.scenario;
+  std::vector<std::string> words{fmt::format("cluster.placement=[{}]", fmt::join(hosts, ", "))};
+  if (s.cluster.filled.value > 0) {
+    words.push_back(fmt::format("cluster.taken=[{}]", hosts_text(world.allocation.taken)));
+    words.push_back("cluster.filled=0");
+  }
+  // A list goes before all policies, which would then find other hosts free.
+  for (std::size_t j = 0; j < s.jobs.size(); ++j)
+    if (s.jobs[j].placement != Placement::list)
+      words.push_back(fmt::format("jobs[{}].placement=[{}]", j, fmt::join(world.allocation.jobs[j], ", ")));
+  return words;
+}
+
+}  // namespace fabricast

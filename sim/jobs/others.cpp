@@ -1,0 +1,199 @@
+#include "fabricast/jobs/others.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "fabricast/core/error.hpp"
+#include "fabricast/core/parallel.hpp"
+#include "fabricast/report/step.hpp"
+#include "fabricast/step/beside.hpp"
+
+namespace fabricast {
+
+namespace {
+
+/// One job of section `jobs` as a scenario of its own.
+Scenario scenario_of(const World& main, std::size_t index) {
+  const JobSpec& job = main.scenario.jobs[index];
+  Scenario s = main.scenario;
+  s.name = job.name, s.jobs.clear(), s.background.clear();
+  s.cluster = ClusterSpec{};
+  s.cluster.nodes = job.nodes, s.cluster.size = main.scenario.cluster.size;
+  s.cluster.placement = Placement::list;
+  s.cluster.order.assign(main.allocation.jobs[index].begin(), main.allocation.jobs[index].end());
+  s.workload = WorkloadSection{};
+  s.workload.collective = job.workload.collective, s.workload.sizes = {job.workload.size};
+  if (job.workload.kind == JobKind::training_step)
+    s.workload.kind = WorkloadKind::training_step, s.workload.training = job.workload.training;
+  return s;
+}
+
+/// Runs f; what it finds wrong with a job's workload is named as the job's.
+template <class F>
+auto named(std::size_t index, F f) {
+  try {
+    return f();
+  } catch (const UserError& e) {
+    std::vector<Diagnostic> faults = e.diagnostics();
+    for (Diagnostic& d : faults)
+      if (d.path.starts_with("workload")) d.path = fmt::format("jobs[{}].{}", index, d.path);
+    throw UserError(std::move(faults));
+  }
+}
+
+std::vector<std::uint32_t> hosts_of_flows(const World& main, std::size_t index) {
+  const BackgroundSpec& flows = main.scenario.background[index];
+  if (!flows.hosts.empty()) return parse_hosts(flows.hosts, fmt::format("background[{}].hosts", index));
+  for (std::size_t j = 0; j < main.scenario.jobs.size(); ++j)
+    if (main.scenario.jobs[j].name == flows.job) return main.allocation.jobs[j];
+  return main.allocation.main;
+}
+
+/// Connections of a host and a target are those of one rail, so that fabrics of separate rails join them.
+struct Connection {
+  Flow flow;
+  double rate = 0;
+};
+
+std::vector<Connection> connections_of(const World& main, std::size_t index) {
+  const BackgroundSpec& flows = main.scenario.background[index];
+  const std::string path = fmt::format("background[{}]", index);
+  const std::vector<std::uint32_t> hosts = hosts_of_flows(main, index), targets = parse_hosts(flows.targets, path + ".targets");
+  const auto each = static_cast<std::uint32_t>(flows.connections);
+  constexpr std::size_t most = 1'000'000;
+  if (hosts.size() * targets.size() * each > most)
+    throw UserError::at(path, fmt::format("{} hosts with {} targets and {} connections each are too many", hosts.size(),
+                                          targets.size(), each),
+                        "fewer targets stand for all if they carry the same");
+  constexpr std::uint32_t first_qp = 0x800000;  // beyond those of communicators
+  const double rate = flows.rate.value > 0 ? flows.rate.value : flows.total.value / static_cast<double>(hosts.size());
+  const std::uint32_t ports = main.fabric->ports_per_node();
+  std::vector<Connection> list;
+  for (std::uint32_t h = 0; h < hosts.size(); ++h)
+    for (std::uint32_t t = 0; t < targets.size(); ++t)
+      for (std::uint32_t c = 0; c < each; ++c) {
+        if (hosts[h] == targets[t]) continue;
+        const std::uint32_t port = (h + t * each + c) % ports, qp = first_qp + static_cast<std::uint32_t>(list.size());
+        Flow flow{main.fabric->endpoint(hosts[h], port).value, main.fabric->endpoint(targets[t], port).value, qp, qp};
+        if (flows.kind == FlowKind::dataset_read) std::swap(flow.from, flow.to);
+        list.push_back({flow, rate / static_cast<double>(targets.size() * each)});
+      }
+  return list;
+}
+
+}  // namespace
+
+bool has_others(const Scenario& scenario) { return !scenario.jobs.empty() || !scenario.background.empty(); }
+
+void check_others(const World& main) {
+  const Scenario& s = main.scenario;
+  if (!main.fabric)
+    throw UserError::at("cluster.nodes", "one GPU has no traffic that others could slow down", "more nodes or GPUs");
+  if (s.network.engine != EngineKind::flow)
+    throw UserError::at("network.engine", "several jobs are forecast by the flow engine", "engine: flow");
+  if (s.nccl.selection == Selection::best)
+    throw UserError::at("nccl.selection", "several jobs take what NCCL takes", "selection: nccl, and NCCL_ALGO in nccl.env");
+  if (!nccl_versions(s).known())
+    throw UserError::at("nccl.version", "several jobs are forecast with one version of NCCL", "e.g. version: 2.28");
+  if (main.setup.segments.size() > 1)
+    throw UserError::at("faults", "a fault comes or goes, and several jobs share one state of the network",
+                        "leave out `at` and `until`");
+}
+
+std::vector<OtherJob> other_jobs(const World& main) {
+  std::vector<OtherJob> list;
+  for (std::size_t j = 0; j < main.scenario.jobs.size(); ++j) {
+    const JobSpec& job = main.scenario.jobs[j];
+    OtherJob other;
+    other.name = job.name, other.hosts = main.allocation.jobs[j];
+    other.world = named(j, [&] { return build_world(scenario_of(main, j)); });
+    if (job.workload.kind == JobKind::training_step) named(j, [&] { require_memory(*other.world); });
+    other.size = job.workload.size.value;
+    if (job.workload.kind == JobKind::collective) other.duty = job.workload.duty.value;
+    list.push_back(std::move(other));
+  }
+  return list;
+}
+
+std::vector<Background> traffic_of_job(const World& world, const JobTime& time, double duty, const Draws& draws,
+                                       std::uint32_t owner) {
+  std::vector<double> duties = time.duty;
+  for (double& d : duties) d *= duty;
+  std::vector<Background> by_draw;
+  for (int d = 0; d < draws.count; ++d)
+    by_draw.push_back(
+        traffic_of(world, time.exchanges, duties, draws.first_seed + static_cast<std::uint64_t>(d), owner));
+  return by_draw;
+}
+
+std::vector<Background> traffic_of_flows(const World& main, std::size_t index, std::uint32_t owner) {
+  const BackgroundSpec& flows = main.scenario.background[index];
+  std::vector<Background> by_draw(static_cast<std::size_t>(main.draws.count));
+  if (flows.network == FlowNetwork::own) return by_draw;
+  const std::vector<Connection> connections = connections_of(main, index);
+  const LinkState& state = main.setup.segments.front().links;
+  for (std::size_t d = 0; d < by_draw.size(); ++d) {
+    const std::unique_ptr<Router> router =
+        main.setup.policy->make(*main.setup.policy_spec, *main.fabric, state, main.draws.first_seed + d);
+    Background& all = by_draw[d];
+    Path path;
+    for (const Connection& c : connections) {
+      if (!router->route(c.flow, path))
+        throw UserError::at(fmt::format("background[{}].targets", index),
+                            fmt::format("there is no way from {} to {}", main.fabric->name(VertexId(c.flow.from)),
+                                        main.fabric->name(VertexId(c.flow.to))));
+      const auto item = static_cast<std::uint32_t>(all.rate.size());
+      all.rate.push_back(c.rate * flows.duty.value);
+      all.weight.push_back(flows.duty.value);
+      all.owner.push_back(owner);
+      for (std::size_t i = 0; i < path.resources.size(); ++i)
+        all.uses.push_back({path.resources[i], item,
+                            path.weight(i) / capacity(*main.fabric, *router, state, path.resources[i]).value});
+    }
+    std::sort(all.uses.begin(), all.uses.end(), [](const Background::Use& a, const Background::Use& b) {
+      return a.resource != b.resource ? a.resource < b.resource : a.item < b.item;
+    });
+  }
+  return by_draw;
+}
+
+std::vector<std::shared_ptr<const Background>> beside_of(const std::vector<const std::vector<Background>*>& who) {
+  std::vector<std::shared_ptr<const Background>> by_draw;
+  if (who.empty()) return by_draw;
+  std::size_t draws = who.front()->size();
+  for (const std::vector<Background>* w : who) draws = std::min(draws, w->size());
+  for (std::size_t d = 0; d < draws; ++d) {
+    std::vector<const Background*> single;
+    for (const std::vector<Background>* w : who) single.push_back(&(*w)[d]);
+    by_draw.push_back(std::make_shared<const Background>(combined(single)));
+  }
+  return by_draw;
+}
+
+void add_others(World& world, const RunOptions& options) {
+  if (!has_others(world.scenario)) return;
+  check_others(world);
+  std::vector<OtherJob> jobs = other_jobs(world);
+  const std::size_t flows = world.scenario.background.size();
+  std::vector<std::vector<Background>> traffic(jobs.size() + flows);
+  in_parallel(traffic.size(), thread_count(options.threads), [&](std::size_t i) {
+    const auto owner = static_cast<std::uint32_t>(i);
+    if (i >= jobs.size()) {
+      traffic[i] = traffic_of_flows(world, i - jobs.size(), owner);
+      return;
+    }
+    RunOptions one;
+    one.threads = 1;
+    // One draw says for which part of the time each exchange runs.
+    const Draws draws = std::exchange(jobs[i].world->draws, Draws{world.draws.first_seed, 1});
+    const JobTime time = time_job(*jobs[i].world, jobs[i].size, one);
+    jobs[i].world->draws = draws;
+    traffic[i] = traffic_of_job(*jobs[i].world, time, jobs[i].duty, world.draws, owner);
+  });
+  std::vector<const std::vector<Background>*> all;
+  for (const std::vector<Background>& t : traffic) all.push_back(&t);
+  world.beside = beside_of(all);
+}
+
+}  // namespace fabricast

@@ -1,0 +1,75 @@
+// What a job repeats, forecast: one record for calls, steps, tokens and traces.
+#include <algorithm>
+
+#include "fabricast/jobs/others.hpp"
+#include "fabricast/report/inference.hpp"
+#include "fabricast/report/step.hpp"
+
+namespace fabricast {
+
+namespace {
+
+/// All ranks at once, which one exchange stands for.
+Program program_of_call(const World& world, const Plan& plan) {
+  Program program;
+  std::vector<std::uint32_t> ranks(static_cast<std::size_t>(world.planner.comm.ranks()));
+  for (std::uint32_t r = 0; r < ranks.size(); ++r) ranks[r] = r;
+  program.groups.push_back({std::move(ranks)});
+  ExchangeKind kind;
+  kind.name = name_of(plan.op), kind.op = plan.op, kind.bytes = plan.bytes;
+  program.exchanges.push_back(std::move(kind));
+  return program;
+}
+
+JobTime time_call(const World& world, std::int64_t size, const RunOptions& options) {
+  Forecast forecast = run_plans(world, {plan_workload(world, size)}, options);
+  const ForecastRow& row = forecast.rows.front();
+  JobTime time;
+  time.seconds = row.time, time.seconds_p5 = row.time_p5, time.seconds_p95 = row.time_p95;
+  time.seconds_worst = row.time_worst, time.draws = forecast.draws;
+  time.bottleneck = row.result.bottleneck.name;
+  time.exchanges = program_of_call(world, row.plan);
+  time.duty = {std::min(1.0, row.result.makespan / row.time)};
+  time.fingerprint = forecast.fingerprint;
+  return time;
+}
+
+/// Of exchanges the one that runs longest says what binds the job.
+void set_exchanges(JobTime& time, const Program& program, const std::vector<ExchangeUse>& uses) {
+  time.exchanges.groups = program.groups;
+  double longest = 0;
+  for (const ExchangeUse& use : uses) {
+    time.exchanges.exchanges.push_back(use.kind);
+    time.duty.push_back(use.seconds / time.seconds);
+    if (use.seconds > longest) longest = use.seconds, time.bottleneck = use.alone.bottleneck;
+  }
+}
+
+JobTime of_step(const StepForecast& f) {
+  JobTime time;
+  time.seconds = f.seconds, time.seconds_p5 = f.seconds_p5, time.seconds_p95 = f.seconds_p95;
+  time.seconds_worst = f.seconds_worst, time.draws = f.draws, time.fingerprint = f.fingerprint;
+  set_exchanges(time, f.program, f.exchanges);
+  return time;
+}
+
+JobTime of_inference(const InferenceForecast& f) {
+  JobTime time;
+  time.seconds = f.step.seconds, time.seconds_p5 = f.step_p5, time.seconds_p95 = f.step_p95;
+  time.seconds_worst = f.step_worst, time.draws = f.draws, time.fingerprint = f.fingerprint;
+  set_exchanges(time, f.step.program, f.step.exchanges);
+  return time;
+}
+
+}  // namespace
+
+JobTime time_job(const World& world, std::int64_t size, const RunOptions& options) {
+  switch (world.scenario.workload.kind) {
+    case WorkloadKind::training_step: return of_step(run_step(world, options));
+    case WorkloadKind::inference: return of_inference(run_inference(world, options, false));
+    case WorkloadKind::trace: return of_step(run_trace(world, options));
+    default: return time_call(world, size, options);
+  }
+}
+
+}  // namespace fabricast

@@ -1,0 +1,251 @@
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <map>
+#include <numeric>
+
+#include "events.hpp"
+#include "fabricast/core/names.hpp"
+#include "fabricast/core/parallel.hpp"
+#include "fabricast/core/quantity.hpp"
+#include "fabricast/scenario/trial.hpp"
+
+namespace fabricast {
+
+namespace {
+
+/// The value of a sorted list at a fraction of it, the nearest there is.
+double at_fraction(const std::vector<double>& sorted, double fraction) {
+  const auto n = static_cast<double>(sorted.size());
+  return sorted[std::min(sorted.size() - 1, static_cast<std::size_t>(fraction * n))];
+}
+
+std::vector<double> sorted_copy(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values;
+}
+
+std::vector<MonthOutcome> draw_months(const MonthModel& model, const RiskOptions& options) {
+  std::vector<MonthOutcome> months(static_cast<std::size_t>(options.samples));
+  in_parallel(months.size(), thread_count(options.run.threads), [&](std::size_t i) {
+    Rng rng(mix64(mix64(options.seed) + i));
+    months[i] = draw_month(model, rng);
+  });
+  return months;
+}
+
+std::string cause_of(const RiskClass& row) {
+  return std::string(name_of(row.component)) + " " + std::string(name_of(row.mishap));
+}
+
+/// Hours by name, most first; what is under a second is left out.
+std::vector<LostTime> listed(const std::map<std::string, double>& seconds, double samples) {
+  std::vector<LostTime> list;
+  for (const auto& [cause, sum] : seconds)
+    if (std::abs(sum) >= samples) list.push_back({cause, sum / samples / 3600});
+  std::stable_sort(list.begin(), list.end(), [](const LostTime& a, const LostTime& b) { return a.hours > b.hours; });
+  return list;
+}
+
+void add_losses(const std::vector<MonthOutcome>& months, const Outlook& outlook, MonthForecast& f) {
+  std::map<std::string, double> causes, kinds;
+  for (const MonthOutcome& m : months) {
+    for (std::size_t s = 0; s < m.sources.size(); ++s) {
+      const MonthOutcome::Source& lost = m.sources[s];
+      causes[cause_of(outlook.rows[outlook.row_of_source[s]])] += lost.total();
+      kinds["slower steps"] += lost.slow, kinds["work done again"] += lost.redone;
+      kinds["restarts"] += lost.restart, kinds["waiting for hosts"] += lost.waiting;
+    }
+    for (auto* list : {&causes, &kinds}) {
+      (*list)["checkpoints"] += m.saving, (*list)["flaps ridden out"] += m.stalls;
+      (*list)["draws of the network"] += m.draws;
+    }
+  }
+  const auto samples = static_cast<double>(months.size());
+  f.lost = listed(causes, samples), f.lost_by_kind = listed(kinds, samples);
+}
+
+/// Quantiles over all steps of all months.
+void add_steps(const std::vector<MonthOutcome>& months, MonthForecast& f) {
+  std::map<double, double> count;
+  double all = 0;
+  for (const MonthOutcome& m : months)
+    for (const auto& [seconds, time] : m.steps) count[seconds] += time / seconds, all += time / seconds;
+  const auto at = [&](double fraction) {
+    double sum = 0;
+    for (const auto& [seconds, steps] : count)
+      if (sum += steps; sum >= fraction * all) return seconds;
+    return count.empty() ? 0 : count.rbegin()->first;
+  };
+  f.seconds_p5 = at(0.05), f.seconds = at(0.5), f.seconds_p95 = at(0.95);
+  f.seconds_worst = count.empty() ? 0 : count.rbegin()->first;
+}
+
+MonthForecast forecast_month(const Outlook& outlook, const std::vector<MonthOutcome>& months) {
+  const auto n = static_cast<double>(months.size());
+  MonthForecast f;
+  std::vector<double> useful;
+  for (const MonthOutcome& m : months) useful.push_back(m.useful / outlook.model.length), f.stops += m.stops / n;
+  f.goodput = std::accumulate(useful.begin(), useful.end(), 0.0) / n;
+  double squares = 0;
+  for (const double u : useful) squares += (u - f.goodput) * (u - f.goodput);
+  f.error = n > 1 ? std::sqrt(squares / (n - 1) / n) : 0;
+  std::sort(useful.begin(), useful.end());
+  f.goodput_p5 = at_fraction(useful, 0.05), f.goodput_p95 = at_fraction(useful, 0.95);
+  add_losses(months, outlook, f);
+  add_steps(months, f);
+  return f;
+}
+
+MonthForecast drawn_forecast(const Outlook& outlook, const RiskOptions& options) {
+  return forecast_month(outlook, draw_months(outlook.model, options));
+}
+
+/// Adds to the rows what their stops wait for hosts, which depends on all that failed before.
+void add_waits(const std::vector<MonthOutcome>& months, Outlook& outlook) {
+  for (const MonthOutcome& m : months)
+    for (std::size_t s = 0; s < m.sources.size(); ++s)
+      outlook.rows[outlook.row_of_source[s]].hours +=
+          m.sources[s].waiting / 3600 / static_cast<double>(months.size()) * nominal_month / outlook.model.length;
+}
+
+/// A change to try: what it is, its `--set` words, and what it does to the section.
+struct RiskTrial {
+  std::string what;
+  std::vector<std::string> set;
+  ReliabilitySpec spec;
+};
+
+std::vector<RiskTrial> risk_trials(const World& world, const Outlook& outlook) {
+  const ReliabilitySpec& now = world.scenario.reliability;
+  std::vector<RiskTrial> trials;
+  const auto add = [&](bool applies, std::string what, std::vector<std::string> set,
+                       const std::function<void(ReliabilitySpec&)>& change) {
+    if (!applies) return;
+    trials.push_back({std::move(what), std::move(set), now});
+    change(trials.back().spec);
+  };
+  const std::string more = std::to_string(2 * outlook.spares + 1);
+  add(world.fabric && now.planes == 1, "two ports a NIC, at two leaves (dual-ToR)", {"reliability.planes=2"},
+      [](ReliabilitySpec& s) { s.planes = 2; });
+  add(true, "twice as many spare hosts, and one", {"reliability.spares=" + more},
+      [&](ReliabilitySpec& s) { s.spares = 2 * outlook.spares + 1; });
+  add(outlook.model.saves && now.checkpoint.every.value > 0, "the best interval of checkpoints",
+      {"reliability.checkpoint.every=0s"}, [](ReliabilitySpec& s) { s.checkpoint.every = {0}; });
+  add(outlook.model.saves && !now.checkpoint.asynchronous, "checkpoints beside the step",
+      {"reliability.checkpoint.asynchronous=true"}, [](ReliabilitySpec& s) { s.checkpoint.asynchronous = true; });
+  add(now.restart.detect.value > 60, "hangs found in a minute", {"reliability.restart.detect=1min"},
+      [](ReliabilitySpec& s) { s.restart.detect = {60}; });
+  add(now.restart.start.value > 60, "restarts in a minute", {"reliability.restart.start=1min"},
+      [](ReliabilitySpec& s) { s.restart.start = {60}; });
+  add(now.stragglers.last.value > 3600, "slow hosts found in an hour", {"reliability.stragglers.last=1h"},
+      [](ReliabilitySpec& s) { s.stragglers.last = {3600}; });
+  add(now.repair.cable.value > 14400, "cables replaced in 4 h", {"reliability.repair.cable=4h"},
+      [](ReliabilitySpec& s) { s.repair.cable = {14400}; });
+  for (const int exponent : {16, 18, 20, 22})
+    add(world.fabric && std::abs(4.096e-6 * std::exp2(exponent) - outlook.transport.timeout) > 1e-9,
+        "lost packets sent again after " + to_text(Seconds{rounded(4.096e-6 * std::exp2(exponent), 2)}),
+        {env_word("NCCL_IB_TIMEOUT", exponent)}, [&](ReliabilitySpec& s) { s.transport.timeout = exponent; });
+  return trials;
+}
+
+/// Those that give a thousandth of the month or more; of several timeouts the best.
+std::vector<RiskWhatIf> what_helps(const Ground& ground, const std::vector<RiskTrial>& trials, const Effects& effects,
+                                   const MonthForecast& now, const RiskOptions& options) {
+  // What the dice can do by themselves is not told.
+  const double least = std::max(0.001, 4 * now.error);
+  std::vector<RiskWhatIf> helps;
+  const RiskWhatIf* timeout = nullptr;
+  std::vector<RiskWhatIf> timeouts;
+  for (const RiskTrial& t : trials) {
+    const MonthForecast then = drawn_forecast(outlook_of(ground, t.spec, effects, options.month), options);
+    if (then.goodput < now.goodput + least) continue;
+    const bool waits = t.set.front().starts_with("nccl.");
+    (waits ? timeouts : helps).push_back({t.what, t.set, then.goodput});
+  }
+  for (const RiskWhatIf& t : timeouts)
+    if (!timeout || t.goodput > timeout->goodput) timeout = &t;
+  if (timeout) helps.push_back(*timeout);
+  std::stable_sort(helps.begin(), helps.end(),
+                   [](const RiskWhatIf& a, const RiskWhatIf& b) { return a.goodput > b.goodput; });
+  return helps;
+}
+
+Ground ground_of(const World& world, Trials& trials, const Elements* elements, const RiskOptions& options) {
+  Ground ground{world, elements, std::vector<double>(static_cast<std::size_t>(trials.draws())), 0, 0};
+  std::vector<Timed> timed(ground.healthy.size());
+  in_parallel(timed.size(), thread_count(options.run.threads),
+              [&](std::size_t draw) { timed[draw] = *trials.run(static_cast<int>(draw), {}, 1); });
+  for (std::size_t d = 0; d < timed.size(); ++d) ground.healthy[d] = timed[d].seconds;
+  ground.median = at_fraction(sorted_copy(ground.healthy), 0.5);
+  for (const Timed& t : timed)
+    if (t.seconds == ground.median) ground.computing = t.computing;
+  return ground;
+}
+
+}  // namespace
+
+const RiskClass* Risk::worst_survived() const {
+  const RiskClass* worst_class = nullptr;
+  for (const RiskClass& c : classes)
+    if (!c.stops && c.worst > (worst_class ? worst_class->worst : 1)) worst_class = &c;
+  return worst_class;
+}
+
+RiskOptions quick_risk() {
+  RiskOptions options;
+  options.samples = 100, options.elements = 2, options.what_if = false, options.unrated = false;
+  options.run.threads = 1;
+  return options;
+}
+
+Risk assess(const World& world, const RiskOptions& options) {
+  // The chunk engine forks, which goes with one thread only.
+  if (world.scenario.network.engine == EngineKind::chunk && options.run.threads != 1) {
+    RiskOptions alone = options;
+    alone.run.threads = 1;
+    return assess(world, alone);
+  }
+  Trials trials(world);
+  std::optional<Elements> elements;
+  if (world.fabric) elements.emplace(world);
+  RiskOptions first = options, rest = options;
+  first.run = part_of(options.run, 0, 0.1), rest.run = part_of(options.run, 0.1, 0.95);
+  const Ground ground = ground_of(world, trials, elements ? &*elements : nullptr, first);
+  const ReliabilitySpec& spec = world.scenario.reliability;
+
+  std::vector<EffectKey> wanted = effects_wanted(ground, spec, options.unrated);
+  if (options.what_if && elements && spec.planes == 1) {
+    ReliabilitySpec two = spec;
+    two.planes = 2;
+    const std::vector<EffectKey> more = effects_wanted(ground, two, false);
+    wanted.insert(wanted.end(), more.begin(), more.end());
+    std::sort(wanted.begin(), wanted.end());
+    wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
+  }
+  Effects effects;
+  if (elements) effects = find_effects(world, trials, *elements, ground.healthy, wanted, rest);
+
+  Outlook outlook = outlook_of(ground, spec, effects, options.month);
+  Risk risk;
+  risk.of = trials.what(), risk.draws = trials.draws();
+  const std::vector<double> sorted = sorted_copy(ground.healthy);
+  risk.seconds = ground.median, risk.seconds_p5 = at_fraction(sorted, 0.05),
+  risk.seconds_p95 = at_fraction(sorted, 0.95);
+  risk.seconds_worst = sorted.back();
+  risk.checkpoint = outlook.checkpoint, risk.window = outlook.transport.window, risk.spares = outlook.spares;
+  risk.samples = options.samples, risk.seed = options.seed;
+  const std::vector<MonthOutcome> months = draw_months(outlook.model, options);
+  add_waits(months, outlook);
+  risk.month = forecast_month(outlook, months);
+  if (options.what_if) risk.helps = what_helps(ground, risk_trials(world, outlook), effects, risk.month, options);
+  risk.classes = outlook.rows;
+  std::stable_sort(risk.classes.begin(), risk.classes.end(), [](const RiskClass& a, const RiskClass& b) {
+    return std::pair(-a.hours, -a.worst) < std::pair(-b.hours, -b.worst);
+  });
+  if (options.run.progress) options.run.progress(1);
+  return risk;
+}
+
+}  // namespace fabricast

@@ -1,0 +1,111 @@
+#include "effects.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <mutex>
+#include <numeric>
+#include <optional>
+
+#include "fabricast/core/parallel.hpp"
+#include "fabricast/core/rng.hpp"
+
+namespace fabricast {
+
+namespace {
+
+/// A cable that crawls shows whether anything crosses it.
+constexpr double crawl = 1e-3;
+constexpr double felt = 1.001;
+
+struct Task {
+  std::size_t key = 0;
+  std::uint32_t element = 0;
+  int draw = 0;
+  bool probes = false;  ///< for traffic, not for the effect
+};
+
+/// Elements in even strides with a seeded offset in each, every one with the next draw of the network.
+std::vector<Task> sample(std::size_t key, const EffectKey& of, const std::vector<std::uint32_t>& members, int draws,
+                         const RiskOptions& options) {
+  std::vector<Task> tasks;
+  if (options.every) {
+    for (const std::uint32_t element : members)
+      for (int draw = 0; draw < draws; ++draw) tasks.push_back({key, element, draw, false});
+    return tasks;
+  }
+  // By what it is, not by its number: what else is wanted changes nothing.
+  Rng rng(mix64(mix64(mix64(options.seed) + of.elements) + std::bit_cast<std::uint64_t>(of.left)));
+  const std::size_t n = members.size(), most = static_cast<std::size_t>(options.elements);
+  // Where nothing is drawn, no element shows more than once.
+  const std::size_t wanted = draws == 1 ? std::min(n, most) : most;
+  for (std::size_t k = 0; k < wanted; ++k) {
+    const std::size_t begin = k * n / wanted, end = std::max(begin + 1, (k + 1) * n / wanted);
+    tasks.push_back(
+        {key, members[begin + rng.below(end - begin)], static_cast<int>(k % static_cast<std::size_t>(draws)), false});
+  }
+  return tasks;
+}
+
+bool between_switches(Component c) { return c == Component::leaf_spine_cable || c == Component::spine_core_cable; }
+
+}  // namespace
+
+Effects find_effects(const World& world, Trials& trials, const Elements& elements, const std::vector<double>& healthy,
+                     const std::vector<EffectKey>& wanted, const RiskOptions& options) {
+  const bool spreads =
+      world.setup.policy && (world.setup.policy->name == "adaptive" || world.setup.policy->name == "spray");
+  std::vector<Task> tasks;
+  for (std::size_t k = 0; k < wanted.size(); ++k) {
+    const ElementClass& c = elements.classes()[wanted[k].elements];
+    const std::vector<Task> own = sample(k, wanted[k], c.members, static_cast<int>(healthy.size()), options);
+    tasks.insert(tasks.end(), own.begin(), own.end());
+    if (!between_switches(c.component) || wanted[k].left > 0) continue;
+    for (Task task : own) task.probes = true, tasks.push_back(task);
+  }
+  std::vector<std::optional<Timed>> outcomes(tasks.size());
+  std::size_t done = 0;
+  std::mutex mutex;
+  in_parallel(tasks.size(), thread_count(options.run.threads), [&](std::size_t t) {
+    const Task& task = tasks[t];
+    const Component component = elements.classes()[wanted[task.key].elements].component;
+    // Switches that spread traffic keep it from a slow cable, so all of them crawl.
+    const std::vector<LinkId> links =
+        task.probes && spreads ? elements.siblings(task.element) : elements.links(component, task.element);
+    outcomes[t] = trials.run(task.draw, links, task.probes ? crawl : wanted[task.key].left);
+    if (!options.run.progress) return;
+    const std::scoped_lock lock(mutex);
+    options.run.progress(static_cast<double>(++done) / static_cast<double>(tasks.size()));
+  });
+
+  Effects effects;
+  std::vector<std::pair<int, int>> crossed(wanted.size());  // with traffic, probed
+  for (std::size_t t = 0; t < tasks.size(); ++t) {
+    const Task& task = tasks[t];
+    const double usual = healthy[static_cast<std::size_t>(task.draw)];
+    if (task.probes) {
+      crossed[task.key].first += !outcomes[t] || outcomes[t]->seconds > felt * usual ? 1 : 0,
+          ++crossed[task.key].second;
+      continue;
+    }
+    Effect& effect = effects[wanted[task.key]];
+    const double slowdown = outcomes[t] ? std::max(1.0, outcomes[t]->seconds / usual) : 1;
+    const bool first = effect.slowdowns.empty() && !effect.stops;
+    if (first || (!outcomes[t] && !effect.stops) || (!effect.stops && slowdown > effect.worst))
+      effect.example = elements.name(elements.classes()[wanted[task.key].elements].component, task.element);
+    if (!outcomes[t])
+      effect.stops = true;
+    else
+      effect.slowdowns.push_back(slowdown), effect.worst = std::max(effect.worst, slowdown);
+  }
+  for (std::size_t k = 0; k < wanted.size(); ++k) {
+    Effect& effect = effects[wanted[k]];
+    if (!effect.slowdowns.empty())
+      effect.mean = std::accumulate(effect.slowdowns.begin(), effect.slowdowns.end(), 0.0) /
+                    static_cast<double>(effect.slowdowns.size());
+    if (crossed[k].second > 0) effect.carries = static_cast<double>(crossed[k].first) / crossed[k].second;
+  }
+  return effects;
+}
+
+}  // namespace fabricast

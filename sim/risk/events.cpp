@@ -1,0 +1,278 @@
+#include "events.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "checkpoint.hpp"
+#include "fabricast/core/quantity.hpp"
+#include "fabricast/report/step.hpp"
+#include "flaps.hpp"
+
+namespace fabricast {
+
+namespace {
+
+constexpr double never = std::numeric_limits<double>::infinity();
+
+/// A row to come: what happens, and what its effect and its costs follow from.
+struct Event {
+  RiskClass row;
+  std::optional<EffectKey> key;
+  double detect = 0;
+  int hosts = 0;                       ///< that a stop takes away
+  double stall = 0, stall_square = 0;  ///< of a flap or of rerouting: moments of a stall, s and s^2
+};
+
+int variable(const World& world, const std::string& name, int otherwise) {
+  const auto& env = world.scenario.nccl.env;
+  const auto it = env.find(name);
+  if (it == env.end()) return otherwise;
+  const auto value = parse_integer(it->second);
+  return value ? static_cast<int>(std::clamp<std::int64_t>(value.value, 0, 31)) : otherwise;
+}
+
+/// Lists the events of a scenario. What is left at `planes` p of which one has a part r: (p - 1 + r) / p.
+class Listing {
+ public:
+  Listing(const Ground& ground, const ReliabilitySpec& spec)
+      : g_(ground), spec_(spec), transport_(transport_of(ground.world, spec)) {}
+
+  std::vector<Event> list() {
+    const Scenario& s = g_.world.scenario;
+    const std::int64_t hosts = s.cluster.nodes, gpus = hosts * s.node.spec.gpus;
+    stop(Component::gpu, gpus, spec_.failures.gpu, 1);
+    stop(Component::host, hosts, spec_.failures.host, 1);
+    stop(Component::software, gpus, spec_.failures.software, 0);
+    slow_hosts(hosts);
+    if (g_.elements)
+      for (std::size_t c = 0; c < g_.elements->classes().size(); ++c) of_class(c);
+    return std::move(events_);
+  }
+
+ private:
+  void stop(Component component, std::int64_t count, Ratio share, int hosts) {
+    Event e;
+    e.row.component = component, e.row.count = count, e.row.stops = true;
+    e.row.per_month = share.value * static_cast<double>(count), e.row.lasts = hosts > 0 ? spec_.repair.host.value : 0;
+    e.detect = spec_.restart.detect.value, e.hosts = hosts;
+    events_.push_back(e);
+  }
+
+  void slow_hosts(std::int64_t hosts) {
+    Event e;
+    e.row.component = Component::host, e.row.mishap = Mishap::slow, e.row.count = hosts;
+    e.row.slowdown = e.row.worst = 1 + spec_.stragglers.slowdown.value * g_.computing / g_.median;
+    e.row.per_month = spec_.stragglers.hosts.value * static_cast<double>(hosts);
+    e.row.lasts = spec_.stragglers.last.value;
+    if (e.row.slowdown > 1) events_.push_back(e);
+  }
+
+  void of_class(std::size_t c) {
+    const ElementClass& elements = g_.elements->classes()[c];
+    switch (elements.component) {
+      case Component::nic_cable:
+        of_planes(c, spec_.failures.nic_cable, spec_.degraded.cable, spec_.repair.cable, 1);
+        flaps(c);
+        return of_nics(c);
+      case Component::leaf_spine_cable:
+      case Component::spine_core_cable:
+        of_network(c, spec_.failures.fabric_cable, spec_.degraded.cable, spec_.repair.cable);
+        return flaps(c);
+      case Component::leaf:
+        return of_planes(c, spec_.failures.leaf, Ratio{0}, spec_.repair.switches,
+                         elements.role == Role::idle ? 0 : g_.elements->hosts_at(elements.members.front()));
+      case Component::spine: return of_network(c, spec_.failures.spine, Ratio{0}, spec_.repair.switches);
+      case Component::core: return of_network(c, spec_.failures.core, Ratio{0}, spec_.repair.switches);
+      default: return of_planes(c, Ratio{0}, Ratio{0}, spec_.repair.switches, g_.world.scenario.cluster.nodes);
+    }
+  }
+
+  Event made(std::size_t c, Mishap mishap, double left, double per_element, Seconds lasts) const {
+    const ElementClass& elements = g_.elements->classes()[c];
+    Event e;
+    e.row.component = elements.component, e.row.mishap = mishap, e.row.role = elements.role, e.row.left = left;
+    e.row.count = static_cast<std::int64_t>(elements.members.size()) * spec_.planes;
+    e.row.per_month = per_element * static_cast<double>(e.row.count), e.row.lasts = lasts.value;
+    e.detect = std::min(spec_.restart.detect.value, transport_.window);
+    if (elements.role != Role::idle) e.key = EffectKey{c, left};
+    return e;
+  }
+
+  void degraded(std::size_t c, Ratio share, Seconds lasts, int planes) {
+    if (g_.elements->classes()[c].role == Role::idle) return;
+    const auto rates = static_cast<double>(spec_.degraded.rates.size());
+    for (const Ratio rate : spec_.degraded.rates) {
+      const double left = (planes - 1 + rate.value) / planes;
+      events_.push_back(made(c, Mishap::degraded, left, share.value / rates, lasts));
+    }
+  }
+
+  /// What each plane has of its own at the NICs: one of several lost leaves the others.
+  void of_planes(std::size_t c, Ratio fails, Ratio slows, Seconds lasts, int hosts) {
+    Event down = made(c, Mishap::down, (spec_.planes - 1.0) / spec_.planes, fails.value, lasts);
+    down.hosts = hosts;
+    reroute(down);
+    events_.push_back(down);
+    degraded(c, slows, lasts, spec_.planes);
+  }
+
+  /// What switches route around. Of several planes all lose theirs: an upper bound.
+  void of_network(std::size_t c, Ratio fails, Ratio slows, Seconds lasts) {
+    Event down = made(c, Mishap::down, 0, fails.value, lasts);
+    down.hosts = g_.world.scenario.cluster.nodes;
+    reroute(down);
+    events_.push_back(down);
+    degraded(c, slows, lasts, 1);
+  }
+
+  void of_nics(std::size_t c) {
+    const ElementClass& elements = g_.elements->classes()[c];
+    const auto count = static_cast<std::int64_t>(elements.members.size());
+    if (elements.role == Role::idle) return;
+    stop(Component::nic, count, spec_.failures.nic, 1);
+    events_.back().detect = std::min(spec_.restart.detect.value, transport_.window);
+    const std::size_t first = events_.size();
+    degraded(c, spec_.degraded.nic, spec_.repair.host, 1);
+    for (std::size_t i = first; i < events_.size(); ++i) {
+      RiskClass& row = events_[i].row;
+      row.per_month *= static_cast<double>(count) / static_cast<double>(row.count);
+      row.component = Component::nic, row.count = count;
+    }
+  }
+
+  /// Until traffic goes another way, packets are lost. If that takes longer than the transport waits, the job stops.
+  void reroute(Event& e) const {
+    if (spec_.reroute.value > transport_.window) e.row.stops = true;
+    e.stall = spec_.reroute.value, e.stall_square = e.stall * e.stall;
+  }
+
+  void flaps(std::size_t c) {
+    const ElementClass& elements = g_.elements->classes()[c];
+    if (elements.role == Role::idle) return;
+    // Where there is another way it is taken.
+    const bool ridden = elements.component == Component::nic_cable && spec_.planes == 1;
+    const FlapMoments m = flap_moments(spec_.flaps, transport_, ridden ? never : spec_.reroute.value);
+    Event flap = made(c, Mishap::flap, 0, spec_.flaps.cable * (1 - m.stops), Seconds{m.stall});
+    flap.stall = m.stall, flap.stall_square = m.square;
+    // Those of NICs are always noticed.
+    if (elements.component == Component::nic_cable) flap.key.reset();
+    events_.push_back(flap);
+    Event stops = made(c, Mishap::long_flap, 0, spec_.flaps.cable * m.stops, Seconds{0});
+    stops.row.stops = true;
+    stops.key = flap.key;
+    if (m.stops > 0) events_.push_back(stops);
+  }
+
+  const Ground& g_;
+  const ReliabilitySpec& spec_;
+  Transport transport_;
+  std::vector<Event> events_;
+};
+
+bool is_flap(const Event& e) { return e.row.mishap == Mishap::flap || e.row.mishap == Mishap::long_flap; }
+
+/// What the sample of a class says of an event there.
+void take_effect(Event& e, const Effects& effects) {
+  if (!e.key) return;
+  // What never happens need not be known.
+  const auto known = effects.find(*e.key);
+  FABRICAST_CHECK(known != effects.end() || e.row.per_month == 0, "an effect has not been found out");
+  if (known == effects.end()) return;
+  const Effect& effect = known->second;
+  if (is_flap(e)) {
+    // Of cables between switches only those with traffic of the job are noticed.
+    e.row.carries = effect.carries;
+    e.row.per_month *= effect.carries;
+    return;
+  }
+  e.row.slowdown = effect.mean, e.row.worst = effect.worst, e.row.example = effect.example;
+  e.row.simulated = static_cast<int>(effect.slowdowns.size()), e.row.carries = effect.carries;
+  if (e.row.stops && !effect.stops)
+    e.row.per_month *= effect.carries;  // rerouting takes too long for those with traffic
+  e.row.stops = e.row.stops || effect.stops;
+  if (e.row.stops) e.row.slowdown = e.row.worst = 1;
+  e.stall *= effect.carries, e.stall_square *= effect.carries;
+}
+
+CheckpointPlan checkpoint_of(const Ground& g, const CheckpointSpec& spec, double stops, double month) {
+  CheckpointPlan plan;
+  const Scenario& s = g.world.scenario;
+  plan.between_stops = stops > 0 ? month / stops : never;
+  plan.every = plan.best = never;
+  if (s.workload.kind != WorkloadKind::training_step) return plan;
+  const double hosts = s.cluster.nodes, gpus = hosts * s.node.spec.gpus;
+  const TrainingStep step = step_of(g.world);
+  plan.bytes = static_cast<double>(count_parameters(step.model).total) * spec.bytes_per_parameter;
+  plan.load = plan.bytes / (hosts * spec.storage.value);
+  plan.pause = spec.asynchronous ? plan.bytes / (gpus * spec.copy.value) : plan.load;
+  plan.durable = spec.asynchronous ? plan.load : 0;
+  // A new copy waits until the last one is written, and none is made twice in a step.
+  plan.best = std::max({best_interval(plan.pause, plan.between_stops), plan.durable - plan.pause, g.median});
+  plan.every = spec.every.value > 0 ? std::max(spec.every.value, g.median) : plan.best;
+  return plan;
+}
+
+}  // namespace
+
+Transport transport_of(const World& world, const ReliabilitySpec& spec) {
+  // NCCL's defaults: 20 since 2.23, 18 since 2.14, 14 before; 7 retries [NCCL-env].
+  const NcclVersion version = main_version(world.scenario);
+  const int usual = version >= NcclVersion{2, 23, 0} ? 20 : version >= NcclVersion{2, 14, 0} ? 18 : 14;
+  const int exponent = spec.transport.timeout > 0 ? spec.transport.timeout : variable(world, "NCCL_IB_TIMEOUT", usual);
+  const int retries = spec.transport.retries >= 0 ? spec.transport.retries : variable(world, "NCCL_IB_RETRY_CNT", 7);
+  const double timeout = 4.096e-6 * std::exp2(exponent);
+  return {timeout, retries * timeout};
+}
+
+std::vector<EffectKey> effects_wanted(const Ground& ground, const ReliabilitySpec& spec, bool all) {
+  std::vector<EffectKey> keys;
+  for (const Event& e : Listing(ground, spec).list())
+    if (e.key && (all || e.row.per_month > 0)) keys.push_back(*e.key);
+  std::sort(keys.begin(), keys.end());
+  keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
+  return keys;
+}
+
+Outlook outlook_of(const Ground& ground, const ReliabilitySpec& spec, const Effects& effects, double month) {
+  std::vector<Event> events = Listing(ground, spec).list();
+  Outlook out;
+  double stops = 0;
+  for (Event& e : events) {
+    take_effect(e, effects);
+    if (e.row.role == Role::idle) e.row.stops = false, e.row.slowdown = 1;
+    if (e.row.stops) stops += e.row.per_month;
+  }
+  out.transport = transport_of(ground.world, spec);
+  out.checkpoint = checkpoint_of(ground, spec.checkpoint, stops, nominal_month);
+  const int nodes = ground.world.scenario.cluster.nodes;
+  out.spares = spec.spares >= 0 ? spec.spares : (nodes + 15) / 16;
+  MonthModel& model = out.model;
+  model.length = month, model.draws = ground.healthy, model.median = ground.median;
+  model.saves =
+      std::isfinite(out.checkpoint.every) && ground.world.scenario.workload.kind == WorkloadKind::training_step;
+  model.every = out.checkpoint.every, model.pause = out.checkpoint.pause, model.durable = out.checkpoint.durable;
+  model.start = spec.restart.start.value + out.checkpoint.load, model.spares = out.spares;
+  const double redone = model.saves ? model.every / 2 + model.durable : 0;
+  for (const Event& e : events) {
+    RiskClass row = e.row;
+    const double stalled = row.stops || row.role == Role::idle ? 0 : row.per_month * e.stall;
+    // What a stop waits for hosts is added when months have been drawn.
+    const double lost = row.stops ? redone + e.detect + model.start : row.lasts * (1 - 1 / row.slowdown);
+    row.hours = (row.mishap == Mishap::flap ? stalled : row.per_month * lost + stalled) / 3600;
+    out.rows.push_back(row);
+    if (row.role == Role::idle || row.per_month == 0) continue;
+    const double rate = row.per_month / nominal_month;
+    if (!row.stops) model.stalls += rate * e.stall, model.stalls_variance += rate * e.stall_square / month;
+    if (row.mishap == Mishap::flap || (!row.stops && row.worst <= 1)) continue;
+    FailureSource source;
+    source.rate = rate, source.stops = row.stops, source.lasts = row.lasts, source.detect = e.detect;
+    source.hosts = e.hosts;
+    if (!row.stops) source.slowdowns = e.key ? effects.at(*e.key).slowdowns : std::vector<double>{row.slowdown};
+    model.sources.push_back(std::move(source));
+    out.row_of_source.push_back(out.rows.size() - 1);
+  }
+  return out;
+}
+
+}  // namespace fabricast

@@ -1,0 +1,47 @@
+#include "flaps.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+namespace fabricast {
+
+namespace {
+
+double normal_below(double z) { return 0.5 * std::erfc(-z / std::numbers::sqrt2); }
+
+/// Part of the flaps that are no longer than `seconds`.
+double shorter(const FlapSpec& spec, double seconds) {
+  if (spec.spread == 0) return seconds >= spec.median.value ? 1 : 0;
+  return normal_below(std::log(seconds / spec.median.value) / spec.spread);
+}
+
+/// Mean of min(L, limit)^k: the part below the limit is a log-normal's partial moment.
+double capped_moment(const FlapSpec& spec, double limit, int k) {
+  if (limit <= 0) return 0;
+  if (spec.spread == 0) return std::pow(std::min(spec.median.value, limit), k);
+  const double z = std::log(limit / spec.median.value) / spec.spread, whole = k * spec.spread;
+  const double below = std::pow(spec.median.value, k) * std::exp(whole * whole / 2) * normal_below(z - whole);
+  return below + std::pow(limit, k) * normal_below(-z);
+}
+
+}  // namespace
+
+FlapMoments flap_moments(const FlapSpec& spec, const Transport& transport, double reroute) {
+  const double window = transport.window, timeout = transport.timeout;
+  if (reroute <= window) return {0, capped_moment(spec, reroute, 1), capped_moment(spec, reroute, 2)};
+  FlapMoments m;
+  m.stops = 1 - (window > 0 ? shorter(spec, window) : 0);
+  const double ridden = 1 - m.stops;
+  if (ridden <= 0) return m;
+  const int retries = static_cast<int>(std::lround(window / timeout));
+  double before = 0;
+  for (int retry = 1; retry <= retries; ++retry) {
+    const double until = shorter(spec, retry * timeout), part = (until - before) / ridden;
+    m.stall += part * retry * timeout, m.square += part * std::pow(retry * timeout, 2);
+    before = until;
+  }
+  return m;
+}
+
+}  // namespace fabricast

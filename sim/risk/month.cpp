@@ -1,0 +1,158 @@
+#include "month.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace fabricast {
+
+namespace {
+
+constexpr double never = std::numeric_limits<double>::infinity();
+
+class Month {
+ public:
+  Month(const MonthModel& model, Rng& rng) : m_(model), rng_(rng) {
+    out_.sources.resize(m_.sources.size());
+    for (const FailureSource& s : m_.sources) sum_ += s.rate, cumulative_.push_back(sum_);
+    const double stalls = m_.stalls + std::sqrt(m_.stalls_variance) * rng_.normal();
+    free_ = std::exp(-std::max(0.0, stalls));
+    draw_network();
+  }
+
+  MonthOutcome run() {
+    double failure = next_failure(0);
+    while (now_ < m_.length) {
+      double next = std::min({m_.length, failure, back_at_});
+      for (const Degradation& d : active_) next = std::min(next, d.until);
+      pass(next - now_);
+      now_ = next;
+      std::erase_if(active_, [&](const Degradation& d) { return d.until <= now_; });
+      if (now_ >= back_at_) back_at_ = never, draw_network();
+      if (now_ >= failure) strike(), failure = next_failure(now_);
+    }
+    return std::move(out_);
+  }
+
+ private:
+  struct Degradation {
+    double until, slowdown;
+    std::size_t source;
+  };
+  enum class State { running, waiting, restarting };
+
+  double next_failure(double from) { return sum_ > 0 ? from - std::log1p(-rng_.uniform()) / sum_ : never; }
+
+  void draw_network() { step_ = m_.draws[rng_.below(m_.draws.size())]; }
+
+  /// Time passes in which nothing begins or ends.
+  void pass(double dt) {
+    if (back_at_ == never) return work(dt);
+    // First the wait for hosts, then the restart.
+    const double waited = std::clamp(waits_until_ - now_, 0.0, dt);
+    out_.sources[stopped_by_].waiting += waited;
+    out_.sources[stopped_by_].restart += dt - waited;
+  }
+
+  void work(double dt) {
+    const auto worst = std::max_element(active_.begin(), active_.end(), [](const Degradation& a, const Degradation& b) {
+      return a.slowdown < b.slowdown;
+    });
+    const double slowdown = worst == active_.end() ? 1 : worst->slowdown;
+    const double pace = m_.median / step_ * free_ / slowdown;
+    double running = dt;
+    if (m_.saves) running = save(dt, pace);
+    out_.saving += dt - running;
+    out_.useful += running * pace;
+    out_.stalls += running * (1 - free_);
+    if (worst != active_.end()) out_.sources[worst->source].slow += running * free_ * (1 - 1 / slowdown);
+    out_.draws += running * free_ / slowdown * (1 - m_.median / step_);
+    if (running > 0) out_.steps[step_ * slowdown] += running * free_;
+  }
+
+  /// Goes on in the cycle of work and saving. \returns the seconds of work
+  double save(double dt, double pace) {
+    const double cycle = m_.every + m_.pause;
+    double running = 0;
+    if (const double cycles = std::floor(dt / cycle); cycles >= 1) {
+      running += cycles * m_.every, dt -= cycles * cycle;
+      unsaved_ = std::min(place_, m_.every) * pace, on_its_way_ = m_.every * pace;
+    }
+    while (dt > 0) {
+      const bool works = place_ < m_.every;
+      const double part = std::min(dt, (works ? m_.every : cycle) - place_);
+      if (works) running += part, unsaved_ += part * pace;
+      place_ += part, dt -= part;
+      // Rounding leaves a rest that is no time at all.
+      if (part <= 0) place_ = works ? m_.every : cycle;
+      if (place_ >= cycle) place_ = 0, on_its_way_ = unsaved_, unsaved_ = 0;
+    }
+    return running;
+  }
+
+  void strike() {
+    const double at = rng_.uniform() * sum_;
+    const auto it = std::upper_bound(cumulative_.begin(), cumulative_.end(), at);
+    const auto index = std::min(static_cast<std::size_t>(it - cumulative_.begin()), m_.sources.size() - 1);
+    const FailureSource& source = m_.sources[index];
+    if (!source.stops) {
+      if (!source.slowdowns.empty())
+        active_.push_back({now_ + source.lasts, source.slowdowns[rng_.below(source.slowdowns.size())], index});
+      return;
+    }
+    // A job that waits for hosts has none that could fail.
+    if (back_at_ != never && now_ < waits_until_) return;
+    ++out_.stops;
+    if (back_at_ == never && m_.saves) lose(index);
+    stopped_by_ = index;
+    waits_until_ = now_ + wait_for_hosts(source);
+    back_at_ = waits_until_ + source.detect + m_.start;
+    place_ = 0, unsaved_ = 0, on_its_way_ = 0;
+  }
+
+  void lose(std::size_t index) {
+    const double lost = unsaved_ + (place_ < m_.durable ? on_its_way_ : 0);
+    out_.useful -= lost;
+    out_.sources[index].redone += lost;
+  }
+
+  /// Takes spares, which stand by again when what failed is repaired. \returns s until there are enough
+  double wait_for_hosts(const FailureSource& source) {
+    if (source.hosts == 0) return 0;
+    std::erase_if(away_, [&](const auto& a) { return a.first <= now_; });
+    int free = m_.spares;
+    for (const auto& [until, hosts] : away_) free -= hosts;
+    if (free >= source.hosts) {
+      away_.emplace_back(now_ + source.lasts, source.hosts);
+      return 0;
+    }
+    // Whichever comes first: enough spares are back, or the hosts themselves.
+    std::sort(away_.begin(), away_.end());
+    for (std::size_t i = 0; i < away_.size(); ++i) {
+      free += away_[i].second;
+      if (free < source.hosts || away_[i].first >= now_ + source.lasts) continue;
+      const double wait = away_[i].first - now_;
+      away_.emplace_back(now_ + source.lasts, source.hosts);
+      return wait;
+    }
+    return source.lasts;
+  }
+
+  const MonthModel& m_;
+  Rng& rng_;
+  MonthOutcome out_;
+  std::vector<double> cumulative_;
+  double sum_ = 0, free_ = 1, step_ = 1, now_ = 0;
+  double place_ = 0;  ///< in the cycle of work and saving
+  double unsaved_ = 0, on_its_way_ = 0;
+  double back_at_ = never, waits_until_ = 0;
+  std::size_t stopped_by_ = 0;
+  std::vector<Degradation> active_;
+  std::vector<std::pair<double, int>> away_;  ///< hosts in repair, and until when
+};
+
+}  // namespace
+
+MonthOutcome draw_month(const MonthModel& model, Rng& rng) { return Month(model, rng).run(); }
+
+}  // namespace fabricast

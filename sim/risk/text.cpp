@@ -1,0 +1,182 @@
+// The report for people: a sentence, what costs most, the worst single failures, the month, what would help.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "fabricast/core/names.hpp"
+#include "fabricast/core/quantity.hpp"
+#include "fabricast/report/report.hpp"
+#include "fabricast/risk/risk.hpp"
+
+namespace fabricast {
+
+namespace {
+
+constexpr std::size_t most_rows = 12;
+
+/// Four digits, in s, ms or us.
+std::string seconds_text(double seconds) {
+  if (!std::isfinite(seconds)) return "never";
+  if (seconds >= 10000) return fmt::format("{:.1f} h", seconds / 3600);
+  if (seconds >= 1) return fmt::format("{:.4g} s", seconds);
+  return seconds >= 1e-3 ? fmt::format("{:.4g} ms", seconds * 1e3) : fmt::format("{:.4g} us", seconds * 1e6);
+}
+
+std::string percent(double part) { return fmt::format("{:.1f} %", 100 * part); }
+
+std::string what_of(const RiskClass& c) {
+  std::string text(name_of(c.component));
+  std::replace(text.begin(), text.end(), '_', ' ');
+  switch (c.mishap) {
+    case Mishap::down: text += c.left > 0 ? fmt::format(" down, {:.0f} % left", 100 * c.left) : " down"; break;
+    case Mishap::degraded: text += fmt::format(" at {:.0f} %", 100 * c.left); break;
+    case Mishap::flap: text += " flaps"; break;
+    case Mishap::long_flap: text += " flaps, too long"; break;
+    case Mishap::slow: text += " computes slower"; break;
+  }
+  return c.role == Role::partly ? text + ", partly used" : text;
+}
+
+std::string effect_of(const RiskClass& c) {
+  if (c.stops) return "stops";
+  if (c.mishap == Mishap::flap) return "stalls " + seconds_text(c.lasts);
+  return c.slowdown <= 1 && c.worst <= 1 ? "none" : fmt::format("x {:.4g}", c.slowdown);
+}
+
+std::string example_of(const RiskClass& c) {
+  return c.example.empty() ? std::string() : fmt::format("{} x {}", c.example, c.count);
+}
+
+/// `4,096`
+std::string grouped(std::int64_t number) {
+  std::string text = std::to_string(number);
+  for (std::size_t i = text.size(); i > 3; i -= 3) text.insert(i - 3, ",");
+  return text;
+}
+
+/// One sentence or two for someone who reads no more.
+std::string summary(const Risk& risk) {
+  const MonthForecast& m = risk.month;
+  std::string text = fmt::format("Of a month, {} is useful work, {} to {} in nine of ten months", percent(m.goodput),
+                                 percent(m.goodput_p5), percent(m.goodput_p95));
+  const auto stopping = std::max_element(
+      risk.classes.begin(), risk.classes.end(),
+      [](const RiskClass& a, const RiskClass& b) { return (a.stops ? a.per_month : 0) < (b.stops ? b.per_month : 0); });
+  if (m.stops > 0 && stopping != risk.classes.end())
+    text += fmt::format("; the job stops {:.3g} times, most often by \"{}\"", m.stops, what_of(*stopping));
+  if (!m.lost.empty())
+    text += fmt::format("; most is lost to \"{}\", {:.3g} h", m.lost.front().cause, m.lost.front().hours);
+  text += ".";
+  if (const RiskClass* worst = risk.worst_survived())
+    text += fmt::format(
+        " The worst single failure that it survives is \"{}\"{}: the {} then takes {:.3g} times as long.",
+        what_of(*worst), worst->example.empty() ? "" : fmt::format(" ({})", worst->example), risk.of, worst->worst);
+  return text;
+}
+
+/// Breaks at 116 columns, each line after `# `.
+std::string comment(const std::string& text) {
+  std::string out, line = "#";
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find(' ', begin), text.size());
+    const std::string word = text.substr(begin, end - begin);
+    if (line.size() + 1 + word.size() > 118) out += line + "\n", line = "#";
+    line += " " + word;
+    begin = end + 1;
+  }
+  return out + line + "\n";
+}
+
+std::string costs(const Risk& risk) {
+  std::string out = "#\n# what costs most\n";
+  out += fmt::format("{:>10} {:>12} {:>9} {:>14}  {}\n", "h/month", "times/month", "of", "effect",
+                     "what, and the worst of the sample");
+  std::size_t shown = 0;
+  for (const RiskClass& c : risk.classes) {
+    if (c.hours < 0.005 || shown == most_rows) break;
+    out += fmt::format("{:>10.2f} {:>12.3g} {:>9} {:>14}  {}{}\n", c.hours, c.per_month, grouped(c.count), effect_of(c),
+                       what_of(c), c.example.empty() ? "" : ": " + c.example);
+    ++shown;
+  }
+  return out;
+}
+
+std::string survived(const Risk& risk) {
+  std::vector<const RiskClass*> worst;
+  for (const RiskClass& c : risk.classes)
+    if (c.role != Role::idle && c.mishap != Mishap::flap && c.mishap != Mishap::long_flap) worst.push_back(&c);
+  std::stable_sort(worst.begin(), worst.end(), [](const RiskClass* a, const RiskClass* b) {
+    return std::pair(!a->stops, -a->worst) < std::pair(!b->stops, -b->worst);
+  });
+  std::string out = "#\n# single failures, the worst first\n";
+  out += fmt::format("{:>10} {:>10} {:>12} {:>10}  {}\n", "mean", "worst", "times/month", "simulated",
+                     "what, and the worst of the sample");
+  // Forecasts do not tell less apart.
+  constexpr double least = 1.005;
+  std::size_t harmless = 0;
+  for (const RiskClass* c : worst) {
+    if (!c->stops && c->worst < least && ++harmless) continue;
+    const std::string mean = c->stops ? "stops" : fmt::format("x {:.4g}", c->slowdown);
+    out +=
+        fmt::format("{:>10} {:>10} {:>12.3g} {:>10}  {}{}\n", mean, c->stops ? "" : fmt::format("x {:.4g}", c->worst),
+                    c->per_month, c->simulated, what_of(*c), c->example.empty() ? "" : ": " + example_of(*c));
+  }
+  if (harmless > 0)
+    out += fmt::format("# {} other classes of failures slow it by less than {:.1f} %\n", harmless, 100 * (least - 1));
+  return out;
+}
+
+std::string month(const Risk& risk) {
+  const MonthForecast& m = risk.month;
+  std::string out = fmt::format("#\n# {} months of 30 days drawn, seed {}\n", grouped(risk.samples), risk.seed);
+  out += fmt::format("goodput          {}   +- {:.2g} points; p5 {}, p95 {}\n", percent(m.goodput), 100 * m.error,
+                     percent(m.goodput_p5), percent(m.goodput_p95));
+  out += fmt::format("stops            {:.3g} a month\n", m.stops);
+  out += fmt::format("{:<16} {}   p5 {}, p95 {}, worst {}; healthy {}\n", risk.of.size() > 16 ? "time" : risk.of,
+                     seconds_text(m.seconds), seconds_text(m.seconds_p5), seconds_text(m.seconds_p95),
+                     seconds_text(m.seconds_worst), seconds_text(risk.seconds));
+  out += "#\n# where the rest of the month goes, h\n";
+  for (const auto* list : {&m.lost_by_kind, &m.lost}) {
+    for (const LostTime& l : *list)
+      if (std::abs(l.hours) >= 0.05) out += fmt::format("{:>10.1f}  {}\n", l.hours, l.cause);
+    if (list == &m.lost_by_kind) out += "# the same by what failed, h\n";
+  }
+  return out;
+}
+
+std::string saving(const Risk& risk) {
+  const CheckpointPlan& c = risk.checkpoint;
+  std::string out;
+  if (c.bytes > 0)
+    out = fmt::format(
+        "#\n# checkpoints of {:.4g} TB every {} (best: {}); each holds the step up for {}, is safe {} later, and is "
+        "read in "
+        "{}\n",
+        c.bytes / 1e12, seconds_text(c.every), seconds_text(c.best), seconds_text(c.pause), seconds_text(c.durable),
+        seconds_text(c.load));
+  return out + fmt::format("# mean time between stops {}; the transport rides out {}; {} spare hosts\n",
+                           seconds_text(c.between_stops), seconds_text(risk.window), grouped(risk.spares));
+}
+
+}  // namespace
+
+std::string risk_text(const World& world, const Risk& risk) {
+  const Scenario& s = world.scenario;
+  std::string out = fmt::format("# fabricast {}   risk of {}\n", version_text(), comment_text(s.name));
+  out += fmt::format("# {} on {} GPUs = {} nodes x {}: {} healthy", risk.of,
+                     grouped(std::int64_t{s.cluster.nodes} * s.node.spec.gpus), grouped(s.cluster.nodes),
+                     s.node.spec.gpus, seconds_text(risk.seconds));
+  if (risk.draws > 1)
+    out += fmt::format(", median of {} draws; p5 {}, p95 {}, worst {}", risk.draws, seconds_text(risk.seconds_p5),
+                       seconds_text(risk.seconds_p95), seconds_text(risk.seconds_worst));
+  out += "\n#\n" + comment(summary(risk));
+  out += costs(risk) + survived(risk) + month(risk) + saving(risk);
+  if (risk.helps.empty()) return out;
+  out += "#\n# what would help: goodput with it\n";
+  for (const RiskWhatIf& w : risk.helps)
+    out += fmt::format("{:>10}  {}   --set {}\n", percent(w.goodput), w.what, fmt::join(w.set, " --set "));
+  return out;
+}
+
+}  // namespace fabricast

@@ -1,0 +1,110 @@
+#include "trials.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "fabricast/core/names.hpp"
+#include "fabricast/core/quantity.hpp"
+#include "fabricast/report/inference.hpp"
+#include "fabricast/report/step.hpp"
+#include "fabricast/scenario/trial.hpp"
+
+namespace fabricast {
+
+namespace {
+
+double busiest(const std::vector<ActorTimes>& stages) {
+  double most = 0;
+  for (const ActorTimes& s : stages)
+    most = std::max(most, std::accumulate(s.busy.begin(), s.busy.end(), 0.0) + s.interference);
+  return most;
+}
+
+Timed time_of(const World& world) {
+  RunOptions alone;
+  alone.threads = 1;
+  switch (world.scenario.workload.kind) {
+    case WorkloadKind::training_step: {
+      const StepForecast step = run_step(world, step_of(world), alone, 1);
+      return {step.seconds, busiest(step.stages)};
+    }
+    case WorkloadKind::trace: {
+      const StepForecast step = run_trace(world, alone);
+      return {step.seconds, busiest(step.stages)};
+    }
+    case WorkloadKind::inference: {
+      const InferenceForecast serving = run_inference(world, alone, false);
+      return {serving.step.seconds, busiest(serving.step.stages)};
+    }
+    case WorkloadKind::collective: break;
+  }
+  return {run_forecast(world, alone).rows.back().time, 0};
+}
+
+}  // namespace
+
+Trials::Trials(const World& world) : base_(world), draws_(world.draws), segments_(world.setup.segments) {
+  draws_.count = std::max(1, draws_.count);
+}
+
+std::string Trials::what() const {
+  const WorkloadSection& w = base_.scenario.workload;
+  if (w.kind == WorkloadKind::training_step) return "training step";
+  if (w.kind == WorkloadKind::trace) return "traced step";
+  if (w.kind == WorkloadKind::inference) return w.inference.phase == InferencePhase::prefill ? "prompt" : "decode step";
+  return fmt::format("{} of {}", name_of(w.collective), to_text(Bytes{base_.scenario.sizes().back()}));
+}
+
+std::unique_ptr<World> Trials::take() {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (!idle_.empty()) {
+      std::unique_ptr<World> world = std::move(idle_.back());
+      idle_.pop_back();
+      return world;
+    }
+  }
+  Scenario scenario = base_.scenario;
+  if (scenario.workload.kind == WorkloadKind::collective) set_sizes(scenario, {scenario.sizes().back()});
+  return build_world(std::move(scenario), &base_.planner.graphs);
+}
+
+/// A world that goes back to the others, whatever happens.
+struct Trials::Lent {
+  Trials& trials;
+  std::unique_ptr<World> world;
+  explicit Lent(Trials& owner) : trials(owner), world(owner.take()) {}
+  Lent(const Lent&) = delete;
+  Lent& operator=(const Lent&) = delete;
+  ~Lent() {
+    const std::scoped_lock lock(trials.mutex_);
+    trials.idle_.push_back(std::move(world));
+  }
+};
+
+std::optional<Timed> Trials::run(int draw, std::span<const LinkId> links, double left) {
+  const Lent lent(*this);
+  World& world = *lent.world;
+  world.draws = {draws_.first_seed + static_cast<std::uint64_t>(draw), 1};
+  world.setup.segments = segments_;
+  if (links.empty()) return time_of(world);
+  Fault fault;
+  fault.target = "what fails", fault.rate = left, fault.links.assign(links.begin(), links.end());
+  for (NetworkSegment& segment : world.setup.segments) {
+    for (const LinkId l : links) segment.links.set(l, std::min(left, segment.links.factor(l.value)));
+    segment.faults.push_back(fault);
+  }
+  try {
+    return time_of(world);
+  } catch (const UserError& e) {
+    // The healthy job ran, so it is the fault that stops it.
+    if (std::all_of(e.diagnostics().begin(), e.diagnostics().end(),
+                    [](const Diagnostic& d) { return d.path == "faults"; }))
+      return std::nullopt;
+    throw;
+  }
+}
+
+}  // namespace fabricast

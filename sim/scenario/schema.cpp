@@ -1,0 +1,320 @@
+// JSON Schema of scenarios. A word that decides which other keys a section has is found by trying it: every word of
+// every section is assumed in turn, and where the keys then differ the schema has a branch for each.
+#include "fabricast/scenario/schema.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "fabricast/planner/variables.hpp"
+#include "fabricast/scenario/scenario.hpp"
+#include "fabricast/scenario/study.hpp"
+#include "fabricast/workload/serving_stack.hpp"
+
+namespace fabricast {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// Keys that the reader asks for, by section.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 6> required_keys{
+    {{"", "fabricast"}, {"", "node"}, {"", "cluster"}, {"", "workload"}, {"faults[]", "link"}, {"faults[]", "rate"}}};
+
+// In place of a default that depends on the node.
+constexpr std::string_view varies = "by node";
+
+constexpr std::string_view number_pattern = R"(([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?)";
+
+Scenario smallest_scenario(const std::string& node) {
+  Scenario s =
+      parse_scenario("fabricast: 1\nnode: {" + node + "}\ncluster: {nodes: 1}\nworkload: {}\n", "describe").scenario;
+  s.cluster.size = 0;           // the reader has counted the job's hosts
+  s.node.spec.profile.clear();  // it is given here, and no default
+  return s;
+}
+
+Field fields_with(Scenario scenario, const ChosenWords& chosen) {
+  FieldTree tree(chosen);
+  visit_fields(tree, scenario);
+  return tree.take();
+}
+
+void keep_what_agrees(Field& field, const Field& other) {
+  if (field.value != other.value) field.value = varies;
+  for (Field& part : field.parts)
+    if (const Field* same = other.find(part.name)) keep_what_agrees(part, *same);
+}
+
+std::string child(const std::string& path, const std::string& name) {
+  return path.empty() ? name : name.empty() ? path + "[]" : path + "." + name;
+}
+
+/// The names of all keys, so that two sections compare.
+std::string shape_of(const Field& field) {
+  std::string shape = field.name;
+  for (const Field& part : field.parts) shape += "(" + shape_of(part) + ")";
+  return shape;
+}
+
+Json word_json(const std::string& word) {
+  if (word == "true" || word == "false") return word == "true";
+  return word;
+}
+
+Json default_json(const Field& field) {
+  switch (field.type) {
+    case FieldType::boolean:
+    case FieldType::word: return word_json(field.value);
+    case FieldType::integer:
+    case FieldType::number:
+    case FieldType::ratio: return Json::parse(field.value, nullptr, false);
+    default: return field.value;
+  }
+}
+
+void add_limits(Json& j, const Range& range) {
+  const auto number = [](double v) {
+    return v == std::floor(v) && std::abs(v) < 0x1p53 ? Json(std::llround(v)) : Json(v);
+  };
+  if (std::isfinite(range.low)) j["minimum"] = number(range.low);
+  if (std::isfinite(range.high)) j["maximum"] = number(range.high);
+}
+
+class SchemaMaker {
+ public:
+  SchemaMaker() {
+    for (const auto& [name, node] : shipped_hardware().nodes) samples_.push_back(smallest_scenario("profile: " + name));
+    for (const auto& [name, gpu] : shipped_hardware().gpus) samples_.push_back(smallest_scenario("gpu: " + name));
+  }
+
+  Json make() { return section(common({}), "", {}); }
+
+ private:
+  /// Of all kinds of nodes; a default is kept where they agree.
+  Field common(const ChosenWords& chosen) const {
+    Field field = fields_with(samples_.front(), chosen);
+    for (std::size_t i = 1; i < samples_.size(); ++i) keep_what_agrees(field, fields_with(samples_[i], chosen));
+    return field;
+  }
+
+  static ChosenWords with(ChosenWords chosen, const std::string& path, const std::string& word) {
+    chosen[path] = word;
+    return chosen;
+  }
+
+  /// Whether the keys of the section at `path` depend on its word `name`.
+  bool decides(const std::string& path, const Field& word, const ChosenWords& chosen) const {
+    const std::string at = child(path, word.name);
+    if (word.type != FieldType::word || chosen.contains(at)) return false;
+    std::string first;
+    for (const std::string& w : word.words) {
+      const Field tree = fields_with(samples_.front(), with(chosen, at, w));
+      const std::string shape = shape_of(*tree.find(path));
+      if (!first.empty() && shape != first) return true;
+      first = shape;
+    }
+    return false;
+  }
+
+  Json section(const Field& here, const std::string& path, const ChosenWords& chosen) const {
+    const auto word = std::find_if(here.parts.begin(), here.parts.end(),
+                                   [&](const Field& part) { return decides(path, part, chosen); });
+    return word == here.parts.end() ? closed(here, path, chosen) : branches(*word, path, chosen);
+  }
+
+  /// These keys and no others.
+  Json closed(const Field& here, const std::string& path, const ChosenWords& chosen) const {
+    Json j = {{"type", "object"}, {"properties", Json::object()}, {"additionalProperties", false}};
+    for (const Field& part : here.parts) {
+      const std::string at = child(path, part.name);
+      // The word that leads to this branch is described beside the branches.
+      j["properties"][part.name] = chosen.contains(at) ? Json(true) : described(part, at, chosen);
+    }
+    for (const auto& [section, key] : required_keys)
+      if (section == path) j["required"].push_back(key);
+    return j;
+  }
+
+  /// A set of keys for each word.
+  Json branches(const Field& word, const std::string& path, const ChosenWords& chosen) const {
+    const std::string at = child(path, word.name);
+    Json j = {{"type", "object"}, {"properties", {{word.name, described(word, at, chosen)}}}, {"allOf", Json::array()}};
+    Json any = Json::object();
+    for (const std::string& w : word.words) {
+      const ChosenWords assumed = with(chosen, at, w);
+      const Field tree = common(assumed);
+      Json then = section(*tree.find(path), path, assumed);
+      if (w == word.value) any = then;
+      if (word.value == varies)
+        for (const auto& [key, schema] : then["properties"].items())
+          if (!any["properties"].contains(key)) any["properties"][key] = schema;
+      j["allOf"].push_back(
+          {{"if", {{"properties", {{word.name, {{"const", word_json(w)}}}}}, {"required", {word.name}}}},
+           {"then", std::move(then)}});
+    }
+    if (word.value == varies) any["additionalProperties"] = false;
+    j["allOf"].push_back({{"if", {{"not", {{"required", {word.name}}}}}}, {"then", std::move(any)}});
+    return j;
+  }
+
+  Json described(const Field& field, const std::string& path, const ChosenWords& chosen) const {
+    Json j = Json::object();
+    std::string text = field.doc;
+    const bool quantity = !units_of(field.type).empty();
+    if (const std::string limits = limits_text(field.type, field.range); quantity && !limits.empty())
+      text += (text.empty() ? "" : "; ") + limits;
+    const bool single =
+        field.type != FieldType::section && field.type != FieldType::list && field.type != FieldType::map;
+    if (single && field.value == varies) text += (text.empty() ? "" : "; ") + std::string("default: by node");
+    if (!text.empty()) j["description"] = text;
+    j.update(shape(field, path, chosen));
+    if (single && field.value != varies && !field.value.empty() && !field.name.empty())
+      j["default"] = default_json(field);
+    return j;
+  }
+
+  Json shape(const Field& field, const std::string& path, const ChosenWords& chosen) const {
+    switch (field.type) {
+      case FieldType::section: return section(field, path, chosen);
+      case FieldType::list: return {{"type", "array"}, {"items", described(field.parts.front(), path + "[]", chosen)}};
+      case FieldType::map: return map_shape(path);
+      case FieldType::word: return word_shape(field);
+      case FieldType::boolean: return {{"type", "boolean"}};
+      case FieldType::text: return text_shape(field, path);
+      default: return number_shape(field);
+    }
+  }
+
+  static Json number_shape(const Field& field) {
+    Json j;
+    if (field.type == FieldType::integer || field.type == FieldType::number) {
+      j["type"] = name_of(field.type);
+      add_limits(j, field.range);
+    } else if (field.type == FieldType::ratio) {
+      j = {{"type", {"number", "string"}}, {"pattern", fmt::format("^{} *%$", number_pattern)}};
+      add_limits(j, field.range);
+    } else {
+      std::string units;
+      for (const std::string_view unit : units_of(field.type)) units += (units.empty() ? "" : "|") + std::string(unit);
+      j = {{"type", "string"}, {"pattern", fmt::format("^{} *({})$", number_pattern, units)}};
+    }
+    return j;
+  }
+
+  static Json word_shape(const Field& field) {
+    Json words = Json::array();
+    for (const std::string& w : field.words) words.push_back(word_json(w));
+    Json j = {{"enum", std::move(words)}};
+    // A list of hosts is short for the word `list` and the key `order`.
+    if (field.name == "placement" && std::find(field.words.begin(), field.words.end(), "list") != field.words.end())
+      return {{"anyOf", {std::move(j), {{"type", "array"}, {"items", {{"type", "integer"}, {"minimum", 0}}}}}}};
+    return j;
+  }
+
+  static Json text_shape(const Field& field, const std::string& path) {
+    std::vector<std::string> names = names_for(path);
+    // YAML takes `2.28` for a number, and the reader takes its text.
+    if (names.empty()) return {{"type", {"string", "number", "boolean"}}};
+    if (field.value.empty()) names.emplace_back();
+    if (path == "node.profile") return {{"type", "string"}, {"anyOf", {{{"enum", names}}, {{"pattern", "\\.json$"}}}}};
+    return {{"enum", names}};
+  }
+
+  static Json map_shape(const std::string& path) {
+    const Json text = {{"type", {"string", "number", "boolean"}}};
+    Json j = {{"type", "object"}};
+    if (path != "nccl.env") return j["additionalProperties"] = text, j;
+    for (const NcclVariable& v : nccl_variables()) {
+      j["properties"][std::string(v.name)] = {{"description", fmt::format("{}; takes {}", v.summary, v.accepts)}};
+      j["properties"][std::string(v.name)].update(text);
+    }
+    j["patternProperties"] = {{"^NCCL_", text}}, j["additionalProperties"] = false;
+    return j;
+  }
+
+  std::vector<Scenario> samples_;
+};
+
+/// Sections beside the scenario: what `plan` varies, and what is wanted of it. An axis is a key, or a named bundle.
+void add_study(Json& properties) {
+  const Json axis = {
+      {"description",
+       "a list of values; a range {from, to, factor or step}; or values by name, each with the keys it sets"},
+      {"type", {"array", "object"}}};
+  Json sweep = {{"description", "what `fabricast plan` varies: all combinations of these"}, {"type", "object"}};
+  for (const ScenarioKey& key : scenario_keys()) sweep["properties"][key.path] = axis;
+  sweep["additionalProperties"] = axis;
+  properties["sweep"] = std::move(sweep);
+  ObjectiveSpec spec;
+  FieldTree fields;
+  visit_fields(fields, spec);
+  Json objective = {{"description", "what is wanted of the configurations of a sweep"}, {"type", "object"}};
+  for (const Field& field : fields.take().parts) {
+    Json part = {{"description", field.doc}, {"type", "string"}};
+    // One text is short for a list of it.
+    if (field.type == FieldType::list) part["type"] = {"string", "array"}, part["items"] = {{"type", "string"}};
+    objective["properties"][field.name] = std::move(part);
+  }
+  objective["additionalProperties"] = false;
+  properties["objective"] = std::move(objective);
+}
+
+template <class Table>
+void add_names(std::vector<std::string>& names, const Table& map) {
+  for (const auto& [name, item] : map) names.emplace_back(name);
+}
+
+}  // namespace
+
+Field scenario_fields(const ChosenWords& chosen) {
+  static const Scenario usual = smallest_scenario("");
+  return fields_with(usual, chosen);
+}
+
+std::vector<std::string> names_for(std::string_view path) {
+  const Hardware& hardware = shipped_hardware();
+  std::vector<std::string> names;
+  // A job among several has a workload of its own.
+  const auto is = [&](std::string_view key) { return path == key || path.ends_with("." + std::string(key)); };
+  if (is("node.gpu")) add_names(names, hardware.gpus);
+  if (is("node.profile")) add_names(names, hardware.nodes);
+  if (is("workload.stack")) add_names(names, hardware.stacks), add_names(names, serving_stacks());
+  if (is("workload.model.preset"))
+    for (const ModelPreset& preset : model_presets()) names.emplace_back(preset.name);
+  return names;
+}
+
+std::vector<ScenarioKey> scenario_keys() {
+  std::vector<ScenarioKey> keys;
+  const auto add = [&](const Field& tree) {
+    for (const auto& [path, field] : leaves(tree)) {
+      const auto same = [&, &path = path](const ScenarioKey& key) { return key.path == path; };
+      if (path.find('[') != std::string::npos || std::any_of(keys.begin(), keys.end(), same)) continue;
+      std::vector<std::string> words = field->words.empty() ? names_for(path) : field->words;
+      if (field->type == FieldType::boolean) words = {"true", "false"};
+      keys.push_back({path, std::move(words)});
+    }
+  };
+  const Field usual = scenario_fields();
+  add(usual);
+  for (const auto& [path, field] : leaves(usual))
+    for (const std::string& word : field->words)
+      if (path.find('[') == std::string::npos) add(scenario_fields({{path, word}}));
+  std::sort(keys.begin(), keys.end(), [](const ScenarioKey& a, const ScenarioKey& b) { return a.path < b.path; });
+  return keys;
+}
+
+std::string scenario_schema(std::string_view version) {
+  Json j = {{"$schema", "http://json-schema.org/draft-07/schema#"},
+            {"title", "Fabricast scenario"},
+            {"description", fmt::format("A scenario of fabricast {}", version)}};
+  j.update(SchemaMaker().make());
+  add_study(j["properties"]);
+  return j.dump(1) + "\n";
+}
+
+}  // namespace fabricast

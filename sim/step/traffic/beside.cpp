@@ -1,0 +1,152 @@
+#include "fabricast/step/beside.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "fabricast/core/stop.hpp"
+#include "exchange.hpp"
+
+namespace fabricast {
+
+namespace {
+
+/// A link is crowded from here on.
+constexpr double full = 1 + 1e-9;
+
+bool by_resource(const Background::Use& a, const Background::Use& b) {
+  return a.resource != b.resource ? a.resource < b.resource : a.item < b.item;
+}
+
+/// Part of its makespan in which a channel sends.
+double sending(const ChannelPace& channel, double makespan) {
+  const double bytes = channel.whole.count * channel.whole.payload + channel.tail.count * channel.tail.payload;
+  return channel.rate > 0 && makespan > 0 ? std::min(1.0, bytes / channel.rate / makespan) : 0;
+}
+
+/// Calls f(resource, own uses, others' uses) for each resource that the first has.
+template <class F>
+void for_each_common(std::span<const Background::Use> own, const std::vector<Background::Use>& others, F f) {
+  auto other = others.begin();
+  for (std::size_t first = 0; first < own.size();) {
+    std::size_t last = first;
+    const std::uint32_t resource = own[first].resource;
+    while (last < own.size() && own[last].resource == resource) ++last;
+    other = std::lower_bound(other, others.end(), resource, [](const auto& u, std::uint32_t r) { return u.resource < r; });
+    auto end = other;
+    while (end != others.end() && end->resource == resource) ++end;
+    if (other != end) f(resource, own.subspan(first, last - first), std::span<const Background::Use>(other, end));
+    other = end, first = last;
+  }
+}
+
+}  // namespace
+
+SharedRates rates_beside(const Background& others, std::span<const Background::Use> uses,
+                         const std::vector<double>& rate, const std::vector<double>& weight) {
+  SharedRates out{rate, std::vector<std::uint32_t>(rate.size(), no_link)};
+  std::vector<LinkUse> crowded;
+  std::vector<std::uint32_t> number(others.rate.size(), no_link);
+  std::vector<double> caps(rate), weights(weight);
+  std::vector<bool> meets(rate.size(), false);
+  for_each_common(uses, others.uses, [&](std::uint32_t resource, auto own, auto theirs) {
+    double load = 0;
+    for (const Background::Use& u : own) load += u.use * rate[u.item];
+    for (const Background::Use& u : theirs) load += u.use * others.rate[u.item];
+    if (load <= full) return;
+    for (const Background::Use& u : own) crowded.push_back({resource, u.item, u.use}), meets[u.item] = true;
+    for (const Background::Use& u : theirs) {
+      std::uint32_t& n = number[u.item];
+      if (n == no_link) {
+        n = static_cast<std::uint32_t>(caps.size());
+        caps.push_back(others.rate[u.item]), weights.push_back(others.weight[u.item]);
+      }
+      crowded.push_back({resource, n, u.use});
+    }
+  });
+  if (crowded.empty()) return out;
+  const LinkShares shares = share_links(caps, weights, std::move(crowded));
+  for (std::size_t i = 0; i < rate.size(); ++i)
+    if (meets[i] && shares.rate[i] < rate[i]) out.rate[i] = shares.rate[i], out.link[i] = shares.link[i];
+  return out;
+}
+
+Background combined(std::span<const Background* const> single) {
+  Background all;
+  for (const Background* part : single) {
+    const auto base = static_cast<std::uint32_t>(all.rate.size());
+    all.rate.insert(all.rate.end(), part->rate.begin(), part->rate.end());
+    all.weight.insert(all.weight.end(), part->weight.begin(), part->weight.end());
+    all.owner.insert(all.owner.end(), part->owner.begin(), part->owner.end());
+    for (const Background::Use& u : part->uses) all.uses.push_back({u.resource, u.item + base, u.use});
+  }
+  if (single.size() < 2) return all;
+  std::sort(all.uses.begin(), all.uses.end(), by_resource);
+  std::vector<LinkUse> uses;
+  for (const Background::Use& u : all.uses) uses.push_back({u.resource, u.item, u.use});
+  const LinkShares shares = share_links(all.rate, all.weight, std::move(uses));
+  for (std::size_t i = 0; i < all.rate.size(); ++i) all.rate[i] = std::min(all.rate[i], shares.rate[i]);
+  return all;
+}
+
+Background traffic_of(const World& world, const Program& program, std::span<const double> duty, std::uint64_t seed,
+                      std::uint32_t owner) {
+  Background all;
+  if (world.planner.comm.nodes() < 2) return all;
+  ExchangeTimer timer(world, program, seed);
+  for (std::uint32_t k = 0; k < program.exchanges.size(); ++k) {
+    if (duty[k] <= 0) continue;
+    const std::unique_ptr<Exchange> x = timer.time(program.exchanges[k]);
+    const auto base = static_cast<std::uint32_t>(all.rate.size());
+    for (std::uint32_t i = 0; i < x->rate.size(); ++i) {
+      const GroupTime& time = x->timed[x->team_of[i]]->time;
+      const double part = duty[k] * sending(time.channels[i - x->first_item[x->team_of[i]]], time.result.makespan);
+      all.rate.push_back(part * x->rate[i]);
+      all.weight.push_back(std::max(part, 1e-12) * x->weight(i));
+      all.owner.push_back(owner);
+    }
+    for (const LinkUse& u : x->fabric) all.uses.push_back({u.link, base + u.item, u.use});
+  }
+  std::sort(all.uses.begin(), all.uses.end(), by_resource);
+  return all;
+}
+
+CallBeside::CallBeside(const World& world, std::uint64_t seed) : world_(world), seed_(seed) {
+  if (world.planner.comm.nodes() > 1)
+    router_ =
+        world.setup.policy->make(*world.setup.policy_spec, *world.fabric, world.setup.segments.front().links, seed);
+}
+
+CallBeside::~CallBeside() = default;
+
+void CallBeside::slow_down(const Plan& plan, CollectiveResult& result) const {
+  const Background* others = world_.beside_in(seed_);
+  if (!others || !router_) return;
+  const GroupTime group = time_group(world_.setup, plan, seed_, router_.get());
+  std::vector<Background::Use> uses;
+  for (const FabricUse& u : fabric_use(world_.setup, *router_, plan)) uses.push_back({u.resource, u.channel, u.use});
+  std::sort(uses.begin(), uses.end(), by_resource);
+  std::vector<double> rate;
+  for (const ChannelPace& channel : group.channels) rate.push_back(channel.rate);
+  const SharedRates shared = rates_beside(*others, uses, rate, std::vector<double>(rate.size(), group.weight));
+  double makespan = result.makespan;
+  std::size_t slowest = rate.size();
+  for (std::size_t c = 0; c < rate.size(); ++c) {
+    const double other = result.makespan + group.channels[c].at(shared.rate[c]) - group.longest;
+    if (other > makespan) makespan = other, slowest = c;
+  }
+  if (slowest == rate.size()) return;
+  result.work *= makespan / result.makespan;
+  result.transfer += makespan - result.makespan;
+  result.makespan = makespan;
+  if (shared.link[slowest] == no_link) return;
+  Bottleneck at;
+  at.name = resource_name(*world_.fabric, *router_, shared.link[slowest]);
+  at.rate = shared.rate[slowest];
+  at.capacity = capacity(*world_.fabric, *router_, world_.setup.segments.front().links, shared.link[slowest]).value;
+  for (const Background::Use& u : uses)
+    if (u.resource == shared.link[slowest]) at.sharers.push_back({static_cast<int>(u.item), u.use * at.capacity});
+  result.bottleneck = std::move(at);
+  result.fingerprint = fold(result.fingerprint, static_cast<std::uint64_t>(std::llround(makespan * 1e12)));
+}
+
+}  // namespace fabricast

@@ -1,0 +1,177 @@
+// Free hosts as leaves in groups; each policy picks from these and puts its picks into rank order.
+#include "fabricast/topology/placement.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "fabricast/core/error.hpp"
+#include "fabricast/core/rng.hpp"
+
+namespace fabricast {
+
+namespace {
+
+/// Units of one leaf, or the leaves of a group, or all groups: a part of the fabric, and how many units are free there.
+struct Part {
+  std::vector<Part> parts;      ///< by number; empty of a leaf
+  std::vector<HostUnit> units;  ///< of a leaf, rising
+  std::size_t free = 0;
+};
+
+Part whole_of(const Locality& at, std::vector<HostUnit> free) {
+  std::map<std::uint32_t, std::map<std::uint32_t, std::vector<HostUnit>>> groups;
+  for (HostUnit& unit : free) {
+    const std::uint32_t host = unit.front();
+    groups[at.group[host]][at.leaf[host]].push_back(std::move(unit));
+  }
+  Part whole;
+  for (auto& [group_number, leaves] : groups) {
+    Part group;
+    for (auto& [leaf_number, units] : leaves) {
+      Part leaf;
+      leaf.free = units.size(), leaf.units = std::move(units);
+      group.free += leaf.free;
+      group.parts.push_back(std::move(leaf));
+    }
+    whole.free += group.free;
+    whole.parts.push_back(std::move(group));
+  }
+  return whole;
+}
+
+std::vector<Part> leaves_of(Part whole) {
+  std::vector<Part> leaves;
+  for (Part& group : whole.parts)
+    for (Part& leaf : group.parts) leaves.push_back(std::move(leaf));
+  return leaves;
+}
+
+/// Those with most free units first; of equal ones the lower number.
+void sort_by_free(std::vector<Part>& parts) {
+  std::stable_sort(parts.begin(), parts.end(), [](const Part& a, const Part& b) { return a.free > b.free; });
+}
+
+using Units = std::vector<HostUnit>;
+
+void take(const Part& leaf, std::size_t count, Units& taken) {
+  taken.insert(taken.end(), leaf.units.begin(), leaf.units.begin() + static_cast<std::ptrdiff_t>(count));
+}
+
+Units packed(std::vector<Part> leaves, std::size_t wanted) {
+  sort_by_free(leaves);
+  Units taken;
+  for (const Part& leaf : leaves) take(leaf, std::min(leaf.free, wanted - taken.size()), taken);
+  return taken;
+}
+
+Units spread(const std::vector<Part>& leaves, std::size_t wanted) {
+  Units taken;
+  for (std::size_t round = 0; taken.size() < wanted; ++round)
+    for (const Part& leaf : leaves)
+      if (round < leaf.free && taken.size() < wanted) taken.push_back(leaf.units[round]);
+  return taken;
+}
+
+/// Of the leaves with most free units as few as hold the job; each gives the same number, as far as it has them.
+Units rail_aligned(std::vector<Part> leaves, std::size_t wanted) {
+  sort_by_free(leaves);
+  std::size_t count = 0;
+  for (std::size_t room = 0; room < wanted; ++count) room += leaves[count].free;
+  leaves.resize(count);
+  // Those with fewest first, so that what they lack is shared by all others.
+  std::vector<std::size_t> of(count);
+  std::size_t left = wanted;
+  for (std::size_t i = count; i-- > 0;) {
+    of[i] = std::min(leaves[i].free, left / (i + 1));
+    left -= of[i];
+  }
+  for (std::size_t i = 0; left > 0; i = (i + 1) % count)
+    if (of[i] < leaves[i].free) ++of[i], --left;
+  Units taken;
+  for (std::size_t i = 0; i < count; ++i) take(leaves[i], of[i], taken);
+  return taken;
+}
+
+/// How many units each part of the whole gives, by best fit.
+///   a part alone holds them all:  the one that has fewest free
+///   else:                         the one with most free gives all it has; the rest likewise from the others
+void best_fit(const Part& part, std::size_t wanted, std::vector<Units>& by_leaf) {
+  if (part.parts.empty()) {
+    by_leaf.emplace_back();
+    return take(part, wanted, by_leaf.back());
+  }
+  std::vector<const Part*> left;
+  for (const Part& p : part.parts) left.push_back(&p);
+  std::stable_sort(left.begin(), left.end(), [](const Part* a, const Part* b) { return a->free > b->free; });
+  while (wanted > 0) {
+    auto chosen = left.begin();
+    // Sorted by free units: of those that hold the rest the last is the tightest, and of equal ones the first.
+    if ((*chosen)->free >= wanted) {
+      const auto end = std::find_if(left.begin(), left.end(), [&](const Part* p) { return p->free < wanted; });
+      chosen = std::find_if(left.begin(), end, [&](const Part* p) { return p->free == (*std::prev(end))->free; });
+    }
+    const std::size_t count = std::min(wanted, (*chosen)->free);
+    best_fit(**chosen, count, by_leaf);
+    wanted -= count;
+    left.erase(chosen);
+  }
+}
+
+/// Descends as long as one part holds the job: the smallest such part by itself.
+Units topology_aware(const Part& whole, std::size_t wanted) {
+  // Where a leaf anywhere holds it, the tightest leaf of all; else the tightest group; else groups.
+  std::vector<Units> by_leaf;
+  const Part* tightest = nullptr;
+  for (const Part& group : whole.parts)
+    for (const Part& leaf : group.parts)
+      if (leaf.free >= wanted && (!tightest || leaf.free < tightest->free)) tightest = &leaf;
+  best_fit(tightest ? *tightest : whole, wanted, by_leaf);
+  Units taken;
+  for (Units& units : by_leaf) taken.insert(taken.end(), units.begin(), units.end());
+  return taken;
+}
+
+Units choose(Placement placement, const Locality* locality, Units free, std::size_t wanted, std::uint64_t seed) {
+  if (placement == Placement::random) {
+    Rng rng(seed);
+    shuffle(free, rng);
+  }
+  if (!needs_fabric(placement)) {
+    free.resize(wanted);
+    return free;
+  }
+  FABRICAST_CHECK(locality, "the placement asks where hosts are plugged in");
+  Part whole = whole_of(*locality, std::move(free));
+  switch (placement) {
+    case Placement::packed: return packed(leaves_of(std::move(whole)), wanted);
+    case Placement::spread: return spread(leaves_of(std::move(whole)), wanted);
+    case Placement::rail_aligned: return rail_aligned(leaves_of(std::move(whole)), wanted);
+    default: return topology_aware(whole, wanted);
+  }
+}
+
+}  // namespace
+
+std::vector<HostUnit> units_of(const std::vector<std::uint32_t>& free, std::uint32_t domain, std::uint32_t hosts) {
+  std::vector<HostUnit> units;
+  for (std::size_t i = 0; i < free.size();) {
+    const std::uint32_t number = free[i] / domain;
+    std::size_t end = i;
+    while (end < free.size() && free[end] / domain == number) ++end;
+    for (; i + hosts <= end; i += hosts)
+      units.emplace_back(free.begin() + static_cast<std::ptrdiff_t>(i), free.begin() + static_cast<std::ptrdiff_t>(i + hosts));
+    i = end;
+  }
+  return units;
+}
+
+std::vector<std::uint32_t> place_units(Placement placement, const Locality* locality, std::vector<HostUnit> free,
+                                       std::size_t wanted, std::uint64_t seed) {
+  FABRICAST_CHECK(placement != Placement::list && wanted <= free.size(), "a job is placed on as many free hosts");
+  std::vector<std::uint32_t> hosts;
+  for (const HostUnit& unit : choose(placement, locality, std::move(free), wanted, seed))
+    hosts.insert(hosts.end(), unit.begin(), unit.end());
+  return hosts;
+}
+
+}  // namespace fabricast
