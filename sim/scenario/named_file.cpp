@@ -7,6 +7,7 @@
 
 #include "fabricast/core/error.hpp"
 #include "fabricast/core/file.hpp"
+#include "fabricast/scenario/scenario.hpp"
 
 namespace fabricast {
 

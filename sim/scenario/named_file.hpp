@@ -6,9 +6,6 @@
 
 namespace fabricast {
 
-/// The path of a file that is named relative to the scenario.
-std::string beside(const std::string& scenario, const std::string& path);
-
 /// The text of a file that the key at `path` names.  \throws UserError with that path
 std::string read_named(const std::string& path, const std::string& file);
 

@@ -400,11 +400,6 @@ class Reading {
 
 }  // namespace
 
-std::string beside(const std::string& scenario, const std::string& path) {
-  const std::filesystem::path p(path);
-  return p.is_absolute() ? path : (std::filesystem::path(scenario).parent_path() / p).string();
-}
-
 SourceSpan Scenario::place(std::string path) const { return place_of(places, file, std::move(path)); }
 
 void Scenario::locate(Diagnostic& d) const {
