@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
+#include <span>
 #include <vector>
 
 #include "fabricast/engine/engine.hpp"
@@ -57,5 +59,8 @@ struct FabricUse {
 /// In order of channels, then of resources.
 /// \throws UserError if a connection has no path
 std::vector<FabricUse> fabric_use(const NetworkSetup& setup, const Router& router, const Plan& plan);
+/// The same, a channel at a time: what all channels take together may be much.
+void for_each_fabric_use(const NetworkSetup& setup, const Router& router, const Plan& plan,
+                         const std::function<void(std::span<const FabricUse>)>& of_channel);
 
 }  // namespace fabricast
