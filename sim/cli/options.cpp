@@ -159,6 +159,22 @@ std::string output_path(const Options& options, const std::string& name) {
   return path;
 }
 
+std::string command_text(std::string_view verb, const std::vector<std::string>& arguments) {
+  constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=:,@%+";
+  std::string text = fmt::format("fabricast {}", verb);
+  for (const std::string& word : arguments) {
+    text += ' ';
+    if (!word.empty() && word.find_first_not_of(plain) == std::string::npos) {
+      text += word;
+      continue;
+    }
+    text += '\'';
+    for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    text += '\'';
+  }
+  return text;
+}
+
 std::function<void(double)> progress_bar() {
   if (!isatty(STDERR_FILENO)) return {};
   using Clock = std::chrono::steady_clock;

@@ -64,6 +64,8 @@ void print_diagnostic(const Diagnostic& diagnostic);
 
 /// The file an option names, checked before long work; empty if it is not given.  \throws UserError
 std::string output_path(const Options& options, const std::string& name);
+/// A command as it was typed, for a shell.
+std::string command_text(std::string_view verb, const std::vector<std::string>& arguments);
 /// Sends text to a file, or to standard output for `-`.  \throws UserError
 void emit(const std::string& path, const std::string& content);
 

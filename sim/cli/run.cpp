@@ -6,6 +6,7 @@
 
 #include "commands.hpp"
 #include "fabricast/core/names.hpp"
+#include "fabricast/page/report_page.hpp"
 #include "fabricast/planner/graph_file.hpp"
 #include "fabricast/report/inference_advice.hpp"
 #include "fabricast/report/interval.hpp"
@@ -37,20 +38,67 @@ Forecast forecast_with_intervals(const World& world, const RunOptions& how, bool
 
 /// Where `run` writes; empty: nowhere, `-`: standard output, on which there is text else.
 struct RunOutputs {
-  std::string json, csv, trace;
+  std::string json, csv, html, svg, trace;
+  std::string chart;    ///< that `svg` gets; empty: the first one
+  std::string command;  ///< as it was typed
   bool intervals = true;
+
+  std::array<std::pair<std::string_view, const std::string*>, 4> files() const {
+    return {{{"json", &json}, {"csv", &csv}, {"html", &html}, {"svg", &svg}}};
+  }
 };
+
+/// Two outputs do not go to one place.
+void require_own_places(const RunOutputs& to) {
+  const auto files = to.files();
+  for (std::size_t a = 0; a < files.size(); ++a)
+    for (std::size_t b = a + 1; b < files.size(); ++b) {
+      const std::string& place = *files[a].second;
+      if (place.empty() || place != *files[b].second) continue;
+      if (place == "-")
+        throw UserError(fmt::format("--{} - and --{} - both want standard output", files[a].first, files[b].first),
+                        "give one of them a file");
+      throw UserError(fmt::format("--{} and --{} both want '{}'", files[a].first, files[b].first, place));
+    }
+}
+
+/// Charts that pages of a kind of workload may have.
+std::vector<std::string_view> charts_of(WorkloadKind kind) {
+  switch (kind) {
+    case WorkloadKind::collective: return {"busbw", "time", "parts", "draws", "load"};
+    case WorkloadKind::inference: return {"breakdown", "throughput", "latency", "memory", "draws"};
+    case WorkloadKind::training_step:
+    case WorkloadKind::trace: break;
+  }
+  return {"breakdown", "memory", "draws"};
+}
+
+void write_page(const RunOutputs& to, const Page& page) {
+  if (!to.html.empty()) emit(to.html, page_html(page));
+  if (to.svg.empty()) return;
+  const std::vector<std::string> names = chart_names(page);
+  const std::string& chart = to.chart.empty() ? names.front() : to.chart;
+  if (std::find(names.begin(), names.end(), chart) == names.end())
+    throw UserError(fmt::format("this forecast has no chart '{}'", chart),
+                    fmt::format("it has {}", fmt::join(names, ", ")));
+  emit(to.svg, page_chart_svg(page, chart));
+}
 
 template <class F>
 void write_all(const RunOutputs& to, const World& world, const F& forecast, std::string (*json)(const World&, const F&),
-               std::string (*csv)(const World&, const F&), std::string (*text)(const World&, const F&)) {
+               std::string (*csv)(const World&, const F&), std::string (*text)(const World&, const F&),
+               Page (*page)(const World&, const F&, std::string)) {
   if (!to.json.empty()) emit(to.json, json(world, forecast));
   if (!to.csv.empty()) emit(to.csv, csv(world, forecast));
-  if (to.json != "-" && to.csv != "-") emit("-", text(world, forecast));
+  if (!to.html.empty() || !to.svg.empty()) write_page(to, page(world, forecast, to.command));
+  const auto files = to.files();
+  if (std::none_of(files.begin(), files.end(), [](const auto& file) { return *file.second == "-"; }))
+    emit("-", text(world, forecast));
 }
 
 void run_collective(const World& world, const RunOutputs& to, const RunOptions& how) {
-  write_all(to, world, forecast_with_intervals(world, how, to.intervals), forecast_json, forecast_csv, forecast_text);
+  write_all(to, world, forecast_with_intervals(world, how, to.intervals), forecast_json, forecast_csv, forecast_text,
+            collective_page);
 }
 
 void write_timeline(const std::string& file, const StepForecast& step) {
@@ -66,18 +114,19 @@ void run_training(const World& world, const RunOutputs& to, const RunOptions& ho
   StepForecast step = run_step(world, part_of(how, 0, to.intervals ? own_part : 1));
   if (to.intervals) add_interval(world, step, part_of(how, own_part, 1));
   if (!to.trace.empty()) write_timeline(to.trace, step);
-  write_all(to, world, step, step_json, step_csv, step_text);
+  write_all(to, world, step, step_json, step_csv, step_text, step_page);
 }
 
 void run_execution_trace(const World& world, const RunOutputs& to, const RunOptions& how) {
   const StepForecast step = run_trace(world, how);
   if (!to.trace.empty()) write_timeline(to.trace, step);
-  write_all(to, world, step, step_json, step_csv, step_text);
+  write_all(to, world, step, step_json, step_csv, step_text, step_page);
 }
 
 void run_serving(const World& world, const RunOutputs& to, const RunOptions& how) {
   require_memory(world);
-  write_all(to, world, run_inference(world, how), inference_json, inference_csv, inference_text);
+  write_all(to, world, run_inference(world, how), inference_json, inference_csv, inference_text,
+            inference_page);
 }
 
 /// By kind of workload.
@@ -118,22 +167,29 @@ int run_verb(const std::vector<std::string>& arguments) {
   add_scenario_options(options);
   options.add()("json", po::value<std::string>(), "write JSON to a file, or `-` for standard output alone")(
       "csv", po::value<std::string>(), "write CSV likewise")(
+      "html", po::value<std::string>(), "write a report likewise: one HTML file with charts and tables")(
+      "svg", po::value<std::string>(), "write a chart of the report likewise")(
+      "chart", po::value<std::string>(), "which one, e.g. busbw, time, breakdown, draws, load (default: the first)")(
       "threads", po::value<std::string>(), "number of threads (default: all cores); results do not depend on it")(
       "trace", po::value<std::string>(), "of a step: write its timeline to a file, for ui.perfetto.dev")(
       "no-intervals", "leave out the 90 % intervals, which take most of the time")(
       "dump-effective", "print the scenario with every default filled in, and stop");
   if (!options.parse(arguments)) return 0;
-  const RunOutputs to{output_path(options, "json"), output_path(options, "csv"), output_path(options, "trace"),
-                      !options.has("no-intervals")};
-  if (to.json == "-" && to.csv == "-")
-    throw UserError("--json - and --csv - both want standard output", "give one of them a file");
-  if (!to.json.empty() && to.json != "-" && to.json == to.csv)
-    throw UserError(fmt::format("--json and --csv both want '{}'", to.json));
+  RunOutputs to;
+  to.json = output_path(options, "json"), to.csv = output_path(options, "csv");
+  to.html = output_path(options, "html"), to.svg = output_path(options, "svg");
+  to.trace = output_path(options, "trace"), to.chart = options.text("chart");
+  to.command = command_text("run", arguments), to.intervals = !options.has("no-intervals");
+  require_own_places(to);
+  if (options.has("chart") && to.svg.empty()) throw UserError("--chart is of --svg", "e.g. --svg busbw.svg");
   if (to.trace == "-") throw UserError("--trace wants a file, not standard output");
   const RunOptions how = run_options(options);
   const auto world = load_world(options);
   if (options.has("dump-effective")) return emit("-", to_yaml(world->scenario)), 0;
   const WorkloadKind kind = world->scenario.workload.kind;
+  const std::vector<std::string_view> charts = charts_of(kind);
+  if (options.has("chart") && std::find(charts.begin(), charts.end(), to.chart) == charts.end())
+    throw UserError(fmt::format("--chart: there is no chart '{}'", to.chart), suggestion(to.chart, charts));
   if (!to.trace.empty() && !has_timeline(kind))
     throw UserError(fmt::format("--trace is of a training step or an execution trace, and the workload is {}",
                                 kind == WorkloadKind::collective ? "a collective" : name_of(kind)));
@@ -196,21 +252,31 @@ int inspect_verb(const std::vector<std::string>& arguments) {
       "channel", po::value<std::string>(), "the channel, for schedule (default 0)")(
       "rank", po::value<std::string>(), "the rank, for schedule (default 0)")(
       "graph-xml", po::value<std::string>(),
-      "for plan: write the graphs as NCCL's graph XML to a file, or `-` for standard output alone");
+      "for plan: write the graphs as NCCL's graph XML to a file, or `-` for standard output alone")(
+      "dot", po::value<std::string>(), "for fabric: write it for Graphviz likewise")(
+      "svg", po::value<std::string>(), "for fabric: write a drawing likewise");
   if (!options.parse(arguments)) return 0;
   const std::string stage = options.get<std::string>("STAGE");
   if (stage != "fabric" && stage != "plan" && stage != "schedule")
     throw UserError(fmt::format("fabricast inspect: unknown stage '{}'", stage), "fabric, plan or schedule");
   const std::string graph_xml = output_path(options, "graph-xml");
   if (!graph_xml.empty() && stage != "plan") throw UserError("--graph-xml is for `inspect plan`");
+  const std::string dot = output_path(options, "dot"), svg = output_path(options, "svg");
+  if (!(dot.empty() && svg.empty()) && stage != "fabric")
+    throw UserError(fmt::format("--{} is for `inspect fabric`", dot.empty() ? "svg" : "dot"));
+  if (!dot.empty() && dot == svg) throw UserError(fmt::format("--dot and --svg both want '{}'", dot));
   const auto world = load_world(options);
   placed(world->scenario, [&] {
+    if (!(dot.empty() && svg.empty()) && !world->fabric)
+      throw UserError::at("cluster.nodes", "there is no fabric to draw: the job has one NCCL node");
     if (stage != "fabric" && graph_xml.empty() && world->scenario.workload.kind != WorkloadKind::collective)
       throw UserError::at("workload.kind", fmt::format("the {} shown is of one collective", stage),
                           "e.g. --set 'workload={collective: all_reduce}'");
   });
   if (!graph_xml.empty()) emit(graph_xml, write_graphs(world->planner.graphs));
-  if (graph_xml == "-") return 0;
+  if (!dot.empty()) emit(dot, drawing_dot(scenario_drawing(*world)));
+  if (!svg.empty()) emit(svg, drawing_svg(scenario_drawing(*world)));
+  if (graph_xml == "-" || dot == "-" || svg == "-") return 0;
   const std::int64_t size = chosen_size(options, *world);
   const int channel = options.integer("channel", 0, 0, 63), rank = options.integer("rank", 0, 0, 1 << 30);
   emit("-", placed(world->scenario, [&] {

@@ -152,7 +152,7 @@ std::string step_text(const World& world, const StepForecast& f) {
   out += "#\n# where the time of a GPU goes, mean over all\n";
   std::vector<StepLine> lines = breakdown_lines(f.mean);
   for (StepLine& line : bubble_lines(f)) lines.push_back(std::move(line));
-  for (const Line& line : lines)
+  for (const StepLine& line : lines)
     out += fmt::format("  {:<37} {:>10.4g} s {:>6.1f} %\n", line.what, line.seconds, 100 * line.seconds / f.seconds);
   if (!f.memory.stages.empty()) out += memory_lines(f.memory);
   return out + exchange_table(f.program, f.exchanges);

@@ -1,0 +1,30 @@
+// Pages of forecasts: what `run --html` writes.
+//
+// Each begins with the answer in a sentence, goes on with what the engineer checks it by, and ends with the command and
+// the scenario that give it again. Docs: docs/report.md.
+#pragma once
+
+#include <string>
+
+#include "fabricast/page/page.hpp"
+#include "fabricast/report/inference.hpp"
+#include "fabricast/report/report.hpp"
+#include "fabricast/report/step.hpp"
+
+namespace fabricast {
+
+/// A page with all that does not hang on the kind of forecast. \param command  as it was typed
+Page empty_page(const World& world, std::string command);
+
+/// Charts `busbw`, `time`, `parts`; of several draws `draws`; of several nodes `load`, for which the median draw of the
+/// largest size is run once more.
+Page collective_page(const World& world, const Forecast& forecast, std::string command);
+/// Charts `breakdown`, `memory`; of several draws `draws`.
+Page step_page(const World& world, const StepForecast& forecast, std::string command);
+/// Charts `breakdown`, `throughput`, `latency`; of several draws `draws`.
+Page inference_page(const World& world, const InferenceForecast& forecast, std::string command);
+
+/// The fabric of a scenario alone, without loads; chart `fabric`.
+FabricDrawing scenario_drawing(const World& world);
+
+}  // namespace fabricast
