@@ -1,5 +1,6 @@
 // `run`, `explain`, `inspect`: the verbs that take a scenario.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -36,6 +37,9 @@ Forecast forecast_with_intervals(const World& world, const RunOptions& how, bool
   return forecast;
 }
 
+/// Options that name an output, and what they name.
+using OutputPlaces = std::vector<std::pair<std::string_view, const std::string*>>;
+
 /// Where `run` writes; empty: nowhere, `-`: standard output, on which there is text else.
 struct RunOutputs {
   std::string json, csv, html, svg, trace;
@@ -43,14 +47,11 @@ struct RunOutputs {
   std::string command;  ///< as it was typed
   bool intervals = true;
 
-  std::array<std::pair<std::string_view, const std::string*>, 4> files() const {
-    return {{{"json", &json}, {"csv", &csv}, {"html", &html}, {"svg", &svg}}};
-  }
+  OutputPlaces files() const { return {{"json", &json}, {"csv", &csv}, {"html", &html}, {"svg", &svg}}; }
 };
 
 /// Two outputs do not go to one place.
-void require_own_places(const RunOutputs& to) {
-  const auto files = to.files();
+void require_own_places(const OutputPlaces& files) {
   for (std::size_t a = 0; a < files.size(); ++a)
     for (std::size_t b = a + 1; b < files.size(); ++b) {
       const std::string& place = *files[a].second;
@@ -91,7 +92,7 @@ void write_all(const RunOutputs& to, const World& world, const F& forecast, std:
   if (!to.json.empty()) emit(to.json, json(world, forecast));
   if (!to.csv.empty()) emit(to.csv, csv(world, forecast));
   if (!to.html.empty() || !to.svg.empty()) write_page(to, page(world, forecast, to.command));
-  const auto files = to.files();
+  const OutputPlaces files = to.files();
   if (std::none_of(files.begin(), files.end(), [](const auto& file) { return *file.second == "-"; }))
     emit("-", text(world, forecast));
 }
@@ -136,7 +137,21 @@ bool has_timeline(WorkloadKind kind) { return kind == WorkloadKind::training_ste
 
 constexpr double part_of_forecast = 0.05;  // the rest of the time is that of trials
 
-void explain_training(const World& world, const std::string& json, const RunOptions& how) {
+/// Where `explain` writes, as `run` does.
+struct ExplainOutputs {
+  std::string json, html, command;
+};
+
+template <class E>
+void write_explanation(const ExplainOutputs& to, const World& world, const E& found,
+                       std::string (*json)(const World&, const E&), std::string (*text)(const World&, const E&),
+                       Page (*page)(const World&, const E&, std::string)) {
+  if (!to.json.empty()) emit(to.json, json(world, found));
+  if (!to.html.empty()) emit(to.html, page_html(page(world, found, to.command)));
+  if (to.json != "-" && to.html != "-") emit("-", text(world, found));
+}
+
+void explain_training(const World& world, const ExplainOutputs& to, const RunOptions& how) {
   const StepExplanation found = placed(world.scenario, [&] {
     require_memory(world);
     StepExplanation e;
@@ -144,11 +159,10 @@ void explain_training(const World& world, const std::string& json, const RunOpti
     e.what_ifs = what_would_help_step(world, e.forecast, part_of(how, part_of_forecast, 1));
     return e;
   });
-  if (!json.empty()) emit(json, explain_step_json(world, found));
-  if (json != "-") emit("-", explain_step_text(world, found));
+  write_explanation(to, world, found, explain_step_json, explain_step_text, explain_step_page);
 }
 
-void explain_serving(const World& world, const std::string& json, const RunOptions& how) {
+void explain_serving(const World& world, const ExplainOutputs& to, const RunOptions& how) {
   const InferenceExplanation found = placed(world.scenario, [&] {
     require_memory(world);
     InferenceExplanation e;
@@ -156,8 +170,7 @@ void explain_serving(const World& world, const std::string& json, const RunOptio
     e.what_ifs = what_would_help_inference(world, e.forecast, part_of(how, part_of_forecast, 1));
     return e;
   });
-  if (!json.empty()) emit(json, explain_inference_json(world, found));
-  if (json != "-") emit("-", explain_inference_text(world, found));
+  write_explanation(to, world, found, explain_inference_json, explain_inference_text, explain_inference_page);
 }
 
 }  // namespace
@@ -180,7 +193,7 @@ int run_verb(const std::vector<std::string>& arguments) {
   to.html = output_path(options, "html"), to.svg = output_path(options, "svg");
   to.trace = output_path(options, "trace"), to.chart = options.text("chart");
   to.command = command_text("run", arguments), to.intervals = !options.has("no-intervals");
-  require_own_places(to);
+  require_own_places(to.files());
   if (options.has("chart") && to.svg.empty()) throw UserError("--chart is of --svg", "e.g. --svg busbw.svg");
   if (to.trace == "-") throw UserError("--trace wants a file, not standard output");
   const RunOptions how = run_options(options);
@@ -205,9 +218,11 @@ int explain_verb(const std::vector<std::string>& arguments) {
   options.add()("size", po::value<std::string>(), "the size, e.g. 64MiB (default: the middle one of the scenario)")(
       "advise", "also say which of NCCL's variables to set for all sizes of the scenario, as `export env` writes them")(
       "json", po::value<std::string>(), "write JSON to a file, or `-` for standard output alone")(
+      "html", po::value<std::string>(), "write a report likewise: one HTML file with charts and tables")(
       "threads", po::value<std::string>(), "number of threads (default: all cores)");
   if (!options.parse(arguments)) return 0;
-  const std::string json = output_path(options, "json");
+  const ExplainOutputs to{output_path(options, "json"), output_path(options, "html"), command_text("explain", arguments)};
+  require_own_places({{"json", &to.json}, {"html", &to.html}});
   const RunOptions how = run_options(options);
   auto world = load_world(options);
   placed(world->scenario, [&] {
@@ -218,9 +233,9 @@ int explain_verb(const std::vector<std::string>& arguments) {
     for (const char* other : {"size", "advise"})
       if (options.has(other)) throw UserError(fmt::format("--{} is for collectives, and this is a step", other));
     if (world->scenario.workload.kind == WorkloadKind::inference)
-      explain_serving(*world, json, how);
+      explain_serving(*world, to, how);
     else
-      explain_training(*world, json, how);
+      explain_training(*world, to, how);
     return 0;
   }
   const Explanation found = placed(world->scenario, [&] {
@@ -239,8 +254,7 @@ int explain_verb(const std::vector<std::string>& arguments) {
     if (how.progress) how.progress(1);
     return e;
   });
-  if (!json.empty()) emit(json, explain_json(*world, found));
-  if (json != "-") emit("-", explain_text(*world, found));
+  write_explanation(to, *world, found, explain_json, explain_text, explain_page);
   return 0;
 }
 
@@ -264,7 +278,7 @@ int inspect_verb(const std::vector<std::string>& arguments) {
   const std::string dot = output_path(options, "dot"), svg = output_path(options, "svg");
   if (!(dot.empty() && svg.empty()) && stage != "fabric")
     throw UserError(fmt::format("--{} is for `inspect fabric`", dot.empty() ? "svg" : "dot"));
-  if (!dot.empty() && dot == svg) throw UserError(fmt::format("--dot and --svg both want '{}'", dot));
+  require_own_places({{"dot", &dot}, {"svg", &svg}});
   const auto world = load_world(options);
   placed(world->scenario, [&] {
     if (!(dot.empty() && svg.empty()) && !world->fabric)

@@ -59,7 +59,9 @@ std::string chart_svg(const BarChart& chart, bool standalone) {
                            value_text(value, chart.value.measure, chart.value.unit), 100 * value / total));
       begin += value;
     }
-    svg.text(x(total) + 6, y + 15, value_text(total, chart.value.measure, chart.value.unit), "m");
+    // Of shares the total says nothing.
+    if (chart.value.measure != Measure::percent)
+      svg.text(x(total) + 6, y + 15, value_text(total, chart.value.measure, chart.value.unit), "m");
   }
   for (const ChartMark& m : chart.marks) {
     svg.line(x(m.x), top - 4, x(m.x), bottom, "k");

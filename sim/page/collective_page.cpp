@@ -13,9 +13,10 @@ namespace fabricast {
 
 namespace {
 
-std::string seconds_text(double s) { return value_text(s, Measure::seconds); }
+std::string seconds_text(double s) { return value_text(s, Measure::seconds, {}, 3); }
+std::string with_90(const std::string& range) { return fmt::format("{} with 90 %", range); }
 std::string rate_text(double bytes_per_second) {
-  return value_text(bytes_per_second * 1e-9, Measure::number, "GB/s");
+  return value_text(bytes_per_second * 1e-9, Measure::number, "GB/s", 3);
 }
 std::string size_text(std::int64_t bytes) { return value_text(static_cast<double>(bytes), Measure::bytes); }
 
@@ -47,7 +48,7 @@ std::string answer_text(const Forecast& forecast) {
   const double bus = forecast.bus_bandwidth(row);
   std::string text = fmt::format("{} of {}: {} bus bandwidth", name_of(forecast.op), size_text(row.bytes), rate_text(bus));
   if (row.factor > 1)
-    text += fmt::format(" ({} to {} with 90 %)", number_text(bus / row.factor * 1e-9), number_text(bus * row.factor * 1e-9));
+    text += fmt::format(" ({})", with_90(range_text(bus / row.factor * 1e-9, bus * row.factor * 1e-9, Measure::number)));
   text += fmt::format(", bound by {}.", bound_text(row));
   // Chance is worth a sentence where it moves the result.
   if (forecast.draws > 1 && row.time_p95 > 1.02 * row.time_p5)
@@ -59,15 +60,13 @@ std::string answer_text(const Forecast& forecast) {
 std::vector<KeyFigure> figures_of(const Forecast& forecast) {
   const auto time = [](const ForecastRow& row) {
     KeyFigure f{fmt::format("time of {}", size_text(row.bytes)), seconds_text(row.time), {}};
-    if (row.factor > 1)
-      f.range = fmt::format("{} to {} with 90 %", seconds_text(row.time / row.factor), seconds_text(row.time * row.factor));
+    if (row.factor > 1) f.range = with_90(range_text(row.time / row.factor, row.time * row.factor, Measure::seconds));
     return f;
   };
   const ForecastRow& last = forecast.rows.back();
   const double bus = forecast.bus_bandwidth(last) * 1e-9;
-  KeyFigure rate{fmt::format("bus bandwidth at {}", size_text(last.bytes)), value_text(bus, Measure::number, "GB/s"), {}};
-  if (last.factor > 1)
-    rate.range = fmt::format("{} to {} with 90 %", number_text(bus / last.factor), value_text(bus * last.factor, Measure::number, "GB/s"));
+  KeyFigure rate{fmt::format("bus bandwidth at {}", size_text(last.bytes)), rate_text(bus * 1e9), {}};
+  if (last.factor > 1) rate.range = with_90(range_text(bus / last.factor, bus * last.factor, Measure::number, "GB/s"));
   std::vector<KeyFigure> figures = {rate, time(last)};
   if (forecast.rows.size() > 1) figures.push_back(time(forecast.rows.front()));
   figures.push_back({"GPUs", number_text(static_cast<double>(forecast.ranks)),
@@ -140,9 +139,6 @@ PageTable sizes_table(const World& world, const Forecast& forecast) {
   table.name = "rows", table.filter = forecast.rows.size() > 8;
   table.note = "Small numbers are the ends of the 90 % interval. Click on a column to sort.";
   table.columns = {{"size", Measure::bytes, {}, "as nccl-tests counts it"},
-                   {"algorithm", Measure::text, {}, "what NCCL runs"},
-                   {"protocol", Measure::text, {}, {}},
-                   {"channels", Measure::number, {}, {}},
                    {"time", Measure::number, "us", draws ? "median over draws" : ""},
                    {"algbw", Measure::number, "GB/s", "size / time"},
                    {"busbw", Measure::number, "GB/s", {}}};
@@ -151,13 +147,14 @@ PageTable sizes_table(const World& world, const Forecast& forecast) {
   if (versions)
     for (const char* name : {"low", "high"})
       table.columns.push_back({name, Measure::number, "us", fmt::format("over NCCL {}", world.scenario.nccl.version)});
+  table.columns.push_back({"algorithm", Measure::text, {}, "what NCCL runs"});
+  table.columns.push_back({"protocol", Measure::text, {}, {}});
+  table.columns.push_back({"channels", Measure::number, {}, {}});
   table.columns.push_back({"bound by", Measure::text, {}, "what holds the slowest channel back"});
   for (const ForecastRow& row : forecast.rows) {
     TableRow out;
     const auto add = [&](TableCell cell) { out.cells.push_back(std::move(cell)); };
     add(TableCell::of(static_cast<double>(row.bytes)));
-    add(TableCell::of(std::string(name_of(row.algorithm)))), add(TableCell::of(std::string(name_of(row.protocol))));
-    add(TableCell::of(static_cast<double>(row.channels)));
     add(with_factor(row.time * 1e6, row.factor));
     add(TableCell::of(row.algorithm_bandwidth() * 1e-9));
     add(with_factor(forecast.bus_bandwidth(row) * 1e-9, row.factor));
@@ -165,6 +162,8 @@ PageTable sizes_table(const World& world, const Forecast& forecast) {
       for (const double t : {row.time_p5, row.time_p95, row.time_worst}) add(TableCell::of(t * 1e6));
     if (versions)
       for (const double t : {fastest_version(row).time, slowest_version(row).time}) add(TableCell::of(t * 1e6));
+    add(TableCell::of(std::string(name_of(row.algorithm)))), add(TableCell::of(std::string(name_of(row.protocol))));
+    add(TableCell::of(static_cast<double>(row.channels)));
     std::string bound = row.result.bottleneck.name;
     if (row.nccl) bound += fmt::format(" (NCCL's own choice: {}/{})", name_of(row.nccl->algorithm), name_of(row.nccl->protocol));
     if (!row.result.felt.empty()) bound += fmt::format(" (felt: {})", fmt::join(row.result.felt, ", "));

@@ -2,9 +2,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 
-#include "fabricast/core/quantity.hpp"
 #include "fabricast/page/drawing.hpp"
 #include "svg.hpp"
 
@@ -18,24 +18,32 @@ std::string box_text(const FabricBox& box) {
   return box.count == 1 ? box.first : fmt::format("{} to {}", box.first, box.last);
 }
 
-/// What fits into a box: its name, its number, or how many it stands for.
-std::string short_text(const FabricBox& box, std::string_view row, double width) {
-  const auto fits = [&](const std::string& words) { return text_width(words) + 4 <= width; };
-  const auto number = [&](const std::string& name) {
-    const auto at = name.find_first_of("0123456789");
-    return at == std::string::npos ? name : name.substr(at);
-  };
-  std::string words = box.count == 1 ? box.first : fmt::format("{}{}-{}", row == "nodes" ? "node" : row, number(box.first), number(box.last));
-  if (fits(words)) return words;
-  words = box.count == 1 ? number(box.first) : fmt::format("{}-{}", number(box.first), number(box.last));
-  if (fits(words)) return words;
-  words = box.count == 1 ? number(box.first) : fmt::format("{}", number(box.first));
-  return fits(words) ? words : std::string();
+/// How much of a name the boxes of a row have room for: all alike, so that they read as one row.
+enum class NameStyle { whole, number, first_number, none };
+
+std::string number_of(const std::string& name) {
+  const auto at = name.find_first_of("0123456789");
+  return at == std::string::npos ? name : name.substr(at);
+}
+
+std::string styled(const FabricBox& box, NameStyle style) {
+  if (style == NameStyle::none) return {};
+  const std::string first = style == NameStyle::whole ? box.first : number_of(box.first);
+  if (style == NameStyle::first_number && box.count > 1) return first + "..";
+  return box.count == 1 ? first : fmt::format("{}-{}", first, number_of(box.last));
+}
+
+NameStyle style_of(const FabricRow& row, double width) {
+  for (const NameStyle style : {NameStyle::whole, NameStyle::number, NameStyle::first_number})
+    if (std::all_of(row.boxes.begin(), row.boxes.end(),
+                    [&](const FabricBox& b) { return text_width(styled(b, style)) <= width; }))
+      return style;
+  return NameStyle::none;
 }
 
 std::string cables_text(const FabricLine& line) {
-  return fmt::format("{} cable{} of {}", number_text(line.cables), line.cables == 1 ? "" : "s",
-                     to_text(BytesPerSecond{line.rate}));
+  return fmt::format("{} cable{} of {:.4g} GB/s", number_text(line.cables), line.cables == 1 ? "" : "s",
+                     line.rate * 1e-9);
 }
 
 std::string line_text(const FabricDrawing& d, const FabricLine& line) {
@@ -82,10 +90,11 @@ std::string drawing_svg(const FabricDrawing& d, bool standalone) {
     const FabricRow& row = d.rows[r];
     svg.text(8, y(r) + 12, row.title, "t b");
     svg.text(8, y(r) + 28, number_text(row.count), "m");
-    const double gap = std::min(6.0, pitch(r) * 0.15), box = std::min(120.0, pitch(r) - gap);
+    const double gap = std::min(6.0, pitch(r) * 0.15), box = std::min(140.0, pitch(r) - gap);
+    const NameStyle style = style_of(row, box);
     for (std::uint32_t b = 0; b < row.boxes.size(); ++b) {
       svg.rect(middle(r, b) - box / 2, y(r), box, box_height, "x", box_text(row.boxes[b]));
-      svg.text(middle(r, b), y(r) + 17, short_text(row.boxes[b], row.title, box), "t c");
+      svg.text(middle(r, b), y(r) + 17, styled(row.boxes[b], style), "t c");
     }
   }
   draw_legend(svg, legend, left, bottom + 12, right);
@@ -103,6 +112,8 @@ std::string quoted(std::string_view text) {
   }
   return out + '"';
 }
+
+constexpr std::size_t most_labels = 32;
 
 constexpr std::array<std::string_view, heat_steps> heat_colours = {"#b6bec9", "#9cc3e0", "#4f94c8",
                                                                    "#eaa53a", "#d95d13", "#8f1414"};
@@ -124,8 +135,10 @@ std::string drawing_dot(const FabricDrawing& d) {
   }
   for (const FabricLine& line : d.lines) {
     const std::string colour = d.with_load ? fmt::format(", color=\"{}\"", heat_colours[heat_step(line.most)]) : "";
-    out += fmt::format("  {} -- {} [label={}{}];\n", id(line.lower_row, line.lower), id(line.upper_row, line.upper),
-                       quoted(fmt::format("{} x {}", line.cables, to_text(BytesPerSecond{line.rate}))), colour);
+    // Many labels hide the lines, and take Graphviz minutes to place.
+    const std::string words = quoted(fmt::format("{} x {:.4g} GB/s", line.cables, line.rate * 1e-9));
+    out += fmt::format("  {} -- {} [tooltip={}{}{}];\n", id(line.lower_row, line.lower), id(line.upper_row, line.upper),
+                       words, d.lines.size() <= most_labels ? ", label=" + words : "", colour);
   }
   return out + "}\n";
 }

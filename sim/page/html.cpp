@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "embedded_page.hpp"
 #include "fabricast/core/error.hpp"
@@ -29,12 +30,31 @@ std::string head_html(const Page& page) {
   return out + fmt::format("{}{}</style>\n</head>\n", drawing_css(false), embedded_page("page.css"));
 }
 
+/// A number stays on the line of its unit.
+std::string unbroken(std::string_view text) {
+  constexpr std::array<std::string_view, 14> units = {"GB/s", "tokens/s", "us",  "ms",  "s",  "ns", "%",
+                                                      "B",    "KiB",      "MiB", "GiB", "TiB", "GB", "MB"};
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == ' ' && i > 0 && text[i - 1] >= '0' && text[i - 1] <= '9') {
+      const std::string_view rest = text.substr(i + 1);
+      const std::string_view word = rest.substr(0, std::min(rest.size(), rest.find_first_of(" ,.;:()")));
+      if (std::find(units.begin(), units.end(), word) != units.end()) {
+        out += "\u00a0";
+        continue;
+      }
+    }
+    out += text[i];
+  }
+  return escaped(out);
+}
+
 std::string figures_html(const std::vector<KeyFigure>& figures) {
   if (figures.empty()) return {};
   std::string out = "<dl class=\"figures\">";
   for (const KeyFigure& f : figures) {
-    out += fmt::format("<div><dt>{}</dt><dd>{}</dd>", escaped(f.label), escaped(f.value));
-    if (!f.range.empty()) out += fmt::format("<dd class=\"range\">{}</dd>", escaped(f.range));
+    out += fmt::format("<div><dt>{}</dt><dd>{}</dd>", escaped(f.label), unbroken(f.value));
+    if (!f.range.empty()) out += fmt::format("<dd class=\"range\">{}</dd>", unbroken(f.range));
     out += "</div>";
   }
   return out + "</dl>\n";
@@ -90,7 +110,7 @@ std::string page_html(const Page& page) {
   sections.push_back(source_section(page));
   std::string out = head_html(page) + "<body>\n<header>\n";
   out += fmt::format("<h1>{}</h1>\n<p class=\"context\">{}</p>\n<p class=\"answer\">{}</p>\n", escaped(page.title),
-                     escaped(page.context), escaped(page.answer));
+                     escaped(page.context), unbroken(page.answer));
   out += figures_html(page.figures);
   if (!page.warnings.empty()) {
     out += "<ul class=\"warnings\">";

@@ -29,8 +29,7 @@ std::string cell_html(const TableRow& row, std::size_t c, const TableColumn& col
     text = column.measure == Measure::number ? number_text(cell.value) : value_text(cell.value, column.measure);
   std::string out = escaped(text);
   if (column.measure != Measure::text && cell.has_interval())
-    out += fmt::format("<small>{} to {}</small>", value_text(cell.low, column.measure),
-                       value_text(cell.high, column.measure));
+    out += fmt::format("<small>{}</small>", range_text(cell.low, cell.high, column.measure));
   if (c == 0) {
     if (row.best) out += "<span class=\"badge\">best</span>";
     if (row.front) out += "<span class=\"badge\">front</span>";

@@ -11,8 +11,8 @@ namespace fabricast {
 
 namespace {
 
-std::string seconds_text(double s) { return value_text(s, Measure::seconds); }
-std::string rate_text(double tokens) { return value_text(tokens, Measure::number, "tokens/s"); }
+std::string seconds_text(double s) { return value_text(s, Measure::seconds, {}, 3); }
+std::string rate_text(double tokens) { return value_text(tokens, Measure::number, "tokens/s", 3); }
 
 BarChart breakdown_chart(const InferenceForecast& f, std::string_view what) {
   BarChart chart;

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "chart_parts.hpp"
+#include "fabricast/core/quantity.hpp"
 #include "svg.hpp"
 
 namespace fabricast {
@@ -77,8 +78,7 @@ ChartFrame frame_of(const LineChart& chart) {
 std::string point_text(const LineChart& chart, const ChartSeries& series, std::size_t i) {
   std::string text = value_text(series.y[i], chart.y.measure, chart.y.unit);
   for (const ChartBand& b : series.bands)
-    text += fmt::format(", {} to {} ({})", value_text(b.low[i], chart.y.measure),
-                        value_text(b.high[i], chart.y.measure, chart.y.unit), b.name);
+    text += fmt::format(", {} ({})", range_text(b.low[i], b.high[i], chart.y.measure, chart.y.unit), b.name);
   return text;
 }
 
@@ -121,11 +121,13 @@ std::string chart_svg(const LineChart& chart, bool standalone) {
 }
 
 LineChart cumulative_chart(std::string name, std::string title, ChartAxis axis, std::vector<double> samples) {
+  // What differs by rounding alone is one value.
+  for (double& s : samples) s = rounded(s, 6);
   std::sort(samples.begin(), samples.end());
   LineChart chart;
   chart.name = std::move(name), chart.title = std::move(title);
   chart.x = std::move(axis), chart.x.from_zero = false;
-  chart.y = {"draws at most there", Measure::percent, {}, ChartScale::linear, true};
+  chart.y = {"part of the draws", Measure::percent, {}, ChartScale::linear, true};
   chart.stepped = true;
   ChartSeries series;
   series.name = "draws";
@@ -138,7 +140,12 @@ LineChart cumulative_chart(std::string name, std::string title, ChartAxis axis, 
   const auto at = [&](double part) {
     return samples[std::min(samples.size() - 1, static_cast<std::size_t>(part * n))];
   };
-  chart.marks = {{at(0.05), "p5"}, {at(0.5), "median"}, {at(0.95), "p95"}};
+  // Those that fall together share a line.
+  for (const auto& [part, label] : {std::pair(0.05, "p5"), std::pair(0.5, "median"), std::pair(0.95, "p95")})
+    if (!chart.marks.empty() && chart.marks.back().x == at(part))
+      chart.marks.back().label += fmt::format(", {}", label);
+    else
+      chart.marks.push_back({at(part), label});
   chart.series = {std::move(series)};
   return chart;
 }

@@ -38,7 +38,7 @@ PageSection draws_section(const std::vector<double>& seconds, const std::string&
   const auto at = [&](double part) {
     return sorted[std::min(sorted.size() - 1, static_cast<std::size_t>(part * static_cast<double>(sorted.size())))];
   };
-  const auto text = [](double s) { return value_text(s, Measure::seconds); };
+  const auto text = [](double s) { return value_text(s, Measure::seconds, {}, 3); };
   PageSection section{"draws", "The part that is chance", {}};
   section.blocks.push_back(Prose{fmt::format(
       "{} in {} draws: {} at best, {} in the median, {} at p95, {} at worst. A draw is one seed of what is random: the "

@@ -11,7 +11,7 @@ namespace fabricast {
 
 namespace {
 
-std::string seconds_text(double s) { return value_text(s, Measure::seconds); }
+std::string seconds_text(double s) { return value_text(s, Measure::seconds, {}, 3); }
 
 /// All that a step is made of: what each part takes, by stage and in the mean.
 BarChart breakdown_chart(const StepForecast& f) {
@@ -69,20 +69,20 @@ std::string loss_text(const StepForecast& f) {
 std::string answer_text(const World& world, const StepForecast& f) {
   const std::string what = f.tokens > 0 ? fmt::format("One training step of {}", step_of(world).model.name) : std::string("The trace");
   std::string text = fmt::format("{} takes {}", what, seconds_text(f.seconds));
-  if (f.factor > 1) text += fmt::format(" ({} to {} with 90 %)", seconds_text(f.seconds / f.factor), seconds_text(f.seconds * f.factor));
+  if (f.factor > 1) text += fmt::format(" ({} with 90 %)", range_text(f.seconds / f.factor, f.seconds * f.factor, Measure::seconds));
   if (f.tokens > 0)
-    text += fmt::format(": {} tokens/s, {} of the GPUs' peak", number_text(f.tokens_per_second()), value_text(f.mfu(), Measure::percent));
+    text += fmt::format(": {} tokens/s, {} of the GPUs' peak", number_text(f.tokens_per_second(), 3), value_text(f.mfu(), Measure::percent));
   return text + ". " + loss_text(f);
 }
 
 std::vector<KeyFigure> figures_of(const StepForecast& f) {
   const auto between = [&](double low, double high, Measure measure, std::string_view unit) {
-    return f.factor > 1 ? fmt::format("{} to {} with 90 %", value_text(low, measure), value_text(high, measure, unit)) : std::string();
+    return f.factor > 1 ? fmt::format("{} with 90 %", range_text(low, high, measure, unit)) : std::string();
   };
   std::vector<KeyFigure> figures = {{"step", seconds_text(f.seconds), between(f.seconds / f.factor, f.seconds * f.factor, Measure::seconds, {})}};
   if (f.tokens > 0) {
     const double rate = f.tokens_per_second();
-    figures.push_back({"throughput", value_text(rate, Measure::number, "tokens/s"), between(rate / f.factor, rate * f.factor, Measure::number, "tokens/s")});
+    figures.push_back({"throughput", value_text(rate, Measure::number, "tokens/s", 3), between(rate / f.factor, rate * f.factor, Measure::number, "tokens/s")});
     figures.push_back({"model FLOP/s utilisation", value_text(f.mfu(), Measure::percent), between(f.mfu() / f.factor, f.mfu() * f.factor, Measure::percent, {})});
   }
   if (!f.memory.stages.empty())

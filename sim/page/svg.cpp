@@ -23,7 +23,7 @@ constexpr std::array<Colour, 22> palette = {{{"paper", "#ffffff", "#14171c"},
                                              {"muted", "#59616b", "#a3abb5"},
                                              {"rule", "#d8dce2", "#363c45"},
                                              {"link", "#0b5cad", "#7ab8ff"},
-                                             {"mark", "#fff3cd", "#4a3f16"},
+                                             {"mark", "#fff3cd", "#3b3212"},
                                              {"s0", "#0072b2", "#56b4e9"},
                                              {"s1", "#d55e00", "#ff8a3d"},
                                              {"s2", "#00805c", "#2cc79a"},
@@ -78,8 +78,8 @@ std::string drawing_css(bool own) {
       "svg.drawn{{font:13px system-ui,-apple-system,'Segoe UI',Roboto,Helvetica,Arial,sans-serif}}"
       ".t{{fill:{0}}}.m{{fill:{1}}}.e{{text-anchor:end}}.c{{text-anchor:middle}}.b{{font-weight:600}}"
       ".g{{stroke:{2};stroke-width:1}}.a{{stroke:{1};stroke-width:1}}.k{{stroke:{1};stroke-dasharray:4 3}}"
-      ".x{{fill:{3};stroke:{1}}}.n{{fill:none;stroke-width:2;stroke-linejoin:round}}.w{{fill-opacity:.16}}"
-      ".v{{fill-opacity:.3}}.d{{fill-opacity:.25}}.r{{fill:none;stroke:{4};stroke-width:3}}.p{{fill:{3}}}",
+      ".x{{fill:{3};stroke:{1}}}.n{{fill:none;stroke-width:2;stroke-linejoin:round}}.w{{fill-opacity:.2}}"
+      ".v{{fill-opacity:.4}}.d{{fill-opacity:.25}}.r{{fill:none;stroke:{4};stroke-width:3}}.p{{fill:{3}}}",
       colour("ink"), colour("muted"), colour("rule"), colour("panel"), colour("best"));
   out.insert(0, own ? fmt::format("svg.drawn{{background:{}}}", colour("paper")) : std::string());
   for (std::size_t i = 0; i < series_colours; ++i)

@@ -81,7 +81,7 @@ double legend_height(const std::vector<LegendEntry>& entries, double width);
 /// About how wide a text of 13 px is.
 double text_width(std::string_view words);
 
-inline constexpr double chart_width = 760;
+inline constexpr double chart_width = 880;
 /// Points of more rows are drawn without what they say: the table has it.
 inline constexpr std::size_t most_hints = 200;
 

@@ -76,11 +76,14 @@ struct PageTable {
   bool filter = false;  ///< with a box for words and conditions: `spray`, `nodes>=64`
 };
 
-/// A value with its unit, four digits: `316.2 GB/s`, `1 MiB`, `12.5 us`, `45 %`, `unknown` if it is not finite.
-std::string value_text(double value, Measure measure, std::string_view unit = {});
-/// `316.2 GB/s (231 to 433)`.
+/// A value with its unit: `316.2 GB/s`, `1 MiB`, `12.5 us`, `45 %`, `unknown` if it is not finite. Of percent three
+/// digits at most.
+std::string value_text(double value, Measure measure, std::string_view unit = {}, int digits = 4);
+/// `316.2 GB/s (231 to 433 GB/s)`.
 std::string value_text(const TableCell& cell, const TableColumn& column);
-/// Four digits and thousands apart, without unit: `10,240`, `0.001234`, `1.5e-09`.
-std::string number_text(double value);
+/// `231 to 433 GB/s`, three digits; the unit once where both have the same.
+std::string range_text(double low, double high, Measure measure, std::string_view unit = {});
+/// Thousands apart, without unit: `10,240`, `0.001234`, `1.5e-09`. Four digits or more leave whole numbers as they are.
+std::string number_text(double value, int digits = 4);
 
 }  // namespace fabricast

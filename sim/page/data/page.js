@@ -24,11 +24,15 @@
       this.shown = this.rows.map(() => true);
       this.headers = [...this.element.tHead.rows[0].cells];
       this.headers.forEach((th, column) => {
-        const button = make('button', '', { type: 'button' });
+        // No <button>: browsers leave those out where a printed table goes on on the next page.
+        const button = make('span', '', { tabIndex: 0, role: 'button' });
         button.append(...th.childNodes);
         th.append(button);
         th.setAttribute('aria-sort', 'none');
         button.addEventListener('click', () => this.sort(column));
+        button.addEventListener('keydown', (e) => {
+          if (e.key === 'Enter' || e.key === ' ') e.preventDefault(), this.sort(column);
+        });
       });
       const tools = document.getElementById('tools-' + spec.name);
       if (!tools) return;
@@ -120,7 +124,7 @@
     scales: { x: scaleOf(chart.x), y: scaleOf(chart.y) },
     axes: [axisOf(chart.x, 2, 34), axisOf(chart.y, 3, 68)],
     cursor: { drag: { x: false, y: false }, y: false, points: { size: 9 } },
-    padding: [12, 14, 0, 0],
+    padding: [chart.marks.length ? 24 : 12, 26, 0, 0],
   });
 
   // A vertical line at each mark.
@@ -136,7 +140,7 @@
       const at = u.valToPos(x, 'x', true), half = c.measureText(label).width / 2;
       c.beginPath(), c.moveTo(at, u.bbox.top), c.lineTo(at, u.bbox.top + u.bbox.height), c.stroke();
       if (at - half < free) continue;
-      c.fillText(label, at, u.bbox.top - 4 * ratio);
+      c.fillText(label, at, u.bbox.top - 6 * ratio);
       free = at + half + 8 * ratio;
     }
     c.restore();
@@ -173,7 +177,7 @@
     chart.series.forEach((series, s) => {
       const paint = colour('s' + s % 8), own = [];
       series.bands.forEach((band, b) => {
-        const fill = faded(paint, b ? 0.3 : 0.16), at = values.length;
+        const fill = faded(paint, b ? 0.4 : 0.2), at = values.length;
         values.push(band.high, band.low);
         for (let i = 0; i < 2; ++i) options.series.push({ stroke: 'transparent', width: 0, points: { show: false } });
         options.bands.push({ series: [at, at + 1], fill });
@@ -235,6 +239,9 @@
       points: { show: true, size: 10, fill: 'transparent', stroke: colour('ink'), width: 1.5 } });
     options.cursor.points = { show: false };
     options.cursor.x = false;
+    // It draws when this has returned, and again with each change; only then are there places of points.
+    let placeRing = () => {};
+    options.hooks = { draw: [() => placeRing()] };
     const plot = new uPlot(options, values(), place);
     const tip = make('div', '', { className: 'tip', hidden: true });
     const ring = make('div', '', { className: 'ring', hidden: true });
@@ -267,11 +274,12 @@
       if (y < plot.over.clientHeight / 2) tip.style.top = y + 12 + 'px';
       else tip.style.bottom = plot.over.clientHeight - y + 12 + 'px';
     };
-    const mark = (i) => {
-      state.picked = i;
-      ring.hidden = i === null || !table.shown[i];
-      if (i !== null) [ring.style.left, ring.style.top] = at(i).map((v) => v + 'px');
+    placeRing = () => {
+      const i = state.picked;
+      ring.hidden = i === null || !table.shown[i] || !order.includes(i);
+      if (!ring.hidden) [ring.style.left, ring.style.top] = at(i).map((v) => v + 'px');
     };
+    const mark = (i) => { state.picked = i; placeRing(); };
     plot.over.addEventListener('pointermove', (e) => show(nearest(e)));
     plot.over.addEventListener('pointerleave', () => show(null));
     plot.over.addEventListener('click', (e) => {
@@ -279,8 +287,8 @@
       mark(i), table.pick(i, true), show(i);
     });
     state.choose = (i) => { mark(i), table.pick(i, false); };
-    state.update = () => { plot.setData(values()); mark(state.picked); };
-    mark(state.picked === undefined ? chart.best : state.picked);
+    state.update = () => plot.setData(values());
+    if (state.picked === undefined) state.picked = chart.best;
     if (chart.groups.length > 1) {
       table.group = chart.group.map((_, i) => group(i));
       const entries = chart.groups.slice(0, 8).map((name, g) =>
@@ -297,7 +305,7 @@
   const drawn = [];
   function draw(entry) {
     const { chart, place, state } = entry;
-    const width = Math.floor(Math.min(860, place.parentElement.clientWidth));
+    const width = Math.floor(Math.min(960, place.parentElement.clientWidth));
     if (entry.plot && entry.width === width && !entry.stale) return;
     if (entry.plot) entry.plot.destroy();
     place.replaceChildren();
