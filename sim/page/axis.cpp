@@ -18,6 +18,9 @@ double round_step(double step) {
   return 10 * power;
 }
 
+/// From here on powers of ten alone are enough ticks.
+constexpr double wide = 1000;
+
 double linear_step(ChartRange range, int about) { return round_step((range.high - range.low) / about); }
 
 bool in(ChartRange range, double value) {
@@ -40,7 +43,7 @@ std::vector<double> powers(ChartRange range, double base, int about) {
 
 std::vector<double> logarithmic_ticks(const ChartAxis& axis, ChartRange range, int about) {
   if (axis.measure == Measure::bytes) return powers(range, 2, about);
-  if (range.high / range.low >= 100) return powers(range, 10, about);
+  if (range.high / range.low >= wide) return powers(range, 10, about);
   std::vector<double> ticks;
   for (double power = std::pow(10, std::floor(std::log10(range.low))); power <= range.high; power *= 10)
     for (const double factor : {1.0, 2.0, 5.0})
@@ -58,7 +61,7 @@ double round_down(double value) {
 
 ChartRange logarithmic_range(const ChartAxis& axis, double low, double high) {
   if (axis.measure == Measure::bytes) return low < high ? ChartRange{low, high} : ChartRange{low / 2, high * 2};
-  if (high / low >= 100)
+  if (high / low >= wide)
     return {std::pow(10, std::floor(std::log10(low) + 1e-9)), std::pow(10, std::ceil(std::log10(high) - 1e-9))};
   const ChartRange range{round_down(low), round_step(high)};
   return range.low < range.high ? range : ChartRange{range.low / 2, range.high * 2};

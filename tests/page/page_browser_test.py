@@ -237,7 +237,7 @@ class Pages(unittest.TestCase):
 
 
 def keep_screenshots(folder):
-    """What docs/report.md shows. Small files: eight bits of colour would do, so the sizes are."""
+    """What docs/report.md shows."""
     folder.mkdir(parents=True, exist_ok=True)
     with driver.Browser(driver.find()) as browser, tempfile.TemporaryDirectory() as work:
         def page(words, name):
@@ -248,7 +248,7 @@ def keep_screenshots(folder):
         fabric = page(["scenarios/nodes64_fat_tree.yaml", "--set", "workload={collective: all_reduce, from: 8B, to: 8GiB}"], "f.html")
         step = page(["scenarios/training_gpt3_175b.yaml"], "t.html")
         plan = pathlib.Path(work) / "plan.html"
-        subprocess.run([MADE_UP_PAGE, plan, "1000"], check=True)
+        subprocess.run([MADE_UP_PAGE, plan, "1000", "plain"], check=True)
 
         def shot(file, name, width, height, part=None, dark=False, scale=1):
             browser.resize(width, height, scale)
@@ -263,7 +263,7 @@ def keep_screenshots(folder):
         shot(fabric, "load", 1000, 760, "#load")
         shot(fabric, "phone", *PHONE, scale=1.5)
         shot(step, "step", 1000, 1000)
-        shot(plan, "plan", 1000, 1150, "#plan")
+        shot(plan, "plan", 1000, 1100, "#plan")
 
 
 if __name__ == "__main__":

@@ -38,7 +38,7 @@ PageTable made_up_table(std::size_t rows) {
                  TableCell::of(300 / over, 250 / over, 350 / over), TableCell::of(cost), TableCell::of(nodes * 10.5),
                  TableCell::of(cost * step / 100), TableCell::of(std::ceil(nodes / 4)), TableCell::of(nodes * 16),
                  TableCell::of(i % 50 == 7 ? std::nan("") : 0.99 - nodes * 1e-5)};
-    if (cost > 380) row.dropped = "cost <= 380 million USD";
+    if (cost > 310) row.dropped = "cost <= 310 million USD";
     table.rows.push_back(std::move(row));
   }
   return table;
@@ -63,13 +63,14 @@ void mark(PageTable& table, std::size_t step, std::size_t cost) {
 
 }  // namespace
 
-Page made_up_plan(std::size_t rows) {
+Page made_up_plan(std::size_t rows, bool hostile) {
   Page page;
-  page.title = "Made up: </title><script>alert('title')</script> & \"quotes\"";
-  page.context = fmt::format("{} configurations of <b>a made-up cluster</b>", rows);
-  page.answer = "The cheapest fabric within 5 % of the fastest is </p><script>alert('answer')</script> of 1,024 nodes.";
+  page.title = hostile ? "Made up: </title><script>alert('title')</script> & \"quotes\"" : "A plan with made-up numbers";
+  page.context = fmt::format("{} configurations of {}", rows, hostile ? "<b>a made-up cluster</b>" : "a made-up cluster");
+  page.answer = hostile ? "The cheapest within 5 % of the fastest is </p><script>alert('answer')</script> of 1,024 nodes."
+                        : "The cheapest within 5 % of the fastest is a rail_optimized fabric of 1,024 nodes.";
   page.figures = {{"step", "0.55 s", "0.5 to 0.6 s with 90 %"}, {"cost", "280 million USD", "made up"}};
-  page.warnings = {"prices are <placeholders>"};
+  page.warnings = {hostile ? "prices are <placeholders>" : "Prices and times are made up."};
   PageTable table = made_up_table(rows);
   mark(table, 4, 6);
   ScatterChart front;
@@ -78,7 +79,7 @@ Page made_up_plan(std::size_t rows) {
   front.table = table.name, front.x = 6, front.y = 4, front.group = 0;
   front.x_scale = front.y_scale = ChartScale::logarithmic;
   LineChart lines;
-  lines.name = "scaling", lines.title = "Time by nodes <script>alert('chart')</script>";
+  lines.name = "scaling", lines.title = hostile ? "Time by nodes <script>alert('chart')</script>" : "Time by nodes";
   lines.x = {"nodes", Measure::number, {}, ChartScale::logarithmic, false};
   lines.y = {"step", Measure::seconds, {}, ChartScale::linear, true};
   lines.at = {32, 64, 128, 256, 512, 1024};

@@ -7,7 +7,7 @@
 
 namespace fabricast {
 
-/// Names hold what must not get into a page as it is.
-Page made_up_plan(std::size_t rows);
+/// \param hostile  names hold what must not get into a page as it is
+Page made_up_plan(std::size_t rows, bool hostile = true);
 
 }  // namespace fabricast

@@ -64,7 +64,8 @@ TEST_CASE("steps, inference and explanations have reports", "[behaviour]") {
       "--set 'workload={kind: training_step, model: {preset: llama2-7b}, batch: {global: 64}, parallel: {tensor: 2}}'";
   const std::string base = "scenarios/two_nodes.yaml ";
   for (const std::string& words :
-       {"run " + base + step, "explain " + base + "--size 1MiB", "run scenarios/inference_decode.yaml", "run scenarios/one_node.yaml"}) {
+       {"run " + base + step, "explain " + base + "--size 1MiB", std::string("run scenarios/inference_decode.yaml"),
+        std::string("run scenarios/one_node.yaml")}) {
     CAPTURE(words);
     const std::string html = output(words + " --html -");
     CHECK(html.ends_with("</html>\n"));
@@ -74,6 +75,6 @@ TEST_CASE("steps, inference and explanations have reports", "[behaviour]") {
 }
 
 TEST_CASE("a command with quotes can be pasted back", "[behaviour]") {
-  const std::string html = output("run scenarios/one_node.yaml --set \"name=it's <here>\" --set 'workload.sizes=[1MiB]' --html -");
-  CHECK(html.find("--set &#39;name=it&#39;\\&#39;&#39;s &lt;here&gt;&#39; --set &#39;workload.sizes=[1MiB]&#39;") != std::string::npos);
+  const std::string html = output("run scenarios/one_node.yaml --set \"name=it's <here>\" --set 'workload={sizes: [1MiB]}' --html -");
+  CHECK(html.find("--set &#39;name=it&#39;\\&#39;&#39;s &lt;here&gt;&#39; --set &#39;workload={sizes: [1MiB]}&#39;") != std::string::npos);
 }

@@ -63,7 +63,7 @@ TEST_CASE("ticks of a logarithmic axis are powers", "[page]") {
   const ChartAxis time{"time", Measure::seconds, {}, ChartScale::logarithmic, false};
   const ChartRange range = range_of(time, {17e-6, 0.053});
   CHECK(labels(time, range) == std::vector<std::string>{"10 us", "100 us", "1 ms", "10 ms", "100 ms"});
-  // Within two decades there would be too few powers.
+  // Within three decades there would be too few powers.
   CHECK(labels(time, range_of(time, {0.3, 4})) == std::vector<std::string>{"200 ms", "500 ms", "1 s", "2 s", "5 s"});
 }
 
