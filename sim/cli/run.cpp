@@ -126,8 +126,7 @@ void run_execution_trace(const World& world, const RunOutputs& to, const RunOpti
 
 void run_serving(const World& world, const RunOutputs& to, const RunOptions& how) {
   require_memory(world);
-  write_all(to, world, run_inference(world, how), inference_json, inference_csv, inference_text,
-            inference_page);
+  write_all(to, world, run_inference(world, how), inference_json, inference_csv, inference_text, inference_page);
 }
 
 /// By kind of workload.
@@ -221,7 +220,9 @@ int explain_verb(const std::vector<std::string>& arguments) {
       "html", po::value<std::string>(), "write a report likewise: one HTML file with charts and tables")(
       "threads", po::value<std::string>(), "number of threads (default: all cores)");
   if (!options.parse(arguments)) return 0;
-  const ExplainOutputs to{output_path(options, "json"), output_path(options, "html"), command_text("explain", arguments)};
+  ExplainOutputs to;
+  to.json = output_path(options, "json"), to.html = output_path(options, "html");
+  to.command = command_text("explain", arguments);
   require_own_places({{"json", &to.json}, {"html", &to.html}});
   const RunOptions how = run_options(options);
   auto world = load_world(options);

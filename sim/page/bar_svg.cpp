@@ -71,8 +71,8 @@ std::string chart_svg(const BarChart& chart, bool standalone) {
   return std::move(svg).finish();
 }
 
-BarChart histogram_chart(std::string name, std::string title, const ChartAxis& axis,
-                         const std::vector<double>& samples, int bins) {
+BarChart histogram_chart(std::string name, std::string title, const ChartAxis& axis, const std::vector<double>& samples,
+                         int bins) {
   BarChart chart;
   chart.name = std::move(name), chart.title = std::move(title);
   chart.value = {"samples", Measure::number, {}, ChartScale::linear, true};
@@ -81,7 +81,9 @@ BarChart histogram_chart(std::string name, std::string title, const ChartAxis& a
   if (width == 0) bins = 1;
   BarPart part{"samples", std::vector<double>(static_cast<std::size_t>(bins), 0)};
   for (const double s : samples)
-    ++part.values[width == 0 ? 0 : std::min(static_cast<std::size_t>(bins - 1), static_cast<std::size_t>((s - *low) / width))];
+    ++part.values[width == 0
+                      ? 0
+                      : std::min(static_cast<std::size_t>(bins - 1), static_cast<std::size_t>((s - *low) / width))];
   for (int b = 0; b < bins; ++b)
     chart.bars.push_back(fmt::format("{} to {}", value_text(*low + b * width, axis.measure),
                                      value_text(*low + (b + 1) * width, axis.measure, axis.unit)));

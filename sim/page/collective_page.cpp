@@ -23,13 +23,15 @@ std::string size_text(std::int64_t bytes) { return value_text(static_cast<double
 /// `GPUs of what, on what`.
 std::string context_text(const World& world, const Forecast& forecast) {
   const Communicator& comm = world.planner.comm;
-  std::string text = fmt::format("{} on {} GPUs = {} nodes x {} {}", name_of(forecast.op), number_text(static_cast<double>(forecast.ranks)),
+  std::string text = fmt::format("{} on {} GPUs = {} nodes x {} {}", name_of(forecast.op),
+                                 number_text(static_cast<double>(forecast.ranks)),
                                  number_text(static_cast<double>(comm.nodes())), comm.gpus(), comm.node.gpu.name);
   if (comm.nodes() > 1)
-    text += fmt::format(", {} x {} {} per node, {} fabric, {} routing", comm.node.nics, to_text(comm.node.nic_line_rate),
-                        name_of(comm.node.spec.nics.link), topologies()[world.scenario.fabric.kind].name,
-                        world.setup.policy->name);
-  return text + fmt::format("; NCCL {}, timed as by {}", to_text(comm.version), name_of(world.scenario.workload.harness.tool));
+    text += fmt::format(", {} x {} {} per node, {} fabric, {} routing", comm.node.nics,
+                        to_text(comm.node.nic_line_rate), name_of(comm.node.spec.nics.link),
+                        topologies()[world.scenario.fabric.kind].name, world.setup.policy->name);
+  return text +
+         fmt::format("; NCCL {}, timed as by {}", to_text(comm.version), name_of(world.scenario.workload.harness.tool));
 }
 
 std::string bound_text(const ForecastRow& row) {
@@ -46,14 +48,15 @@ std::string bound_text(const ForecastRow& row) {
 std::string answer_text(const Forecast& forecast) {
   const ForecastRow& row = forecast.rows.back();
   const double bus = forecast.bus_bandwidth(row);
-  std::string text = fmt::format("{} of {}: {} bus bandwidth", name_of(forecast.op), size_text(row.bytes), rate_text(bus));
+  std::string text =
+      fmt::format("{} of {}: {} bus bandwidth", name_of(forecast.op), size_text(row.bytes), rate_text(bus));
   if (row.factor > 1)
-    text += fmt::format(" ({})", with_90(range_text(bus / row.factor * 1e-9, bus * row.factor * 1e-9, Measure::number)));
+    text +=
+        fmt::format(" ({})", with_90(range_text(bus / row.factor * 1e-9, bus * row.factor * 1e-9, Measure::number)));
   text += fmt::format(", bound by {}.", bound_text(row));
   // Chance is worth a sentence where it moves the result.
   if (forecast.draws > 1 && row.time_p95 > 1.02 * row.time_p5)
-    text += fmt::format(" One hash in twenty is as slow as {} or slower.",
-                        rate_text(bus * row.time / row.time_p95));
+    text += fmt::format(" One hash in twenty is as slow as {} or slower.", rate_text(bus * row.time / row.time_p95));
   return text;
 }
 
@@ -74,6 +77,10 @@ std::vector<KeyFigure> figures_of(const Forecast& forecast) {
   return figures;
 }
 
+bool with_intervals(const Forecast& forecast) {
+  return std::any_of(forecast.rows.begin(), forecast.rows.end(), [](const ForecastRow& r) { return r.factor > 1; });
+}
+
 /// A chart over sizes. \param value_of (row, seconds) -> y; rising or falling with the time
 template <class ValueOf>
 LineChart size_chart(const Forecast& forecast, ValueOf value_of) {
@@ -81,7 +88,6 @@ LineChart size_chart(const Forecast& forecast, ValueOf value_of) {
   chart.x = {"message size", Measure::bytes, {}, ChartScale::logarithmic, false};
   ChartSeries series;
   series.name = "median";
-  const bool intervals = std::any_of(forecast.rows.begin(), forecast.rows.end(), [](const ForecastRow& r) { return r.factor > 1; });
   ChartBand interval{"90 % interval", {}, {}}, draws{"p5 to p95 of the draws", {}, {}};
   for (const ForecastRow& row : forecast.rows) {
     chart.at.push_back(static_cast<double>(row.bytes));
@@ -93,7 +99,7 @@ LineChart size_chart(const Forecast& forecast, ValueOf value_of) {
     add(interval, row.time / row.factor, row.time * row.factor);
     add(draws, row.time_p5, row.time_p95);
   }
-  if (intervals) series.bands.push_back(std::move(interval));
+  if (with_intervals(forecast)) series.bands.push_back(std::move(interval));
   if (forecast.draws > 1) series.bands.push_back(std::move(draws));
   chart.series = {std::move(series)};
   return chart;
@@ -128,7 +134,8 @@ BarChart parts_chart(const Forecast& forecast) {
     const double whole = r.launch + r.makespan;
     chart.bars.push_back(fmt::format("{}, {}", size_text(row.bytes), seconds_text(whole)));
     std::size_t p = 0;
-    for (const double part : {r.launch, r.latency, r.fill, r.transfer}) chart.parts[p++].values.push_back(whole > 0 ? part / whole : 0);
+    for (const double part : {r.launch, r.latency, r.fill, r.transfer})
+      chart.parts[p++].values.push_back(whole > 0 ? part / whole : 0);
   }
   return chart;
 }
@@ -137,13 +144,14 @@ PageTable sizes_table(const World& world, const Forecast& forecast) {
   const bool draws = forecast.draws > 1, versions = !forecast.versions.empty();
   PageTable table;
   table.name = "rows", table.filter = forecast.rows.size() > 8;
-  table.note = "Small numbers are the ends of the 90 % interval. Click on a column to sort.";
+  if (with_intervals(forecast)) table.note = "Small numbers are the ends of the 90 % interval.";
   table.columns = {{"size", Measure::bytes, {}, "as nccl-tests counts it"},
                    {"time", Measure::number, "us", draws ? "median over draws" : ""},
                    {"algbw", Measure::number, "GB/s", "size / time"},
                    {"busbw", Measure::number, "GB/s", {}}};
   if (draws)
-    for (const char* name : {"p5", "p95", "worst"}) table.columns.push_back({name, Measure::number, "us", "of the time over draws"});
+    for (const char* name : {"p5", "p95", "worst"})
+      table.columns.push_back({name, Measure::number, "us", "of the time over draws"});
   if (versions)
     for (const char* name : {"low", "high"})
       table.columns.push_back({name, Measure::number, "us", fmt::format("over NCCL {}", world.scenario.nccl.version)});
@@ -165,7 +173,8 @@ PageTable sizes_table(const World& world, const Forecast& forecast) {
     add(TableCell::of(std::string(name_of(row.algorithm)))), add(TableCell::of(std::string(name_of(row.protocol))));
     add(TableCell::of(static_cast<double>(row.channels)));
     std::string bound = row.result.bottleneck.name;
-    if (row.nccl) bound += fmt::format(" (NCCL's own choice: {}/{})", name_of(row.nccl->algorithm), name_of(row.nccl->protocol));
+    if (row.nccl)
+      bound += fmt::format(" (NCCL's own choice: {}/{})", name_of(row.nccl->algorithm), name_of(row.nccl->protocol));
     if (!row.result.felt.empty()) bound += fmt::format(" (felt: {})", fmt::join(row.result.felt, ", "));
     add(TableCell::of(std::move(bound)));
     table.rows.push_back(std::move(out));
@@ -184,8 +193,9 @@ PageTable tier_table(const FabricDrawing& drawing) {
                    {"fullest", Measure::percent, {}, {}},
                    {"which", Measure::text, {}, "of equal ones the first"}};
   for (const TierLoad& t : drawing.tiers)
-    table.rows.push_back({{TableCell::of(t.name), TableCell::of(static_cast<double>(t.links)), TableCell::of(t.rate * 1e-9),
-                           TableCell::of(t.mean), TableCell::of(t.p95), TableCell::of(t.most), TableCell::of(t.most > 0 ? t.fullest : "none")},
+    table.rows.push_back({{TableCell::of(t.name), TableCell::of(static_cast<double>(t.links)),
+                           TableCell::of(t.rate * 1e-9), TableCell::of(t.mean), TableCell::of(t.p95),
+                           TableCell::of(t.most), TableCell::of(t.most > 0 ? t.fullest : "none")},
                           false,
                           false,
                           {}});
@@ -217,7 +227,8 @@ Page collective_page(const World& world, const Forecast& forecast, std::string c
   page.figures = figures_of(forecast);
   page.fingerprint = fmt::format("{:016x}", forecast.fingerprint);
   page.sections.push_back(sizes_section(forecast));
-  page.sections.push_back({"table", "All sizes", {sizes_table(world, forecast)}});
+  page.sections.push_back(
+      {"table", forecast.rows.size() > 1 ? "All sizes" : "In numbers", {sizes_table(world, forecast)}});
   const bool flow = world.scenario.network.engine == EngineKind::flow;
   if (flow) page.sections.push_back({"parts", "Where the time goes", {parts_chart(forecast)}});
   if (forecast.draws > 1)

@@ -2,8 +2,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <limits>
-#include <map>
+#include <vector>
 
 #include "fabricast/page/drawing.hpp"
 
@@ -47,13 +48,12 @@ std::vector<Row> rows_of(const Fabric& fabric, std::uint32_t most) {
 
 struct BoxPlace {
   std::uint32_t row, box;
-  auto operator<=>(const BoxPlace&) const = default;
 };
 
 class Folder {
  public:
   Folder(const Fabric& fabric, const std::vector<float>& load, std::uint32_t most)
-      : fabric_(fabric), load_(load), rows_(rows_of(fabric, most)) {}
+      : fabric_(fabric), load_(load), boxes_(most), rows_(rows_of(fabric, most)) {}
 
   FabricDrawing fold() {
     FabricDrawing drawing;
@@ -87,62 +87,75 @@ class Folder {
 
   double load(std::uint32_t link) const { return load_.empty() ? 0 : static_cast<double>(load_[link]); }
 
+  /// Boxes counted over all rows.
+  std::size_t number(BoxPlace p) const { return p.row * boxes_ + p.box; }
+
   void add_lines(FabricDrawing& drawing) const {
-    std::map<std::pair<BoxPlace, BoxPlace>, FabricLine> lines;
-    std::map<std::pair<BoxPlace, BoxPlace>, std::uint32_t> fullest;
+    // A table of all pairs of boxes: a million GPUs have millions of cables.
+    const std::size_t all = rows_.size() * boxes_;
+    std::vector<FabricLine> lines(all * all);
+    std::vector<std::uint32_t> fullest(all * all, 0);
     for (std::uint32_t l = 0; l < fabric_.links(); l += 2) {
       const Fabric::Link ends = fabric_.link(LinkId(l));
-      const auto key = std::pair(place(ends.from), place(ends.to));
-      FabricLine& line = lines[key];
+      const BoxPlace lower = place(ends.from), upper = place(ends.to);
+      const std::size_t at = number(lower) * all + number(upper);
+      FabricLine& line = lines[at];
       const double rate = fabric_.link_class(LinkId(l)).rate.value;
-      if (line.cables++ == 0) line.rate = rate, fullest[key] = l;
+      if (line.cables++ == 0) {
+        line.lower_row = lower.row, line.lower = lower.box, line.upper_row = upper.row, line.upper = upper.box;
+        line.rate = rate, fullest[at] = l;
+      }
       line.rate = std::min(line.rate, rate);
       for (const std::uint32_t way : {l, l + 1}) {
         line.mean += load(way) / 2;
-        if (load(way) > line.most) line.most = load(way), fullest[key] = way;
+        if (load(way) > line.most) line.most = load(way), fullest[at] = way;
       }
     }
-    for (auto& [key, line] : lines) {
-      line.lower_row = key.first.row, line.lower = key.first.box;
-      line.upper_row = key.second.row, line.upper = key.second.box;
+    for (std::size_t at = 0; at < lines.size(); ++at) {
+      FabricLine& line = lines[at];
+      if (line.cables == 0) continue;
       line.mean /= line.cables;
-      line.fullest = fabric_.name(LinkId(fullest[key]));
+      line.fullest = fabric_.name(LinkId(fullest[at]));
       drawing.lines.push_back(std::move(line));
     }
   }
 
   /// By tier below and direction.
   void add_tiers(FabricDrawing& drawing) const {
-    for (std::uint32_t lower = 0; lower + 1 < rows_.size(); ++lower)
-      for (const std::uint32_t down : {0U, 1U}) {
-        TierLoad tier;
-        std::vector<float> loads;
-        std::uint32_t fullest = 0;
-        tier.rate = std::numeric_limits<double>::infinity();
-        for (std::uint32_t l = 0; l < fabric_.links(); l += 2) {
-          if (place(fabric_.link(LinkId(l)).from).row != lower) continue;
-          const std::uint32_t way = l + down;
-          if (loads.empty() || load(way) > tier.most) tier.most = load(way), fullest = way;
-          loads.push_back(static_cast<float>(load(way)));
-          tier.mean += load(way), tier.rate = std::min(tier.rate, fabric_.link_class(LinkId(way)).rate.value);
-        }
-        if (loads.empty()) continue;
-        tier.links = static_cast<std::uint32_t>(loads.size());
-        tier.mean /= tier.links;
-        const auto p95 = loads.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(
-                                             loads.size() - 1, static_cast<std::size_t>(0.95 * tier.links)));
-        std::nth_element(loads.begin(), p95, loads.end());
-        tier.p95 = static_cast<double>(*p95);
-        const std::string& a = rows_[lower + (down ? 1 : 0)].title;
-        const std::string& b = rows_[lower + (down ? 0 : 1)].title;
-        tier.name = fmt::format("{} to {}", a, b);
-        tier.fullest = fabric_.name(LinkId(fullest));
-        drawing.tiers.push_back(std::move(tier));
-      }
+    std::vector<std::array<std::vector<std::uint32_t>, 2>> links(rows_.size());
+    for (std::uint32_t l = 0; l < fabric_.links(); l += 2) {
+      const std::uint32_t lower = place(fabric_.link(LinkId(l)).from).row;
+      links[lower][0].push_back(l), links[lower][1].push_back(l + 1);
+    }
+    for (std::size_t lower = 0; lower + 1 < rows_.size(); ++lower)
+      for (const std::size_t down : {0U, 1U})
+        if (!links[lower][down].empty())
+          drawing.tiers.push_back(
+              tier_of(links[lower][down], rows_[lower + down].title, rows_[lower + 1 - down].title));
+  }
+
+  /// \param links  not empty
+  TierLoad tier_of(std::vector<std::uint32_t>& links, const std::string& from, const std::string& to) const {
+    TierLoad tier;
+    tier.name = fmt::format("{} to {}", from, to), tier.links = static_cast<std::uint32_t>(links.size());
+    tier.rate = std::numeric_limits<double>::infinity();
+    std::uint32_t fullest = links.front();
+    for (const std::uint32_t l : links) {
+      if (load(l) > load(fullest)) fullest = l;
+      tier.mean += load(l) / tier.links, tier.rate = std::min(tier.rate, fabric_.link_class(LinkId(l)).rate.value);
+    }
+    tier.most = load(fullest), tier.fullest = fabric_.name(LinkId(fullest));
+    const auto p95 = links.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(
+                                         links.size() - 1, static_cast<std::size_t>(0.95 * tier.links)));
+    std::nth_element(links.begin(), p95, links.end(),
+                     [&](std::uint32_t a, std::uint32_t b) { return load_[a] < load_[b]; });
+    tier.p95 = load(*p95);
+    return tier;
   }
 
   const Fabric& fabric_;
   const std::vector<float>& load_;
+  const std::uint32_t boxes_;  ///< of a row, at most
   const std::vector<Row> rows_;
 };
 

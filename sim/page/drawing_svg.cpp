@@ -68,7 +68,7 @@ std::string drawing_svg(const FabricDrawing& d, bool standalone) {
   std::vector<LegendEntry> legend;
   if (d.with_load)
     for (std::size_t h = 0; h < heat_steps; ++h) legend.push_back({heat_label(h), fmt::format("i{}", h)});
-  SvgWriter svg(width, bottom + 16 + legend_height(legend, right - left), d.title, standalone);
+  SvgWriter svg(width, bottom + 24 + legend_height(legend, right - left), d.title, standalone);
   const auto y = [&](std::uint32_t row) { return top + row_pitch * (rows - 1 - row); };
   const auto pitch = [&](std::uint32_t row) { return (right - left) / static_cast<double>(d.rows[row].boxes.size()); };
   const auto middle = [&](std::uint32_t row, std::uint32_t box) { return left + pitch(row) * (box + 0.5); };
@@ -76,20 +76,23 @@ std::string drawing_svg(const FabricDrawing& d, bool standalone) {
   // The fullest lines last: what matters lies on top.
   std::vector<std::size_t> order(d.lines.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return d.lines[a].most < d.lines[b].most; });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return d.lines[a].most < d.lines[b].most; });
   std::uint32_t most = 1;
   for (const FabricLine& line : d.lines) most = std::max(most, line.cables);
   for (const std::size_t i : order) {
     const FabricLine& line = d.lines[i];
-    const std::string colour = d.with_load ? fmt::format("h{}", heat_step(line.most)) : "g";
+    const std::string colour = d.with_load ? fmt::format("h{}", heat_step(line.most)) : "q";
     svg.path(fmt::format("M{} {}L{} {}", coordinate(middle(line.lower_row, line.lower)), coordinate(y(line.lower_row)),
                          coordinate(middle(line.upper_row, line.upper)), coordinate(y(line.upper_row) + box_height)),
-             fmt::format("{}\" stroke-width=\"{}", colour, coordinate(line_width(line, most))), line_text(d, line));
+             colour, line_text(d, line), fmt::format(" stroke-width=\"{}\"", coordinate(line_width(line, most))));
   }
   for (std::uint32_t r = 0; r < d.rows.size(); ++r) {
     const FabricRow& row = d.rows[r];
     svg.text(8, y(r) + 12, row.title, "t b");
     svg.text(8, y(r) + 28, number_text(row.count), "m");
+    if (row.boxes.front().count > 1)
+      svg.text(8, y(r) + 44, fmt::format("{} a box", number_text(row.boxes.front().count)), "m");
     const double gap = std::min(6.0, pitch(r) * 0.15), box = std::min(140.0, pitch(r) - gap);
     const NameStyle style = style_of(row, box);
     for (std::uint32_t b = 0; b < row.boxes.size(); ++b) {
@@ -97,7 +100,7 @@ std::string drawing_svg(const FabricDrawing& d, bool standalone) {
       svg.text(middle(r, b), y(r) + 17, styled(row.boxes[b], style), "t c");
     }
   }
-  draw_legend(svg, legend, left, bottom + 12, right);
+  draw_legend(svg, legend, left, bottom + 16, right);
   return std::move(svg).finish();
 }
 
@@ -116,7 +119,7 @@ std::string quoted(std::string_view text) {
 constexpr std::size_t most_labels = 32;
 
 constexpr std::array<std::string_view, heat_steps> heat_colours = {"#b6bec9", "#9cc3e0", "#4f94c8",
-                                                                   "#eaa53a", "#d95d13", "#8f1414"};
+                                                                   "#c58200", "#d95d13", "#8f1414"};
 
 }  // namespace
 

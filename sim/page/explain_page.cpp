@@ -36,12 +36,13 @@ PageSection helps_section(PageTable table) {
 }
 
 TableRow helps_row(const std::string& what, double time, double gain, const std::vector<std::string>& set) {
-  return {{TableCell::of(what), TableCell::of(time), TableCell::of(gain), TableCell::of(set_text(set))}, false, false, {}};
+  return {
+      {TableCell::of(what), TableCell::of(time), TableCell::of(gain), TableCell::of(set_text(set))}, false, false, {}};
 }
 
 /// The sentence of the best change that fits.
 std::string best_text(const std::string& what, double gain) {
-  return fmt::format(" What would help most: {} ({} less).", what, value_text(gain, Measure::percent));
+  return fmt::format(" What would help most: {} ({} less time).", what, value_text(gain, Measure::percent));
 }
 
 PageSection weighed_section(const Explanation& e) {
@@ -101,8 +102,9 @@ Page explain_inference_page(const World& world, const InferenceExplanation& e, s
   Page page = inference_page(world, e.forecast, std::move(command));
   PageTable table = helps_table("ms");
   table.columns[1].title = "step";
-  table.columns[2].what = fmt::format("part of the {} that is {}", goal_of(world) == InferenceGoal::step ? "step" : "tokens",
-                                      goal_of(world) == InferenceGoal::step ? "saved" : "added");
+  table.columns[2].what =
+      fmt::format("part of the {} that is {}", goal_of(world) == InferenceGoal::step ? "step" : "tokens",
+                  goal_of(world) == InferenceGoal::step ? "saved" : "added");
   for (const InferenceWhatIf& w : e.what_ifs) {
     TableRow row = helps_row(w.what, w.step * 1e3, w.gain, w.set);
     if (!w.fits) row.dropped = "it does not fit in a GPU's memory";

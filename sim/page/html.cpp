@@ -22,7 +22,8 @@ std::string head_html(const Page& page) {
   std::string out = fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" "
       "content=\"width=device-width, initial-scale=1\">\n<meta name=\"color-scheme\" content=\"light dark\">\n"
-      "<meta http-equiv=\"Content-Security-Policy\" content=\"{}\">\n<meta name=\"generator\" content=\"fabricast {}\">\n"
+      "<meta http-equiv=\"Content-Security-Policy\" content=\"{}\">\n<meta name=\"generator\" content=\"fabricast "
+      "{}\">\n"
       "<title>{}</title>\n<style>\n",
       policy, escaped(page.version), escaped(page.title));
   out += palette_css();
@@ -32,8 +33,8 @@ std::string head_html(const Page& page) {
 
 /// A number stays on the line of its unit.
 std::string unbroken(std::string_view text) {
-  constexpr std::array<std::string_view, 14> units = {"GB/s", "tokens/s", "us",  "ms",  "s",  "ns", "%",
-                                                      "B",    "KiB",      "MiB", "GiB", "TiB", "GB", "MB"};
+  constexpr std::array<std::string_view, 13> units = {"GB/s", "us",  "ms",  "s",   "ns", "%", "B",
+                                                      "KiB",  "MiB", "GiB", "TiB", "GB", "MB"};
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {
     if (text[i] == ' ' && i > 0 && text[i - 1] >= '0' && text[i - 1] <= '9') {
@@ -91,7 +92,8 @@ std::string footer_html(const Page& page) {
 std::string scripts_html(const Page& page) {
   std::string out = fmt::format("<script type=\"application/json\" id=\"data\">{}</script>\n", page_json(page));
   if (!uplot_version().empty())
-    out += fmt::format("<script>/*\n{}\n*/\n{}</script>\n", embedded_page("LICENSE"), embedded_page("uPlot.iife.min.js"));
+    out +=
+        fmt::format("<script>/*\n{}\n*/\n{}</script>\n", embedded_page("LICENSE"), embedded_page("uPlot.iife.min.js"));
   return out + fmt::format("<script>\n{}</script>\n", embedded_page("page.js"));
 }
 

@@ -74,9 +74,10 @@ std::string table_html(const PageTable& whole) {
                                  number_text(static_cast<double>(table.rows.size())),
                                  number_text(static_cast<double>(whole.rows.size()))));
   if (table.filter) out += tools_html(table);
-  out += fmt::format("<div class=\"scroll{}\" tabindex=\"0\" role=\"region\" aria-label=\"{}\"><table id=\"table-{}\"><thead><tr>",
-                     table.rows.size() > 25 ? " tall" : "", escaped(table.title.empty() ? table.name : table.title),
-                     escaped(table.name));
+  out += fmt::format(
+      "<div class=\"scroll{}\" tabindex=\"0\" role=\"region\" aria-label=\"{}\"><table id=\"table-{}\"><thead><tr>",
+      table.rows.size() > 25 ? " tall" : "", escaped(table.title.empty() ? table.name : table.title),
+      escaped(table.name));
   for (const TableColumn& c : table.columns)
     out += fmt::format("<th scope=\"col\"{}{}>{}{}</th>", c.measure == Measure::text ? "" : " class=\"n\"",
                        c.what.empty() ? "" : fmt::format(" title=\"{}\"", escaped(c.what)), escaped(c.title),
@@ -87,15 +88,18 @@ std::string table_html(const PageTable& whole) {
 }
 
 std::string drawing_html(const FabricDrawing& drawing) {
-  return fmt::format("<figure class=\"drawing\" id=\"chart-{}\"><figcaption>{}</figcaption>{}<div class=\"scroll\" tabindex=\"0\" "
-                     "role=\"region\" aria-label=\"{}\">{}</div></figure>\n",
-                     escaped(drawing.name), escaped(drawing.title), note_html(drawing.note), escaped(drawing.title),
-                     drawing_svg(drawing, false));
+  return fmt::format(
+      "<figure class=\"drawing\" id=\"chart-{}\"><figcaption>{}</figcaption>{}<div class=\"scroll\" tabindex=\"0\" "
+      "role=\"region\" aria-label=\"{}\">{}</div></figure>\n",
+      escaped(drawing.name), escaped(drawing.title), note_html(drawing.note), escaped(drawing.title),
+      drawing_svg(drawing, false));
 }
 
 std::string code_html(const CodeBlock& code) {
-  const std::string text = fmt::format("<div class=\"code\"><pre tabindex=\"0\"{}>{}</pre><button class=\"copy\" type=\"button\" hidden>Copy</button></div>",
-                                       code.folded ? "" : " class=\"command\"", escaped(code.text));
+  const std::string text = fmt::format(
+      "<div class=\"code\"><pre tabindex=\"0\"{}>{}</pre><button class=\"copy\" type=\"button\" "
+      "hidden>Copy</button></div>",
+      code.folded ? "" : " class=\"command\"", escaped(code.text));
   if (code.folded)
     return fmt::format("<details class=\"print\"><summary>{}</summary>{}</details>\n", escaped(code.title), text);
   return (code.title.empty() ? std::string() : fmt::format("<h3>{}</h3>", escaped(code.title))) + text + "\n";
@@ -104,8 +108,12 @@ std::string code_html(const CodeBlock& code) {
 struct Writer {
   const Page& page;
   std::string operator()(const Prose& p) const { return fmt::format("<p>{}</p>\n", escaped(p.text)); }
-  std::string operator()(const LineChart& c) const { return figure_html(c.name, c.title, c.note, chart_svg(c, false), true); }
-  std::string operator()(const BarChart& c) const { return figure_html(c.name, c.title, c.note, chart_svg(c, false), false); }
+  std::string operator()(const LineChart& c) const {
+    return figure_html(c.name, c.title, c.note, chart_svg(c, false), true);
+  }
+  std::string operator()(const BarChart& c) const {
+    return figure_html(c.name, c.title, c.note, chart_svg(c, false), false);
+  }
   std::string operator()(const ScatterChart& c) const {
     return figure_html(c.name, c.title, c.note, chart_svg(c, shown_rows(table_of(page, c.table)), false), true);
   }

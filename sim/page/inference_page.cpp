@@ -21,7 +21,8 @@ BarChart breakdown_chart(const InferenceForecast& f, std::string_view what) {
   chart.value = {fmt::format("time of {}", what), Measure::seconds, {}, ChartScale::linear, true};
   chart.bars = {std::string(what)};
   for (const InferenceLine& line : inference_lines(f.step.mean))
-    chart.parts.push_back({line.exposed ? fmt::format("exposed: {} parallelism", line.what) : line.what, {line.seconds}});
+    chart.parts.push_back(
+        {line.exposed ? fmt::format("exposed: {} parallelism", line.what) : line.what, {line.seconds}});
   return chart;
 }
 
@@ -36,12 +37,13 @@ PageTable serving_table(const InferenceForecast& f) {
                    {"next at most", Measure::number, "ms", "beside prompts"},
                    {"request", Measure::number, "s", "from its prompt to its last token"}};
   const auto add = [&](std::string how, const Serving& s) {
-    table.rows.push_back({{TableCell::of(std::move(how)), TableCell::of(s.tokens_per_second),
-                           TableCell::of(s.tokens_per_second / static_cast<double>(f.gpus)), TableCell::of(s.first_token * 1e3),
-                           TableCell::of(s.inter_token * 1e3), TableCell::of(s.inter_token_worst * 1e3), TableCell::of(s.request)},
-                          false,
-                          false,
-                          {}});
+    table.rows.push_back(
+        {{TableCell::of(std::move(how)), TableCell::of(s.tokens_per_second),
+          TableCell::of(s.tokens_per_second / static_cast<double>(f.gpus)), TableCell::of(s.first_token * 1e3),
+          TableCell::of(s.inter_token * 1e3), TableCell::of(s.inter_token_worst * 1e3), TableCell::of(s.request)},
+         false,
+         false,
+         {}});
   };
   if (f.disaggregated) add("prompts on GPUs of their own", f.disaggregated->serving);
   add(f.disaggregated ? "all GPUs do both" : "prompts and decoding", *f.shared);
@@ -92,26 +94,35 @@ Page inference_page(const World& world, const InferenceForecast& f, std::string 
   const InferenceStep step = inference_of(world);
   const bool prompts = spec.phase == InferencePhase::prefill;
   const std::string what = prompts ? "a pass over prompts" : "a decode step";
-  page.context = fmt::format("{}, {}, batch {} of a replica; {}", step.model.name, name_of(spec.phase), step.batch, gpus_text(world, f.gpus));
-  page.answer = fmt::format("{} on {} GPUs gives {}{}; {} takes {}.", step.model.name, number_text(static_cast<double>(f.gpus)),
-                            rate_text(f.tokens_per_second), prompts ? " of prompts" : "", what, seconds_text(f.step.seconds));
+  page.context = fmt::format("{}, {}, batch {} of a replica; {}", step.model.name, name_of(spec.phase), step.batch,
+                             gpus_text(world, f.gpus));
+  page.answer =
+      fmt::format("{} on {} GPUs gives {}{}; {} takes {}.", step.model.name, number_text(static_cast<double>(f.gpus)),
+                  rate_text(f.tokens_per_second), prompts ? " of prompts" : "", what, seconds_text(f.step.seconds));
   const Serving* serving = f.disaggregated ? &f.disaggregated->serving : f.shared ? &*f.shared : nullptr;
   if (serving)
-    page.answer += fmt::format(" The first token comes after {}, the next every {}.", seconds_text(serving->first_token), seconds_text(serving->inter_token));
-  page.figures = {{"throughput", rate_text(f.tokens_per_second), fmt::format("{} per GPU", rate_text(f.tokens_per_second / static_cast<double>(f.gpus)))},
+    page.answer += fmt::format(" The first token comes after {}, the next every {}.",
+                               seconds_text(serving->first_token), seconds_text(serving->inter_token));
+  page.figures = {{"throughput", rate_text(f.tokens_per_second),
+                   fmt::format("{} per GPU", rate_text(f.tokens_per_second / static_cast<double>(f.gpus)))},
                   {prompts ? "pass over prompts" : "decode step", seconds_text(f.step.seconds),
-                   f.draws > 1 ? fmt::format("p5 {}, p95 {} of {} draws", seconds_text(f.step_p5), seconds_text(f.step_p95), f.draws) : std::string()}};
+                   f.draws > 1 ? fmt::format("p5 {}, p95 {} of {} draws", seconds_text(f.step_p5),
+                                             seconds_text(f.step_p95), f.draws)
+                               : std::string()}};
   if (f.prefill > 0) page.figures.push_back({"one prompt", seconds_text(f.prefill), {}});
-  page.figures.push_back({"memory of a GPU", value_text(f.memory.total() / f.capacity, Measure::percent), fmt::format("of {}", value_text(f.capacity, Measure::bytes))});
+  page.figures.push_back({"memory of a GPU", value_text(f.memory.total() / f.capacity, Measure::percent),
+                          fmt::format("of {}", value_text(f.capacity, Measure::bytes))});
   page.figures.push_back({"GPUs", number_text(static_cast<double>(f.gpus)), {}});
   page.fingerprint = fmt::format("{:016x}", f.fingerprint);
   if (f.shared) page.sections.push_back({"requests", "What requests see", {serving_table(f)}});
   page.sections.push_back({"breakdown", "Where the time goes", {breakdown_chart(f, what)}});
   if (f.batches.size() > 1) page.sections.push_back(batches_section(world, f));
   if (!f.step.exchanges.empty())
-    page.sections.push_back({"network", "What it asks of the network", {exchange_page_table(f.step.program, f.step.exchanges)}});
+    page.sections.push_back(
+        {"network", "What it asks of the network", {exchange_page_table(f.step.program, f.step.exchanges)}});
   page.sections.push_back({"memory", "Memory", {memory_chart({f.memory}, f.capacity)}});
-  if (f.draws > 1) page.sections.push_back(draws_section(f.draw_seconds, prompts ? "A pass over prompts" : "A decode step"));
+  if (f.draws > 1)
+    page.sections.push_back(draws_section(f.draw_seconds, prompts ? "A pass over prompts" : "A decode step"));
   return page;
 }
 

@@ -41,8 +41,7 @@ Json chart_json(const LineChart& chart) {
     for (const ChartBand& b : s.bands)
       bands.push_back({{"name", b.name}, {"low", numbers(b.low)}, {"high", numbers(b.high)}});
     for (std::size_t i = 0; i < s.y.size(); ++i) texts.push_back(point_text(chart, s, i));
-    series.push_back(
-        {{"name", s.name}, {"y", numbers(s.y)}, {"bands", std::move(bands)}, {"text", std::move(texts)}});
+    series.push_back({{"name", s.name}, {"y", numbers(s.y)}, {"bands", std::move(bands)}, {"text", std::move(texts)}});
   }
   Json labels = Json::array(), marks = Json::array();
   for (const double x : chart.at) labels.push_back(value_text(x, chart.x.measure, chart.x.unit));
@@ -72,6 +71,7 @@ Json chart_json(const ScatterChart& chart, const PageTable& table) {
           {"table", chart.table},
           {"x", std::move(x)},
           {"y", std::move(y)},
+          {"by", chart.group ? Json(*chart.group) : Json()},
           {"groups", groups_of(chart, table)},
           {"group", group_by_row(chart, table)},
           {"front", front_of(chart, table)},

@@ -19,7 +19,9 @@ ChartAxis axis_of(const PageTable& table, std::size_t column, ChartScale scale) 
   return {c.title, c.measure, c.unit, scale, false};
 }
 
-double value(const PageTable& table, std::size_t row, std::size_t column) { return table.rows[row].cells[column].value; }
+double value(const PageTable& table, std::size_t row, std::size_t column) {
+  return table.rows[row].cells[column].value;
+}
 
 /// What the row is about: its cells of text, then the two values.
 std::string row_text(const ScatterChart& chart, const PageTable& table, std::size_t row) {

@@ -16,29 +16,17 @@ struct Colour {
   std::string_view property, light, dark;
 };
 
-// Series after Okabe and Ito, darkened or lightened until each has 3:1 against its ground.
-constexpr std::array<Colour, 22> palette = {{{"paper", "#ffffff", "#14171c"},
-                                             {"panel", "#f5f6f8", "#1d2127"},
-                                             {"ink", "#1c2127", "#e6e8eb"},
-                                             {"muted", "#59616b", "#a3abb5"},
-                                             {"rule", "#d8dce2", "#363c45"},
-                                             {"link", "#0b5cad", "#7ab8ff"},
-                                             {"mark", "#fff3cd", "#3b3212"},
-                                             {"s0", "#0072b2", "#56b4e9"},
-                                             {"s1", "#d55e00", "#ff8a3d"},
-                                             {"s2", "#00805c", "#2cc79a"},
-                                             {"s3", "#8a4fbe", "#c79bff"},
-                                             {"s4", "#8f6f00", "#e6c229"},
-                                             {"s5", "#c2407f", "#ff8cc0"},
-                                             {"s6", "#59616b", "#a3abb5"},
-                                             {"s7", "#23407a", "#8fb2ff"},
-                                             {"h0", "#d0d6de", "#39414d"},
-                                             {"h1", "#9cc3e0", "#2f608c"},
-                                             {"h2", "#4f94c8", "#4f9bd4"},
-                                             {"h3", "#eaa53a", "#e5a93c"},
-                                             {"h4", "#d95d13", "#ff7c33"},
-                                             {"h5", "#8f1414", "#ff4f5e"},
-                                             {"best", "#8f6f00", "#ffd84d"}}};
+// Series after Okabe and Ito [Okabe2008], darkened or lightened until each has 3:1 against its ground [WCAG-contrast]; so
+// has the heat map from 25 % on.
+constexpr std::array<Colour, 22> palette = {
+    {{"paper", "#ffffff", "#14171c"}, {"panel", "#f5f6f8", "#1d2127"}, {"ink", "#1c2127", "#e6e8eb"},
+     {"muted", "#59616b", "#a3abb5"}, {"rule", "#d8dce2", "#363c45"},  {"link", "#0b5cad", "#7ab8ff"},
+     {"mark", "#fff3cd", "#3b3212"},  {"s0", "#0072b2", "#56b4e9"},    {"s1", "#d55e00", "#ff8a3d"},
+     {"s2", "#00805c", "#2cc79a"},    {"s3", "#8a4fbe", "#c79bff"},    {"s4", "#8f6f00", "#e6c229"},
+     {"s5", "#c2407f", "#ff8cc0"},    {"s6", "#59616b", "#a3abb5"},    {"s7", "#23407a", "#8fb2ff"},
+     {"h0", "#d0d6de", "#39414d"},    {"h1", "#9cc3e0", "#2f608c"},    {"h2", "#4f94c8", "#4f9bd4"},
+     {"h3", "#c58200", "#e5a93c"},    {"h4", "#d95d13", "#ff7c33"},    {"h5", "#8f1414", "#ff4f5e"},
+     {"best", "#8f6f00", "#ffd84d"}}};
 
 std::string properties(bool dark) {
   std::string out;
@@ -71,7 +59,8 @@ std::string palette_css() {
 std::string drawing_css(bool own) {
   const auto colour = [&](std::string_view property) {
     if (!own) return fmt::format("var(--{})", property);
-    const auto it = std::find_if(palette.begin(), palette.end(), [&](const Colour& c) { return c.property == property; });
+    const auto it =
+        std::find_if(palette.begin(), palette.end(), [&](const Colour& c) { return c.property == property; });
     return std::string(it->light);
   };
   std::string out = fmt::format(
@@ -79,12 +68,17 @@ std::string drawing_css(bool own) {
       ".t{{fill:{0}}}.m{{fill:{1}}}.e{{text-anchor:end}}.c{{text-anchor:middle}}.b{{font-weight:600}}"
       ".g{{stroke:{2};stroke-width:1}}.a{{stroke:{1};stroke-width:1}}.k{{stroke:{1};stroke-dasharray:4 3}}"
       ".x{{fill:{3};stroke:{1}}}.n{{fill:none;stroke-width:2;stroke-linejoin:round}}.w{{fill-opacity:.2}}"
-      ".v{{fill-opacity:.4}}.d{{fill-opacity:.25}}.r{{fill:none;stroke:{4};stroke-width:3}}.p{{fill:{3}}}",
+      ".v{{fill-opacity:.4}}.d{{fill-opacity:.25}}.r{{fill:none;stroke:{4};stroke-width:3}}.q{{stroke:{1};stroke-"
+      "opacity:.55}}",
       colour("ink"), colour("muted"), colour("rule"), colour("panel"), colour("best"));
   out.insert(0, own ? fmt::format("svg.drawn{{background:{}}}", colour("paper")) : std::string());
   for (std::size_t i = 0; i < series_colours; ++i)
     out += fmt::format(".s{0}{{stroke:{1}}}.f{0}{{fill:{1}}}", i, colour(fmt::format("s{}", i)));
-  for (std::size_t i = 0; i < heat_steps; ++i) out += fmt::format(".h{0}{{stroke:{1}}}.i{0}{{fill:{1}}}", i, colour(fmt::format("h{}", i)));
+  for (std::size_t i = 0; i < heat_steps; ++i)
+    out += fmt::format(".h{0}{{stroke:{1}}}.i{0}{{fill:{1}}}", i, colour(fmt::format("h{}", i)));
+  // Of drawings alone: a page has classes of its own.
+  for (std::size_t at = out.find("}."); at != std::string::npos; at = out.find("}.", at + 1))
+    out.insert(at + 1, ".drawn ");
   return out + "\n";
 }
 
@@ -95,9 +89,10 @@ std::string coordinate(double value) {
 }
 
 SvgWriter::SvgWriter(double width, double height, std::string_view title, bool standalone) {
-  head_ = fmt::format("<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"drawn\" role=\"img\" viewBox=\"0 0 {0} {1}\"{2}>",
-                      coordinate(width), coordinate(height),
-                      standalone ? fmt::format(" width=\"{}\" height=\"{}\"", coordinate(width), coordinate(height)) : "");
+  head_ =
+      fmt::format("<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"drawn\" role=\"img\" viewBox=\"0 0 {0} {1}\"{2}>",
+                  coordinate(width), coordinate(height),
+                  standalone ? fmt::format(" width=\"{}\" height=\"{}\"", coordinate(width), coordinate(height)) : "");
   head_ += fmt::format("<title>{}</title>", escaped(title));
   if (standalone) head_ += fmt::format("<style>{}</style>", drawing_css(true));
   if (standalone) head_ += fmt::format("<text x=\"{}\" y=\"24\" class=\"t b\">{}</text>", 16, escaped(title));
@@ -113,8 +108,8 @@ std::string hinted(std::string_view open, std::string_view hint, std::string_vie
 }  // namespace
 
 void SvgWriter::text(double x, double y, std::string_view words, std::string_view css_class, std::string_view more) {
-  body_ += fmt::format("<text x=\"{}\" y=\"{}\" class=\"{}\"{}>{}</text>", coordinate(x), coordinate(y), css_class, more,
-                       escaped(words));
+  body_ += fmt::format("<text x=\"{}\" y=\"{}\" class=\"{}\"{}>{}</text>", coordinate(x), coordinate(y), css_class,
+                       more, escaped(words));
 }
 void SvgWriter::line(double x1, double y1, double x2, double y2, std::string_view css_class) {
   body_ += fmt::format("<path d=\"M{} {}L{} {}\" class=\"{}\"/>", coordinate(x1), coordinate(y1), coordinate(x2),
@@ -130,8 +125,8 @@ void SvgWriter::circle(double x, double y, double r, std::string_view css_class,
                               coordinate(r), css_class),
                   hint, "circle");
 }
-void SvgWriter::path(std::string_view d, std::string_view css_class, std::string_view hint) {
-  body_ += hinted(fmt::format("<path d=\"{}\" class=\"{}\"", d, css_class), hint, "path");
+void SvgWriter::path(std::string_view d, std::string_view css_class, std::string_view hint, std::string_view more) {
+  body_ += hinted(fmt::format("<path d=\"{}\" class=\"{}\"{}", d, css_class, more), hint, "path");
 }
 std::string SvgWriter::finish() && { return head_ + body_ + "</svg>\n"; }
 
@@ -164,12 +159,12 @@ void PlotArea::draw_axes(SvgWriter& svg) const {
   svg.line(left_, bottom_, right_, bottom_, "a");
   svg.text((left_ + right_) / 2, bottom_ + 40, axis_title(x_axis_), "t c");
   const double middle = (top_ + bottom_) / 2;
-  svg.text(16, middle, axis_title(y_axis_), "t c",
-           fmt::format(" transform=\"rotate(-90 16 {})\"", coordinate(middle)));
+  svg.text(16, middle, axis_title(y_axis_), "t c", fmt::format(" transform=\"rotate(-90 16 {})\"", coordinate(middle)));
 }
 
 std::string axis_title(const ChartAxis& axis) {
-  return axis.unit.empty() || axis.measure != Measure::number ? axis.title : fmt::format("{} ({})", axis.title, axis.unit);
+  return axis.unit.empty() || axis.measure != Measure::number ? axis.title
+                                                              : fmt::format("{} ({})", axis.title, axis.unit);
 }
 
 double text_width(std::string_view words) {

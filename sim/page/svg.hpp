@@ -1,7 +1,7 @@
 // What all drawings have in common: colours, texts, axes, legends.
 //
 // Elements carry classes; their colours come from the page, which knows of dark mode and paper, or from a style of the
-// file itself. Colours are told apart with deficient colour vision, and have 3:1 against the ground [WCAG].
+// file itself.
 #pragma once
 
 #include <cstddef>
@@ -39,7 +39,7 @@ class SvgWriter {
   void line(double x1, double y1, double x2, double y2, std::string_view css_class);
   void rect(double x, double y, double w, double h, std::string_view css_class, std::string_view hint = {});
   void circle(double x, double y, double r, std::string_view css_class, std::string_view hint = {});
-  void path(std::string_view d, std::string_view css_class, std::string_view hint = {});
+  void path(std::string_view d, std::string_view css_class, std::string_view hint = {}, std::string_view more = {});
   std::string finish() &&;
 
  private:

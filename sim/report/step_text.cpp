@@ -123,10 +123,10 @@ std::string exchange_table(const Program& program, const std::vector<ExchangeUse
   out += "#    part             op        bytes   calls   alone us  busbw GB/s  shared  algo/proto        bound by\n";
   for (const ExchangeLine& line : exchange_lines(program, exchanges)) {
     const ExchangeUse& use = *line.use;
-    out +=
-        fmt::format("{:>9} {:>14} {:>12} {:>7.6g} {:>10.1f} {:>11.2f} {:>7.2f}  {:<16}  {}\n", name_of(use.kind.part),
-                    name_of(use.kind.op), use.kind.bytes, line.calls, use.alone.seconds * 1e6, line.bus_bandwidth * 1e-9, line.slowest,
-                    use.alone.algorithm + "/" + use.alone.protocol, use.alone.bottleneck);
+    out += fmt::format("{:>9} {:>14} {:>12} {:>7.6g} {:>10.1f} {:>11.2f} {:>7.2f}  {:<16}  {}\n",
+                       name_of(use.kind.part), name_of(use.kind.op), use.kind.bytes, line.calls,
+                       use.alone.seconds * 1e6, line.bus_bandwidth * 1e-9, line.slowest,
+                       use.alone.algorithm + "/" + use.alone.protocol, use.alone.bottleneck);
   }
   return out;
 }

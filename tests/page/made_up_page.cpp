@@ -6,6 +6,7 @@
 
 int main(int argc, char** argv) {
   if (argc < 3) return 2;
-  fabricast::write_file(argv[1], fabricast::page_html(fabricast::made_up_plan(std::strtoul(argv[2], nullptr, 10), argc == 3)));
+  fabricast::write_file(argv[1],
+                        fabricast::page_html(fabricast::made_up_plan(std::strtoul(argv[2], nullptr, 10), argc == 3)));
   return 0;
 }

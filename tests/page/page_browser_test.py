@@ -260,7 +260,7 @@ def keep_screenshots(folder):
 
         shot(fabric, "collective", 1000, 1000)
         shot(fabric, "collective-dark", 1000, 1000, dark=True)
-        shot(fabric, "load", 1000, 760, "#load")
+        shot(fabric, "load", 940, 640, "#load")
         shot(fabric, "phone", *PHONE, scale=1.5)
         shot(step, "step", 1000, 1000)
         shot(plan, "plan", 1000, 1100, "#plan")

@@ -87,8 +87,8 @@ struct ScatterChart {
 /// \pre there is a sample
 LineChart cumulative_chart(std::string name, std::string title, ChartAxis axis, std::vector<double> samples);
 /// How many samples lie in each of so many equal intervals.
-BarChart histogram_chart(std::string name, std::string title, const ChartAxis& axis,
-                         const std::vector<double>& samples, int bins = 20);
+BarChart histogram_chart(std::string name, std::string title, const ChartAxis& axis, const std::vector<double>& samples,
+                         int bins = 20);
 
 /// Where an axis is labelled, from low to high.
 struct ChartTick {

@@ -38,8 +38,8 @@ struct TableColumn {
 };
 
 struct TableCell {
-  std::string text;  ///< of text; of numbers empty, or what stands for the value
-  double value = std::numeric_limits<double>::quiet_NaN();            ///< not a number: unknown, sorted last
+  std::string text;                                         ///< of text; of numbers empty, or what stands for the value
+  double value = std::numeric_limits<double>::quiet_NaN();  ///< not a number: unknown, sorted last
   double low = std::numeric_limits<double>::quiet_NaN(), high = low;  ///< 90 % interval; not a number: none
 
   static TableCell of(std::string words) {

@@ -33,7 +33,7 @@ struct ForecastRow {
   double time_p5 = 0, time_p95 = 0, time_worst = 0;
   std::vector<double> draw_times;  ///< of every draw
   std::size_t median_draw = 0;     ///< that `time` and `result` are of
-  double factor = 1;  ///< 90 % interval of `time`: divided and multiplied by it; 1: not asked for
+  double factor = 1;               ///< 90 % interval of `time`: divided and multiplied by it; 1: not asked for
   Algorithm algorithm = Algorithm::ring;
   Protocol protocol = Protocol::simple;
   int channels = 1;

@@ -55,7 +55,7 @@ struct InferenceForecast {
   int draws = 1;
   double step_p5 = 0, step_p95 = 0, step_worst = 0;
   std::vector<double> draw_seconds;  ///< the step's, of every draw
-  double mfu = 0;  ///< of the step
+  double mfu = 0;                    ///< of the step
   double tokens_per_second = 0;
   std::vector<BatchRow> batches;  ///< of decoding
   MemoryUse memory;

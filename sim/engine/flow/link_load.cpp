@@ -10,8 +10,8 @@ namespace fabricast {
 namespace {
 
 /// What a bundle carries, on the links that it is made of.
-void spread(const Fabric& fabric, const Router& router, const LinkState& state, const Router::Bundle& bundle, double load,
-            std::vector<float>& loads) {
+void spread(const Fabric& fabric, const Router& router, const LinkState& state, const Router::Bundle& bundle,
+            double load, std::vector<float>& loads) {
   // Even parts fill slow links more; in proportion, all are filled alike.
   double all = 0, least = std::numeric_limits<double>::infinity();
   const auto rate = [&](std::uint32_t link) { return capacity(fabric, router, state, link).value; };
@@ -49,8 +49,7 @@ LinkLoads link_loads(const NetworkSetup& setup, const Plan& plan, std::uint64_t 
   });
   found.load.assign(load.begin(), load.begin() + links);
   for (std::uint32_t b = 0; b < router->bundles(); ++b)
-    if (load[links + b] > 0)
-      spread(*setup.fabric, *router, state, router->bundle(b), load[links + b], found.load);
+    if (load[links + b] > 0) spread(*setup.fabric, *router, state, router->bundle(b), load[links + b], found.load);
   return found;
 }
 

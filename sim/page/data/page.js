@@ -19,8 +19,8 @@
       this.body = this.element.tBodies[0];
       this.rows = [...this.body.rows];
       this.text = this.rows.map((row) => row.textContent.toLowerCase());
-      this.groups = new Set();  // that are off
-      this.group = this.rows.map(() => 0);
+      this.groups = new Map();  // by column: the group of each row
+      this.off = new Set();  // `COLUMN:GROUP` that legends leave out
       this.shown = this.rows.map(() => true);
       this.headers = [...this.element.tHead.rows[0].cells];
       this.headers.forEach((th, column) => {
@@ -35,6 +35,7 @@
         });
       });
       const tools = document.getElementById('tools-' + spec.name);
+      this.checks = [];
       if (!tools) return;
       tools.hidden = false;
       this.box = tools.querySelector('input[type=search]');
@@ -77,17 +78,17 @@
     }
 
     filter() {
-      const words = this.box.value.toLowerCase().split(/\s+/).filter(Boolean).map((w) => this.test(w));
+      const words = (this.box ? this.box.value : '').toLowerCase().split(/\s+/).filter(Boolean).map((w) => this.test(w));
       const only = this.checks.filter((c) => c.checked).map((c) => c.value);
       let left = 0;
       this.rows.forEach((row, i) => {
-        const kept = !this.groups.has(this.group[i]) && words.every((test) => test(i)) &&
+        const kept = ![...this.groups].some(([column, group]) => this.off.has(`${column}:${group[i]}`)) && words.every((test) => test(i)) &&
           only.every((what) => what === 'kept' ? !row.classList.contains('dropped') : row.classList.contains(what));
         this.shown[i] = kept;
         row.hidden = !kept;
         left += kept;
       });
-      this.count.textContent = left === this.rows.length ? `${left.toLocaleString('en')} rows`
+      if (this.count) this.count.textContent = left === this.rows.length ? `${left.toLocaleString('en')} rows`
         : `${left.toLocaleString('en')} of ${this.rows.length.toLocaleString('en')} rows`;
       for (const changed of listeners[this.spec.name] || []) changed();
     }
@@ -287,17 +288,24 @@
       mark(i), table.pick(i, true), show(i);
     });
     state.choose = (i) => { mark(i), table.pick(i, false); };
-    state.update = () => plot.setData(values());
+    const column = chart.by, key = (g) => `${column}:${g}`;
+    let items = [];
+    // Other charts of the table may have changed what is shown.
+    state.update = () => {
+      plot.setData(values());
+      items.forEach((item, g) => item.setAttribute('aria-pressed', String(!table.off.has(key(g)))));
+    };
     if (state.picked === undefined) state.picked = chart.best;
     if (chart.groups.length > 1) {
-      table.group = chart.group.map((_, i) => group(i));
+      table.groups.set(column, chart.group.map((_, i) => group(i)));
       const entries = chart.groups.slice(0, 8).map((name, g) =>
         [g === 7 && chart.groups.length > 8 ? 'others' : name, colour('s' + g)]);
       const legend = legendOf(place, entries, (g, on) => {
-        on ? table.groups.delete(g) : table.groups.add(g);
+        on ? table.off.delete(key(g)) : table.off.add(key(g));
         table.filter();
       });
-      [...legend.children].forEach((item, g) => { if (table.groups.has(g)) item.setAttribute('aria-pressed', 'false'); });
+      items = [...legend.children];
+      items.forEach((item, g) => item.setAttribute('aria-pressed', String(!table.off.has(key(g)))));
     }
     return plot;
   }

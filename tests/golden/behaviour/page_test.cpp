@@ -75,6 +75,8 @@ TEST_CASE("steps, inference and explanations have reports", "[behaviour]") {
 }
 
 TEST_CASE("a command with quotes can be pasted back", "[behaviour]") {
-  const std::string html = output("run scenarios/one_node.yaml --set \"name=it's <here>\" --set 'workload={sizes: [1MiB]}' --html -");
-  CHECK(html.find("--set &#39;name=it&#39;\\&#39;&#39;s &lt;here&gt;&#39; --set &#39;workload={sizes: [1MiB]}&#39;") != std::string::npos);
+  const std::string html =
+      output("run scenarios/one_node.yaml --set \"name=it's <here>\" --set 'workload={sizes: [1MiB]}' --html -");
+  CHECK(html.find("--set &#39;name=it&#39;\\&#39;&#39;s &lt;here&gt;&#39; --set &#39;workload={sizes: [1MiB]}&#39;") !=
+        std::string::npos);
 }

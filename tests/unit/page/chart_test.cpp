@@ -72,8 +72,17 @@ TEST_CASE("a range is never empty, whatever there is to show", "[page]") {
   for (const ChartScale scale : {ChartScale::linear, ChartScale::logarithmic})
     for (const bool from_zero : {true, false})
       for (const Measure measure : {Measure::number, Measure::bytes, Measure::seconds, Measure::percent})
-        for (const std::vector<double>& values :
-             {std::vector<double>{}, {0}, {1}, {-1}, {nan}, {5, 5}, {1e-300}, {1e300}, {0, 1e-9}, {-3, 8}, {1e9, 1e9 + 1}}) {
+        for (const std::vector<double>& values : {std::vector<double>{},
+                                                  {0},
+                                                  {1},
+                                                  {-1},
+                                                  {nan},
+                                                  {5, 5},
+                                                  {1e-300},
+                                                  {1e300},
+                                                  {0, 1e-9},
+                                                  {-3, 8},
+                                                  {1e9, 1e9 + 1}}) {
           const ChartAxis axis{"x", measure, {}, scale, from_zero};
           const ChartRange range = range_of(axis, values);
           CAPTURE(static_cast<int>(scale), from_zero, name_of(measure), values, range.low, range.high);
@@ -87,11 +96,13 @@ TEST_CASE("charts are XML whatever their names", "[page]") {
   bars.name = "bars", bars.title = hostile, bars.value = {hostile, Measure::seconds, {}, ChartScale::linear, true};
   bars.bars = {hostile}, bars.parts = {{hostile, {1}}, {"other", {2}}}, bars.marks = {{2, hostile}};
   PageTable table;
-  table.name = "t", table.columns = {{hostile, Measure::text, {}, {}}, {"x", Measure::number, {}, {}}, {"y", Measure::number, {}, {}}};
+  table.name = "t",
+  table.columns = {{hostile, Measure::text, {}, {}}, {"x", Measure::number, {}, {}}, {"y", Measure::number, {}, {}}};
   table.rows = {{{TableCell::of(std::string(hostile)), TableCell::of(1), TableCell::of(2)}, true, true, {}}};
   const ScatterChart scatter{"s", hostile, {}, "t", 1, 2, ChartScale::linear, ChartScale::linear, 0};
   for (const bool standalone : {true, false})
-    for (const std::string& svg : {chart_svg(some_lines(), standalone), chart_svg(bars, standalone), chart_svg(scatter, table, standalone)}) {
+    for (const std::string& svg :
+         {chart_svg(some_lines(), standalone), chart_svg(bars, standalone), chart_svg(scatter, table, standalone)}) {
       CHECK(parse_xml(svg, "chart.svg").name == "svg");
       CHECK(elements(svg, "script").empty());
       CHECK(svg.find('\x01') == std::string::npos);
@@ -124,7 +135,8 @@ TEST_CASE("bars are as long as their values", "[page]") {
 }
 
 TEST_CASE("a cumulative chart counts its samples", "[page]") {
-  const LineChart chart = cumulative_chart("c", "t", {"time", Measure::seconds, {}, ChartScale::linear, false}, {3, 1, 1, 2});
+  const LineChart chart =
+      cumulative_chart("c", "t", {"time", Measure::seconds, {}, ChartScale::linear, false}, {3, 1, 1, 2});
   CHECK(chart.at == std::vector<double>{1, 2, 3});
   CHECK(chart.series[0].y == std::vector<double>{0.5, 0.75, 1});
   CHECK(chart.marks.size() == 3);
@@ -162,7 +174,8 @@ TEST_CASE("numbers are written with units, and only as long as they need", "[pag
   CHECK(value_text(std::nan(""), Measure::seconds) == "unknown");
   CHECK(range_text(231.4, 433.1, Measure::number, "GB/s") == "231 to 433 GB/s");
   CHECK(range_text(0.5e-3, 1.5, Measure::seconds) == "500 us to 1.5 s");
-  CHECK(value_text(TableCell::of(316.2, 231, 433), {"busbw", Measure::number, "GB/s", {}}) == "316.2 GB/s (231 to 433 GB/s)");
+  CHECK(value_text(TableCell::of(316.2, 231, 433), {"busbw", Measure::number, "GB/s", {}}) ==
+        "316.2 GB/s (231 to 433 GB/s)");
 }
 
 }  // namespace

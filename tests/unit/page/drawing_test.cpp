@@ -18,7 +18,8 @@ std::unique_ptr<World> world_of(const std::vector<std::string>& set) {
 }
 
 std::uint32_t cables(const FabricDrawing& d) {
-  return std::accumulate(d.lines.begin(), d.lines.end(), 0U, [](std::uint32_t n, const FabricLine& l) { return n + l.cables; });
+  return std::accumulate(d.lines.begin(), d.lines.end(), 0U,
+                         [](std::uint32_t n, const FabricLine& l) { return n + l.cables; });
 }
 
 TEST_CASE("all vertices and cables of a fabric are drawn, in few boxes", "[page]") {
@@ -26,7 +27,8 @@ TEST_CASE("all vertices and cables of a fabric are drawn, in few boxes", "[page]
     for (const char* nodes : {"2", "64", "1000"}) {
       CAPTURE(kind, nodes);
       std::vector<std::string> set = {std::string("fabric.kind=") + kind, std::string("cluster.nodes=") + nodes};
-      if (std::string(kind) == "leaf_spine") set.insert(set.end(), {"fabric.leaves=40", "fabric.spines=30", "fabric.switch.ports=4096"});
+      if (std::string(kind) == "leaf_spine")
+        set.insert(set.end(), {"fabric.leaves=40", "fabric.spines=30", "fabric.switch.ports=4096"});
       const auto world = world_of(set);
       const FabricDrawing d = draw_fabric(*world->fabric);
       CHECK(cables(d) == world->fabric->cables());
