@@ -244,8 +244,8 @@ int explain_verb(const std::vector<std::string>& arguments) {
     const double begin = options.has("advise") ? 0.9 : 0;
     if (options.has("advise")) e.advice = advise(*world, part_of(how, 0, begin));
     world->scenario.workload.sizes = {Bytes{chosen_size(options, *world)}};
-    const auto part = [&](double from, double to) {
-      return part_of(how, begin + from * (1 - begin), begin + to * (1 - begin));
+    const auto part = [&](double from, double until) {
+      return part_of(how, begin + from * (1 - begin), begin + until * (1 - begin));
     };
     e.forecast = forecast_all_versions(*world, part(0, 0.05));
     e.weighed = run_candidates(*world, e.forecast, part(0.05, 0.2));

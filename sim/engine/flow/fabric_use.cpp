@@ -28,7 +28,6 @@ class Counter {
       uses_.clear();
       channel_ = static_cast<std::uint32_t>(c);
       count_channel(c);
-      merge();
       of_channel(uses_);
     }
   }
@@ -59,19 +58,6 @@ class Counter {
     uses_.push_back({channel_, resource, connections * costs_.wire / rate});
   }
 
-  /// One entry for each resource of the channel.
-  void merge() {
-    const auto begin = uses_.begin();
-    std::sort(begin, uses_.end(), [](const FabricUse& a, const FabricUse& b) { return a.resource < b.resource; });
-    auto last = begin;
-    for (auto it = begin; it != uses_.end(); ++it)
-      if (last != begin && std::prev(last)->resource == it->resource)
-        std::prev(last)->use += it->use;
-      else
-        *last++ = *it;
-    uses_.erase(last, uses_.end());
-  }
-
   [[noreturn]] void cut(const Flow& flow) const {
     throw UserError::at(segment_.faults.empty() ? "fabric" : "faults",
                         fmt::format("the fabric is cut: no path from {} to {}", fabric_.name(VertexId(flow.from)),
@@ -90,12 +76,28 @@ class Counter {
   Path path_;
 };
 
+/// One entry for each resource of a channel, of whose entries the first is given.
+void merge(std::vector<FabricUse>& uses, std::size_t first) {
+  const auto begin = uses.begin() + static_cast<std::ptrdiff_t>(first);
+  std::sort(begin, uses.end(), [](const FabricUse& a, const FabricUse& b) { return a.resource < b.resource; });
+  auto last = begin;
+  for (auto it = begin; it != uses.end(); ++it)
+    if (last != begin && std::prev(last)->resource == it->resource)
+      std::prev(last)->use += it->use;
+    else
+      *last++ = *it;
+  uses.erase(last, uses.end());
+}
+
 }  // namespace
 
 std::vector<FabricUse> fabric_use(const NetworkSetup& setup, const Router& router, const Plan& plan) {
   std::vector<FabricUse> all;
-  for_each_fabric_use(setup, router, plan,
-                      [&](std::span<const FabricUse> uses) { all.insert(all.end(), uses.begin(), uses.end()); });
+  for_each_fabric_use(setup, router, plan, [&](std::span<const FabricUse> uses) {
+    const std::size_t first = all.size();
+    all.insert(all.end(), uses.begin(), uses.end());
+    merge(all, first);
+  });
   return all;
 }
 
