@@ -1,5 +1,6 @@
 // The page of a collective over sizes.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -39,7 +40,8 @@ std::string bound_text(const ForecastRow& row) {
   std::string text = b.name;
   if (b.capacity > 0) {
     text += fmt::format(" ({}", rate_text(b.capacity));
-    if (b.alike > 1) text += fmt::format(", like {} others", number_text(b.alike - 1.0));
+    if (b.alike == 2) text += ", like one other";
+    if (b.alike > 2) text += fmt::format(", like {} others", number_text(b.alike - 1.0));
     text += ")";
   }
   return text;
@@ -225,6 +227,9 @@ Page collective_page(const World& world, const Forecast& forecast, std::string c
   page.context = context_text(world, forecast);
   page.answer = answer_text(forecast);
   page.figures = figures_of(forecast);
+  if (!last.result.felt.empty())
+    page.warnings.push_back(
+        fmt::format("faults felt during {}: {}", size_text(last.bytes), fmt::join(last.result.felt, ", ")));
   page.fingerprint = fmt::format("{:016x}", forecast.fingerprint);
   page.sections.push_back(sizes_section(forecast));
   page.sections.push_back(
