@@ -127,10 +127,11 @@ struct Writer {
 std::string block_html(const Page& page, const PageBlock& block) { return std::visit(Writer{page}, block); }
 
 PageTable shown_rows(const PageTable& table) {
-  if (table.rows.size() <= most_page_rows) return table;
+  const std::size_t most = std::min(most_page_rows, most_page_cells / std::max<std::size_t>(1, table.columns.size()));
+  if (table.rows.size() <= most) return table;
   PageTable shown = table;
   std::stable_partition(shown.rows.begin(), shown.rows.end(), [](const TableRow& r) { return r.best || r.front; });
-  shown.rows.resize(most_page_rows);
+  shown.rows.resize(most);
   return shown;
 }
 

@@ -60,8 +60,9 @@ struct Page {
   std::string fingerprint;  ///< of the results; may be empty
 };
 
-/// Rows of a table that a page shows: a file stays below 2 MB. Those that are best or on the front come first.
-inline constexpr std::size_t most_page_rows = 2000;
+/// What a page shows of a table at most, so that the file stays below 2 MB: so many rows, and so many cells. Rows that
+/// are best or on the front come first.
+inline constexpr std::size_t most_page_rows = 2000, most_page_cells = 30'000;
 
 std::string page_html(const Page& page);
 

@@ -73,6 +73,16 @@ TEST_CASE("a plan of a thousand rows is below 2 MB; of more rows the best and th
   CHECK(data_of(html)["tables"][0]["values"][1].size() == most_page_rows);
 }
 
+TEST_CASE("a plan of many columns is below 2 MB, too", "[page]") {
+  Page page = made_up_plan(3000);
+  auto& table = std::get<PageTable>(page.sections[0].blocks[1]);
+  for (int c = 0; c < 40; ++c) {
+    table.columns.push_back({fmt::format("metric {}", c), Measure::number, "GB/s", {}});
+    for (TableRow& row : table.rows) row.cells.push_back(TableCell::of(123.4 + c, 100.1 + c, 150.2 + c));
+  }
+  CHECK(page_html(page).size() < 2'000'000);
+}
+
 TEST_CASE("unknown values are null to the script, and said to be unknown", "[page]") {
   const std::string html = page_html(made_up_plan(30));
   CHECK(data_of(html)["tables"][0]["values"][11][7].is_null());
