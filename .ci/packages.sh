@@ -2,8 +2,8 @@
 
 build_packages="g++ cmake ninja-build pkg-config libfmt-dev libyaml-cpp-dev nlohmann-json3-dev libeigen3-dev
   libboost-program-options-dev libsimgrid-dev libpugixml-dev libibverbs-dev libhwloc-dev
-  libprotobuf-dev protobuf-compiler"
-test_packages="catch2 python3"
+  libprotobuf-dev protobuf-compiler libsqlite3-dev"
+test_packages="catch2 python3 libopenmpi-dev openmpi-bin"
 # What opens reports and drawings in tests, which are skipped without: 113 MB, not for everyone who runs the tests.
 page_packages="chromium graphviz"
 

@@ -20,6 +20,7 @@ struct Verb {
 
 int plan_verb(const std::vector<std::string>& arguments);
 int run_verb(const std::vector<std::string>& arguments);
+int bill_verb(const std::vector<std::string>& arguments);
 int check_verb(const std::vector<std::string>& arguments);
 int explain_verb(const std::vector<std::string>& arguments);
 int doctor_verb(const std::vector<std::string>& arguments);

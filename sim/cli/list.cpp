@@ -5,9 +5,11 @@
 #include <functional>
 
 #include "commands.hpp"
+#include "fabricast/bill/prices.hpp"
 #include "fabricast/collective/algorithm.hpp"
 #include "fabricast/core/names.hpp"
 #include "fabricast/core/quantity.hpp"
+#include "fabricast/plan/metric.hpp"
 #include "fabricast/planner/variables.hpp"
 #include "fabricast/workload/model_spec.hpp"
 #include "fabricast/workload/serving_stack.hpp"
@@ -203,6 +205,14 @@ std::string scenario_fields() {
   return table.take();
 }
 
+std::string price_fields() {
+  Prices prices;
+  prices.items.emplace_back();
+  FieldTable table;
+  visit_fields(table, prices);
+  return table.take();
+}
+
 struct Catalogue {
   std::string_view name;
   std::string_view what;
@@ -316,6 +326,16 @@ constexpr std::array catalogues = {
                 visit_fields(table, section);
                 return fmt::format("{}: keys of `workload`\n{}", name, table.take());
               }},
+    Catalogue{"metrics", "numbers of a configuration, for `objective` of a sweep",
+              [] {
+                std::string out;
+                for (const Metric& metric : metrics()) out += line(metric.name, metric.summary);
+                return out;
+              },
+              [](const std::string& name) -> std::string {
+                const Metric* metric = find_by_name(metrics(), name);
+                return metric ? line(metric->name, metric->summary) : std::string();
+              }},
     Catalogue{"models", "transformers for workload.model.preset",
               [] {
                 std::string out;
@@ -368,6 +388,10 @@ constexpr std::array catalogues = {
                 if (name != "scenario") return {};
                 return "keys of a scenario, their defaults (with an H100 node) and meaning\n" + scenario_fields();
               }},
+    Catalogue{"prices", "keys of a file of prices", [] { return price_fields(); },
+              [](const std::string& name) -> std::string {
+                return name == "prices" ? "keys of a file of prices, for `bill`\n" + price_fields() : std::string();
+              }},
 };
 
 }  // namespace
@@ -381,7 +405,7 @@ int list_verb(const std::vector<std::string>& arguments) {
                     suggestion(what, names_of(catalogues)));
   std::string out;
   for (const Catalogue& c : catalogues) {
-    if (what.empty() && (c.name == "parameters" || c.name == "scenario" || c.name == "variables"))
+    if (what.empty() && (c.name == "parameters" || c.name == "scenario" || c.name == "variables" || c.name == "prices"))
       out += fmt::format("{}: {} (`fabricast list {}`)\n", c.name, c.what, c.name);
     else if (what.empty() || c.name == what)
       out += fmt::format("{}: {}\n{}", c.name, c.what, c.list());

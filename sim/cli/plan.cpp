@@ -2,11 +2,17 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cstdio>
 
 #include "commands.hpp"
+#include "fabricast/core/file.hpp"
 #include "fabricast/core/names.hpp"
+#include "fabricast/plan/report.hpp"
+#include "fabricast/plan/store.hpp"
+#include "fabricast/plan/sweep.hpp"
 #include "fabricast/report/plan.hpp"
 #include "options.hpp"
+#include "stop.hpp"
 
 namespace fabricast {
 
@@ -18,17 +24,29 @@ struct PlanOutput {
   std::string text, json, csv;
 };
 
+/// Where results go; empty: nowhere, `-`: standard output, on which there is text else.
+struct PlanPaths {
+  std::string json, csv, results;
+};
+
+void emit_all(const PlanPaths& to, const PlanOutput& out) {
+  if (!to.json.empty()) emit(to.json, out.json);
+  if (!to.csv.empty()) emit(to.csv, out.csv);
+  if (to.json != "-" && to.csv != "-") emit("-", out.text);
+}
+
 struct PlanQuestion {
   const World& world;
   std::size_t limit, top;
   const RunOptions& how;
 };
 
+constexpr std::size_t rows_of_text = 20;
+
 PlanOutput search_parallel(const PlanQuestion& q) {
   if (q.world.scenario.workload.kind != WorkloadKind::training_step)
     throw UserError::at("workload.kind", "--search parallel is for training steps", "kind: training_step");
   const PlanResult result = plan_parallel(q.world, q.limit, q.how);
-  constexpr std::size_t rows_of_text = 20;
   return {plan_text(q.world, result, q.top > 0 ? q.top : rows_of_text), plan_json(q.world, result, q.top),
           plan_csv(result, q.top)};
 }
@@ -41,37 +59,108 @@ constexpr std::array searches = {
     PlanSearch{"parallel", "splits of a training step over its GPUs, the fastest first", search_parallel},
 };
 
-}  // namespace
-
-int plan_verb(const std::vector<std::string>& arguments) {
-  Options options("plan", "Searches for the best of many configurations, by forecasts of each.", {"SCENARIO"});
-  add_scenario_options(options);
-  options.add()("search", po::value<std::string>(), "what to vary: parallel, splits of a training step over its GPUs")(
-      "limit", po::value<std::string>(), "forecasts at most (default 200); a quick estimate chooses them")(
-      "top", po::value<std::string>(), "rows to show (default 20 as text, all as JSON and CSV)")(
-      "json", po::value<std::string>(), "write JSON to a file, or `-` for standard output alone")(
-      "csv", po::value<std::string>(), "write CSV likewise")(
-      "threads", po::value<std::string>(), "number of threads (default: all cores); results do not depend on it");
-  if (!options.parse(arguments)) return 0;
-  const std::string json = output_path(options, "json"), csv = output_path(options, "csv");
-  if (json == "-" && csv == "-")
-    throw UserError("--json - and --csv - both want standard output", "give one of them a file");
-  if (!json.empty() && json != "-" && json == csv)
-    throw UserError(fmt::format("--json and --csv both want '{}'", json));
-  if (!options.has("search")) throw UserError("fabricast plan: --search is missing", "e.g. --search parallel");
+void search(const Options& options, const PlanPaths& to, std::size_t top) {
   const std::string name = options.text("search");
   const PlanSearch* search = find_by_name(searches, name);
   if (!search)
     throw UserError(fmt::format("fabricast plan: there is no search '{}'", name), suggestion(name, names_of(searches)));
   const auto limit = static_cast<std::size_t>(options.integer("limit", 200, 1, 1'000'000));
-  const auto top = static_cast<std::size_t>(options.integer("top", 0, 1, 1'000'000));
   const RunOptions how = run_options(options);
   const auto world = load_world(options);
-  const PlanOutput out = placed(world->scenario, [&] { return search->run({*world, limit, top, how}); });
-  if (!json.empty()) emit(json, out.json);
-  if (!csv.empty()) emit(csv, out.csv);
-  if (json != "-" && csv != "-") emit("-", out.text);
-  return 0;
+  emit_all(to, placed(world->scenario, [&] { return search->run({*world, limit, top, how}); }));
+}
+
+std::vector<std::string> words(const Options& options, const std::string& name) {
+  return options.has(name) ? options.get<std::vector<std::string>>(name) : std::vector<std::string>();
+}
+
+/// Faults of the objective get their place in the file.
+template <class F>
+auto placed_in(const Study& study, F f) {
+  try {
+    return f();
+  } catch (const UserError& e) {
+    std::vector<Diagnostic> faults = e.diagnostics();
+    for (Diagnostic& d : faults) study.locate(d);
+    throw UserError(std::move(faults));
+  }
+}
+
+/// If nothing can be forecast, the fault is more likely in what all rows share: it is told with its place.
+void check_rows(const Study& study, const SweepResult& result, const Decision& decision) {
+  if (decision.done > 0 || result.interrupted) return;
+  try {
+    (void)build_world(scenario_of(study, 0));
+  } catch (const UserError& e) {
+    std::vector<Diagnostic> faults = e.diagnostics();
+    for (Diagnostic& d : faults)
+      if (const auto axis = study.places.find("sweep." + d.path); axis != study.places.end()) d.where = axis->second;
+    throw UserError(std::move(faults));
+  }
+  throw UserError(fmt::format("no configuration can be forecast; the first: {}", result.rows.front().why));
+}
+
+int sweep(const Options& options, const PlanPaths& to, std::size_t top) {
+  const Study study = read_study(options.get<std::string>("SCENARIO"), words(options, "set"), words(options, "sweep"));
+  (void)placed_in(study, [&] { return objective_of(study); });
+  if (study.axes.empty())
+    throw UserError(fmt::format("{}: there is nothing to vary", study.file),
+                    "a section `sweep: {cluster.nodes: [32, 64]}`, --sweep 'cluster.nodes=[32, 64]', or --search parallel");
+  SweepOptions how;
+  how.run = run_options(options), how.intervals = !options.has("no-intervals");
+  const auto ranks = launched_ranks();
+  if (ranks && !options.has("threads")) how.run.threads = 1;  // the launcher shares out the cores
+  if (ranks && ranks->rank > 0) return run_sweep_on_ranks(study, how, *ranks), 0;
+
+  std::unique_ptr<RowStore> store;
+  if (!to.results.empty()) {
+    store = open_store(to.results, study, how.intervals ? "with intervals" : "without intervals", options.has("resume"));
+    how.have = store->rows();
+    how.put = [&](const SweepRow& row) { store->put(row); };
+  }
+  const SweepResult result = ranks ? run_sweep_on_ranks(study, how, *ranks) : run_sweep(study, how);
+  const HeldStop whole;  // what is done is told, even after Ctrl-C
+  const Decision decision = decide(study, result.rows);
+  check_rows(study, result, decision);
+  if (store && !result.interrupted) store->finish(decision);
+  const PlanReport report{study, result.rows, decision};
+  emit_all(to, {plan_text(report, top > 0 ? top : rows_of_text), plan_json(report), plan_csv(report)});
+  if (!result.interrupted) return 0;
+  fmt::print(stderr, "interrupted: {} of {} configurations are not run{}\n", decision.not_run, result.rows.size(),
+             store ? fmt::format("; the same command with --resume goes on from {}", to.results)
+                   : "; --results FILE would keep the others");
+  return 130;
+}
+
+}  // namespace
+
+int plan_verb(const std::vector<std::string>& arguments) {
+  Options options("plan", "Forecasts many configurations and says which to take: those of the scenario's `sweep:`.",
+                  {"SCENARIO"});
+  add_scenario_options(options);
+  options.add()("sweep", po::value<std::vector<std::string>>()->composing(),
+                "path=[a, b]: a further axis, or another one of that name; may be repeated")(
+      "results", po::value<std::string>(), "keep rows in a SQLite file as they are done")(
+      "resume", "go on with the rows that --results has")(
+      "no-intervals", "leave out the 90 % intervals, which take most of the time")(
+      "search", po::value<std::string>(), "instead of a sweep: parallel, splits of a training step over its GPUs")(
+      "limit", po::value<std::string>(), "of a search: forecasts at most (default 200); a quick estimate chooses them")(
+      "top", po::value<std::string>(), "rows to show as text (default 20); of a search in JSON and CSV, too")(
+      "json", po::value<std::string>(), "write JSON to a file, or `-` for standard output alone")(
+      "csv", po::value<std::string>(), "write CSV likewise")(
+      "threads", po::value<std::string>(), "number of threads (default: all cores); results do not depend on it");
+  if (!options.parse(arguments)) return 0;
+  const PlanPaths to{output_path(options, "json"), output_path(options, "csv"), options.text("results")};
+  if (to.json == "-" && to.csv == "-")
+    throw UserError("--json - and --csv - both want standard output", "give one of them a file");
+  if (!to.json.empty() && to.json != "-" && to.json == to.csv)
+    throw UserError(fmt::format("--json and --csv both want '{}'", to.json));
+  if (options.has("resume") && to.results.empty()) throw UserError("--resume goes on with a file", "--results FILE");
+  const auto top = static_cast<std::size_t>(options.integer("top", 0, 1, 1'000'000));
+  if (!options.has("search")) return sweep(options, to, top);
+  for (const char* other : {"sweep", "results"})
+    if (options.has(other)) throw UserError(fmt::format("--{} is for sweeps, and --search is none", other));
+  return search(options, to, top), 0;
 }
 
 }  // namespace fabricast

@@ -272,6 +272,8 @@ std::string inspect_fabric_text(const World& world) {
     if (f.switches_in(t) == 0) continue;
     out += fmt::format("  {:<6} {:>8} switches {:>8} cables below\n", name_of(t), f.switches_in(t), f.cables_below(t));
   }
+  if (const Clos* clos = f.clos(); clos && clos->planes > 1)
+    out += fmt::format("  {} such planes; links carry what all of them carry\n", clos->planes);
   for (const LinkClass& c : f.classes())
     out += fmt::format("  links of {} GB/s payload, {}\n", gbps(c.rate.value), to_text(c.latency));
   out += "  e.g.";

@@ -51,11 +51,6 @@ std::vector<Override> split_overrides(const std::vector<std::string>& words, std
   return overrides;
 }
 
-std::string beside(const std::string& scenario, const std::string& path) {
-  const std::filesystem::path p(path);
-  return p.is_absolute() ? path : (std::filesystem::path(scenario).parent_path() / p).string();
-}
-
 class Reading {
  public:
   Reading(const std::string& text, std::string path, const std::vector<std::string>& overrides)
@@ -64,6 +59,7 @@ class Reading {
     std::vector<Override> list = split_overrides(overrides, faults);
     if (!faults.empty()) throw UserError(std::move(faults));
     root_ = parse_yaml(text, path_, "start with `fabricast: 1`");
+    set_study_apart();
     move_placement_list();
     move_placement_list(list);
     overrides_ = list;
@@ -137,6 +133,18 @@ class Reading {
       const Diagnostic& d = e.diagnostics().front();
       throw UserError::at(path, d.message, d.hint);
     }
+  }
+
+  /// What a plan varies is no part of the scenario (scenario/study.hpp).
+  void set_study_apart() {
+    for (const auto& section : root_) {
+      if (!section.first.IsScalar() || section.first.Scalar() != "sweep") continue;
+      Diagnostic d = at("sweep", "is for `fabricast plan`; this is the scenario without it", {});
+      const YAML::Mark mark = section.first.Mark();
+      d.severity = Diagnostic::Severity::warning, d.where = {path_, mark.line + 1, mark.column + 1, 5};
+      result_.warnings.push_back(std::move(d));
+    }
+    root_.remove("sweep"), root_.remove("objective");
   }
 
   /// `placement: [3, 1, 2]` is short for `placement: list` and `order: [3, 1, 2]`.
@@ -280,6 +288,11 @@ class Reading {
     check_topology(s);
     guarded([&] { read_graph_file(s); });
     check_placement(s, refuse);
+    for (std::size_t i = 1; i < s.site.cables.size(); ++i)
+      if (s.site.cables[i].up_to <= s.site.cables[i - 1].up_to)
+        refuse(fmt::format("site.cables[{}].up_to", i), "is no longer than that of the class before",
+               "the shortest first");
+    if (s.site.cables.empty()) refuse("site.cables", "the list is empty");
     for (std::size_t i = 0; i < s.faults.size(); ++i) {
       const FaultSpec& f = s.faults[i];
       if (f.link.empty()) refuse(fmt::format("faults[{}].link", i), "no link is named");
@@ -289,7 +302,8 @@ class Reading {
     }
     if (auto* file = std::any_cast<FileFabricSpec>(&s.fabric.spec)) read_fabric_file(*file);
     (void)parse_nccl_environment(main_version(s), s.nccl.env, result_.warnings);
-    for (Diagnostic& w : result_.warnings) w.where = reader_->place(w.path);
+    for (Diagnostic& w : result_.warnings)
+      if (w.where.file.empty()) w.where = reader_->place(w.path);
   }
 
   template <class Refuse>
@@ -349,6 +363,11 @@ class Reading {
 };
 
 }  // namespace
+
+std::string beside(const std::string& scenario, const std::string& path) {
+  const std::filesystem::path p(path);
+  return p.is_absolute() ? path : (std::filesystem::path(scenario).parent_path() / p).string();
+}
 
 SourceSpan Scenario::place(std::string path) const { return place_of(places, file, std::move(path)); }
 

@@ -151,6 +151,8 @@ void visit_fields(FieldVisitor& visit, Scenario& s) {
   visit("workload", s.workload, "what runs");
   visit("faults", s.faults, "links degraded or down for a while");
   visit("network", s.network, "how it is simulated");
+  visit("site", s.site, "racks and cables, for the bill of materials");
+  visit("prices", s.prices, "file of prices, for what it costs");
 }
 
 std::vector<std::int64_t> Scenario::sizes() const {

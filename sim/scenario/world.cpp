@@ -121,6 +121,25 @@ NcclVersion main_version(const Scenario& s) {
   return !versions.known() && versions.contain(usual) ? usual : versions.last;
 }
 
+FabricDemand demand_of_hosts(const Scenario& s, const Communicator& comm) {
+  const Node& node = comm.node;
+  FabricDemand demand;
+  demand.nodes = static_cast<std::uint32_t>(s.cluster.size);
+  demand.ports_per_node = static_cast<std::uint32_t>(std::max(1, node.fabric_ports / node.hosts));
+  demand.kind = s.node.spec.nics.link;
+  demand.port_rate = node.nic_line_rate;
+  demand.header_efficiency = node.header_efficiency;
+  demand.nic_efficiency =
+      node.nic_rate(comm.gdr && comm.gdr_read).value / (demand.port_rate.value * demand.header_efficiency);
+  // Many connections with messages of 128 KiB take more of a NIC than few with long ones.
+  if (is_point_to_point(s.workload.collective)) demand.nic_efficiency *= node.network.peer_efficiency.value;
+  return demand;
+}
+
+Fabric fabric_of_hosts(const Scenario& s, const Communicator& comm) {
+  return topologies()[s.fabric.kind].build(s.fabric.spec, demand_of_hosts(s, comm));
+}
+
 std::unique_ptr<World> build_world(Scenario scenario, const SearchGraphs* found) {
   auto world = std::make_unique<World>();
   world->scenario = std::move(scenario);
@@ -156,17 +175,7 @@ std::unique_ptr<World> build_world(Scenario scenario, const SearchGraphs* found)
   world->setup.comm = &comm;
   std::vector<Fault> faults;
   if (comm.nodes() > 1 || !s.faults.empty()) {
-    FabricDemand demand;
-    demand.nodes = static_cast<std::uint32_t>(s.cluster.size);
-    demand.ports_per_node = static_cast<std::uint32_t>(std::max(1, comm.node.fabric_ports / hosts));
-    demand.kind = s.node.spec.nics.link;
-    demand.port_rate = comm.node.nic_line_rate;
-    demand.header_efficiency = comm.node.header_efficiency;
-    demand.nic_efficiency =
-        comm.node.nic_rate(comm.gdr && comm.gdr_read).value / (demand.port_rate.value * demand.header_efficiency);
-    // Many connections with messages of 128 KiB take more of a NIC than few with long ones.
-    if (is_point_to_point(s.workload.collective)) demand.nic_efficiency *= comm.node.network.peer_efficiency.value;
-    world->fabric = std::make_unique<Fabric>(topologies()[s.fabric.kind].build(s.fabric.spec, demand));
+    world->fabric = std::make_unique<Fabric>(fabric_of_hosts(s, comm));
     for (std::size_t i = 0; i < s.faults.size(); ++i) {
       const FaultSpec& f = s.faults[i];
       Fault fault;

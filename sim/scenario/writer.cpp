@@ -120,6 +120,7 @@ nlohmann::ordered_json effective_json(const Scenario& scenario) {
   if (scenario.cluster.placement != Placement::list) j["cluster"].erase("order");
   if (scenario.faults.empty()) j.erase("faults");
   if (scenario.name.empty()) j.erase("name");
+  if (scenario.prices.empty()) j.erase("prices");
   if (scenario.node.spec.profile.empty()) j["node"].erase("profile");
   if (scenario.node.spec.topology.empty()) j["node"].erase("topology");
   return j;
@@ -137,6 +138,7 @@ std::string to_yaml(const Scenario& scenario) {
     j["node"]["profile"] = from_root(folder / profile);
   if (const std::string& topology = scenario.node.spec.topology; !topology.empty())
     j["node"]["topology"] = from_root(folder / topology);
+  if (!scenario.prices.empty()) j["prices"] = from_root(folder / scenario.prices);
   for (const char* name : {"NCCL_TOPO_FILE", "NCCL_GRAPH_FILE"})
     if (const auto it = scenario.nccl.env.find(name); it != scenario.nccl.env.end())
       j["nccl"]["env"][name] = from_root(folder / it->second);

@@ -21,13 +21,13 @@ void visit_fields(FieldVisitor& visit, FatTreeSpec& spec) {
 
 Fabric build(const FatTreeSpec& spec, const FabricDemand& demand) {
   const auto ports = static_cast<std::uint32_t>(spec.switch_box.ports);
-  const PortSplit leaf = split_ports(ports, spec.oversubscription);
+  const PortSplit leaf = leaf_ports(spec);
   Clos clos;
   clos.endpoints = demand.nodes * demand.ports_per_node;
   clos.ports_per_node = demand.ports_per_node;
   // A cluster that fits on one switch needs no leaf: then all its ports face down.
-  const bool one_switch = spec.tiers <= 1 && clos.endpoints <= ports;
-  const std::uint32_t down = one_switch ? ports : leaf.down;
+  const bool one_switch = spec.tiers <= 1 && clos.endpoints <= lone_leaf_ports(spec);
+  const std::uint32_t down = one_switch ? lone_leaf_ports(spec) : leaf.down;
   clos.nodes_per_block = down / demand.ports_per_node;
   if (clos.nodes_per_block == 0)
     throw UserError::at(
@@ -38,10 +38,10 @@ Fabric build(const FatTreeSpec& spec, const FabricDemand& demand) {
   if (spec.tiers == 1 && clos.leaves > 1)
     throw UserError::at("fabric.tiers",
                         fmt::format("{} NIC ports do not fit in one tier of {}-port switches", clos.endpoints, ports));
-  size_upper_tiers(clos, clos.leaves, ports, spec.oversubscription, spec.spine_oversubscription, spec.tiers);
+  size_upper_tiers(clos, clos.leaves, spec, spec.tiers);
   // Groups are built whole, so that pods look alike; the last may be partly filled.
   if (clos.groups > 1) clos.leaves = clos.groups * clos.leaves_per_group;
-  return build_clos_fabric(clos, spec, demand);
+  return build_tiered_fabric(clos, spec, demand);
 }
 
 Topology fat_tree() {

@@ -21,27 +21,27 @@ void visit_fields(FieldVisitor& visit, RailOnlySpec& spec) {
 }
 
 Fabric build(const RailOnlySpec& spec, const FabricDemand& demand) {
-  const auto ports = static_cast<std::uint32_t>(spec.switch_box.ports);
+  const std::uint32_t lone = lone_leaf_ports(spec);
   const std::uint32_t rails = demand.ports_per_node;
   Clos clos;
   clos.endpoints = demand.nodes * rails;
   clos.ports_per_node = clos.rails = rails;
-  const bool one_tier = spec.tiers <= 1 && demand.nodes <= ports && spec.nodes_per_su == 0;
+  const bool one_tier = spec.tiers <= 1 && demand.nodes <= lone && spec.nodes_per_su == 0;
   clos.nodes_per_block = spec.nodes_per_su > 0 ? static_cast<std::uint32_t>(spec.nodes_per_su)
                          : one_tier            ? demand.nodes
-                                               : split_ports(ports, spec.oversubscription).down;
+                                               : leaf_ports(spec).down;
   const std::uint32_t units = (demand.nodes + clos.nodes_per_block - 1) / clos.nodes_per_block;
   // A leaf that nothing joins to others uses all its ports for nodes.
-  const std::uint32_t most = units == 1 && spec.tiers <= 1 ? ports : split_ports(ports, spec.oversubscription).down;
+  const std::uint32_t most = units == 1 && spec.tiers <= 1 ? lone : leaf_ports(spec).down;
   if (std::min(clos.nodes_per_block, demand.nodes) > most)
     throw UserError::at("fabric.nodes_per_su",
                         fmt::format("{} nodes at a leaf with {} ports for nodes", clos.nodes_per_block, most));
   clos.leaves = units * rails;
-  size_upper_tiers(clos, units, ports, spec.oversubscription, spec.spine_oversubscription, spec.tiers);
+  size_upper_tiers(clos, units, spec, spec.tiers);
   const std::uint32_t leaves_per_rail = clos.groups / rails * clos.leaves_per_group;
   clos.leaves = leaves_per_rail * rails;
   clos.block_stride = 1, clos.rail_stride = leaves_per_rail;
-  return build_clos_fabric(clos, spec, demand);
+  return build_tiered_fabric(clos, spec, demand);
 }
 
 Topology rail_only() {

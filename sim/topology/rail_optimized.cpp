@@ -33,7 +33,7 @@ void visit_fields(FieldVisitor& visit, RailOptimizedSpec& spec) {
 
 Fabric build(const RailOptimizedSpec& spec, const FabricDemand& demand) {
   const auto ports = static_cast<std::uint32_t>(spec.switch_box.ports);
-  const PortSplit leaf = split_ports(ports, spec.oversubscription);
+  const PortSplit leaf = leaf_ports(spec);
   const std::uint32_t rails = demand.ports_per_node;
   Clos clos;
   clos.endpoints = demand.nodes * rails;
@@ -44,13 +44,13 @@ Fabric build(const RailOptimizedSpec& spec, const FabricDemand& demand) {
                         fmt::format("{} nodes at a leaf with {} ports for nodes", clos.nodes_per_block, leaf.down));
   const std::uint32_t units = (demand.nodes + clos.nodes_per_block - 1) / clos.nodes_per_block;
   clos.leaves = units * rails;
-  size_upper_tiers(clos, clos.leaves, ports, spec.oversubscription, spec.spine_oversubscription, spec.tiers);
+  size_upper_tiers(clos, clos.leaves, spec, spec.tiers);
   if (clos.cores_per_plane == 0 || spec.grouping == RailGrouping::pod) {
     clos.block_stride = rails, clos.rail_stride = 1;
     if (clos.groups > 1) clos.leaves = clos.groups * clos.leaves_per_group;
   } else {
     // Rail by rail: each rail takes whole groups of its own.
-    const PortSplit spine = split_ports(ports, spec.spine_oversubscription);
+    const PortSplit spine = spine_ports(spec);
     const std::uint32_t groups_per_rail = (units + spine.down - 1) / spine.down;
     clos.leaves_per_group = (units + groups_per_rail - 1) / groups_per_rail;
     clos.groups = clos.groups_per_island = groups_per_rail * rails;
@@ -66,7 +66,7 @@ Fabric build(const RailOptimizedSpec& spec, const FabricDemand& demand) {
     clos.spine_core_cables = spine.up / clos.cores_per_plane;
     clos.block_stride = 1, clos.rail_stride = groups_per_rail * clos.leaves_per_group;
   }
-  return build_clos_fabric(clos, spec, demand);
+  return build_tiered_fabric(clos, spec, demand);
 }
 
 Topology rail_optimized() {

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "fabricast/core/error.hpp"
+#include "fabricast/core/quantity.hpp"
 
 namespace fabricast {
 
@@ -32,6 +33,36 @@ void visit_tiers(FieldVisitor& visit, TieredBasics& tiers) {
   visit("oversubscription", tiers.oversubscription, "down : up at the leaf", between(1, 64));
   visit("spine_oversubscription", tiers.spine_oversubscription, "down : up at the spine, with three tiers",
         between(1, 64));
+  visit("leaf_up", tiers.leaf_up, "ports of a leaf that go up; 0: by oversubscription", between(0, 4096));
+  visit("spine_up", tiers.spine_up,
+        "ports of a spine that go up, or with two tiers are kept for a core; 0: by spine_oversubscription",
+        between(0, 4096));
+  visit("breakout", tiers.breakout, "NIC ports to one port of a leaf: 2 splits 400 Gb/s into twice 200", between(1, 8));
+  visit("planes", tiers.planes, "equal networks side by side, with a port of every NIC in each", between(1, 16));
+}
+
+namespace {
+PortSplit split_by(const TieredBasics& spec, int up, double oversubscription, std::string_view path) {
+  const int ports = spec.switch_box.ports;
+  if (up == 0) return split_ports(static_cast<std::uint32_t>(ports), oversubscription);
+  if (up >= ports)
+    throw UserError::at(std::string(path), fmt::format("{} of {} ports go up, and none is left to go down", up, ports));
+  return {static_cast<std::uint32_t>(ports - up), static_cast<std::uint32_t>(up)};
+}
+}  // namespace
+
+PortSplit leaf_ports(const TieredBasics& spec) {
+  PortSplit leaf = split_by(spec, spec.leaf_up, spec.oversubscription, "fabric.leaf_up");
+  leaf.down *= static_cast<std::uint32_t>(spec.breakout);
+  return leaf;
+}
+
+PortSplit spine_ports(const TieredBasics& spec) {
+  return split_by(spec, spec.spine_up, spec.spine_oversubscription, "fabric.spine_up");
+}
+
+std::uint32_t lone_leaf_ports(const TieredBasics& spec) {
+  return static_cast<std::uint32_t>(spec.switch_box.ports * spec.breakout);
 }
 
 PortSplit split_ports(std::uint32_t ports, double oversubscription) {
@@ -46,9 +77,8 @@ std::uint32_t fewest_uppers(std::uint32_t lowers, std::uint32_t up, std::uint32_
   return 0;
 }
 
-void size_upper_tiers(Clos& clos, std::uint32_t leaves_per_island, std::uint32_t ports, double leaf_oversubscription,
-                      double spine_oversubscription, int tiers) {
-  const PortSplit leaf = split_ports(ports, leaf_oversubscription);
+void size_upper_tiers(Clos& clos, std::uint32_t leaves_per_island, const TieredBasics& spec, int tiers) {
+  const auto ports = static_cast<std::uint32_t>(spec.switch_box.ports);
   const std::uint32_t islands = clos.leaves / leaves_per_island;
   if (leaves_per_island == 1 && tiers <= 1) {  // nothing to join
     clos.leaf_up = 0, clos.leaves_per_group = 1, clos.groups = clos.leaves, clos.spines_per_group = 0;
@@ -57,8 +87,10 @@ void size_upper_tiers(Clos& clos, std::uint32_t leaves_per_island, std::uint32_t
   if (tiers == 1)
     throw UserError::at("fabric.tiers", fmt::format("{} leaves do not fit in one tier of switches", leaves_per_island),
                         "leave `tiers` out for as many as it takes");
+  const PortSplit leaf = leaf_ports(spec);
   clos.leaf_up = leaf.up;
-  const std::uint32_t spines = fewest_uppers(leaves_per_island, leaf.up, ports);
+  const PortSplit spine = spine_ports(spec);
+  const std::uint32_t spines = fewest_uppers(leaves_per_island, leaf.up, spec.spine_up > 0 ? spine.down : ports);
   if (spines > 0 && tiers != 3) {
     clos.leaves_per_group = leaves_per_island, clos.groups = islands;
     clos.spines_per_group = spines, clos.leaf_spine_cables = leaf.up / spines;
@@ -67,7 +99,6 @@ void size_upper_tiers(Clos& clos, std::uint32_t leaves_per_island, std::uint32_t
   if (tiers == 2)
     does_not_fit(fmt::format("{} leaves do not fit in two tiers of {}-port switches", leaves_per_island, ports),
                  "use more ports, or leave `tiers` out for a third tier");
-  const PortSplit spine = split_ports(ports, spine_oversubscription);
   // As few groups as the spines' ports allow, evenly filled.
   const std::uint32_t groups = (leaves_per_island + spine.down - 1) / spine.down;
   clos.leaves_per_group = (leaves_per_island + groups - 1) / groups;
@@ -84,9 +115,19 @@ void size_upper_tiers(Clos& clos, std::uint32_t leaves_per_island, std::uint32_t
   clos.spine_up = spine.up, clos.cores_per_plane = cores, clos.spine_core_cables = spine.up / cores;
 }
 
+Fabric build_tiered_fabric(Clos clos, const TieredBasics& spec, const FabricDemand& demand) {
+  clos.planes = static_cast<std::uint32_t>(spec.planes), clos.breakout = static_cast<std::uint32_t>(spec.breakout);
+  const BytesPerSecond nic = demand.port_rate / spec.planes, leaf = spec.switch_box.rate / spec.breakout;
+  // One of each has always been taken as it is: a NIC may be faster than the port.
+  if ((spec.planes > 1 || spec.breakout > 1) && nic.value > leaf.value * (1 + 1e-9))
+    throw UserError::at(spec.breakout > 1 ? "fabric.breakout" : "fabric.switch.rate",
+                        fmt::format("a NIC has {} in a plane and a leaf's port {}", to_text(nic), to_text(leaf)));
+  return build_clos_fabric(clos, spec, demand);
+}
+
 Fabric build_clos_fabric(const Clos& clos, const FabricBasics& basics, const FabricDemand& demand) {
   const Seconds wire = propagation(basics.cable), hop = wire + basics.switch_box.latency;
-  const LinkClass between{demand.kind, basics.switch_box.rate * demand.header_efficiency, hop};
+  const LinkClass between{demand.kind, basics.switch_box.rate * (clos.planes * demand.header_efficiency), hop};
   const BytesPerSecond port = demand.port_rate * (demand.header_efficiency * demand.nic_efficiency);
   const std::array tiers = {
       FabricBuilder::TierClasses{{demand.kind, port, hop}, {demand.kind, port, wire}},

@@ -32,7 +32,7 @@ def keys_of(binary):
     for section, catalogue in (("fabric", "topologies"), ("routing", "routing"), ("workload", "workloads")):
         for kind in first_words(output(binary, "list", catalogue)):
             keys |= {f"{section}.{key}" for key in first_words(output(binary, "describe", kind))}
-    return keys
+    return keys | set(first_words(output(binary, "list", "prices")))
 
 
 STEP = """fabricast: 1
@@ -126,6 +126,10 @@ def check(root, binary):
         serving = pathlib.Path(folder) / "serving.yaml"
         serving.write_text(SERVING)
         fields |= fields_of(json.loads(output(binary, "explain", str(serving), "--json", "-")))
+        prices = root / "scenarios" / "prices.yaml"
+        bill = [binary, "bill", str(scenario), "--set", f"prices={prices}"]
+        fields |= fields_of(json.loads(output(*bill, "--json", "-")))
+        fields |= set(output(*bill, "--csv", "-").splitlines()[0].split(","))
         plan = [binary, "plan", str(scenario), "--search", "parallel", "--limit", "4"]
         fields |= fields_of(json.loads(output(*plan, "--json", "-")))
         fields |= set(output(*plan, "--csv", "-").splitlines()[0].split(","))

@@ -12,7 +12,7 @@ texts() {
 }
 
 # Layers from the ground up: each may include itself and what is named before it.
-layers='core fluid fabric topology routing hardware collective protocol planner workload trace engine scenario step report page calibrate cli'
+layers='core fluid fabric topology routing hardware collective protocol planner workload trace engine scenario step report bill plan page calibrate cli'
 
 arrows_point_down() {
   grep -n '^#include "' $(sources) | awk -F: -v layers="$layers" '
@@ -41,12 +41,14 @@ libraries_stay_behind_adapters() {
   }
   adapter 'yaml-cpp' 'sim/scenario/'
   adapter 'pugixml' 'sim/core/xml.cpp'
-  adapter 'nlohmann' 'models/hardware/|models/workload/|sim/scenario/|sim/report/|sim/page/page_json.cpp|sim/cli/|sim/trace/groups.cpp|calibrate/'
+  adapter 'nlohmann' 'models/hardware/|models/workload/|sim/scenario/|sim/report/|sim/bill/|sim/plan/|sim/page/page_json.cpp|sim/cli/|sim/trace/groups.cpp|calibrate/'
   adapter 'google|chakra' 'sim/trace/chakra.cpp'
   adapter 'simgrid|xbt' 'sim/engine/chunk/'
   adapter 'Eigen' 'calibrate/fit/|calibrate/check/'
   adapter 'boost' 'sim/cli/'
-  adapter 'cuda|cuda_runtime[a-z_]*|nccl|infiniband|mpi|hwloc' 'calibrate/probe/'
+  adapter 'cuda|cuda_runtime[a-z_]*|nccl|infiniband|hwloc' 'calibrate/probe/'
+  adapter 'mpi' 'sim/plan/mpi/'
+  adapter 'sqlite3' 'sim/plan/sqlite_store.cpp'
   grep -nE '^#include <[^>]*[/.]' $(find include -name '*.hpp') |
     sed -E 's#^([^:]*:[0-9]+):.*#\1: a public header shows more than the standard library#'
 }

@@ -11,6 +11,9 @@
 // Every spine has `spine_up` cables: cable j goes to core j / spine_core_cables of its plane.
 // So the spine index fixes the plane, and the way down from a core to a leaf is forced but for parallel cables.
 //
+// A network of several equal planes, of which each NIC has one port in each, is one such network whose links carry what
+// all planes carry: numbers here are of one plane, and `planes` says how many there are (docs/models/fabrics-and-links.md).
+//
 // A cable is two directed links: 2k up, 2k + 1 down. Cables are numbered endpoints first, then by leaf, then by
 // spine. No table is needed to walk a path, which is what lets a million GPUs be hashed in milliseconds.
 #pragma once
@@ -42,6 +45,9 @@ struct Clos {
   std::uint32_t groups_per_island = 1;  ///< islands are not joined (rail-only fabrics)
   std::uint32_t cores_per_plane = 0;
 
+  std::uint32_t planes = 1;    ///< equal networks side by side, folded into this one
+  std::uint32_t breakout = 1;  ///< NIC ports to one port of a leaf
+
   std::uint32_t spines() const { return groups * spines_per_group; }
   std::uint32_t islands() const { return (groups + groups_per_island - 1) / groups_per_island; }
   std::uint32_t cores() const { return islands() * spines_per_group * cores_per_plane; }
@@ -71,6 +77,11 @@ struct Clos {
   }
   std::uint32_t core_to_spine(std::uint32_t spine, std::uint32_t core_index, std::uint32_t cable) const {
     return spine_to_core(spine, core_index * spine_core_cables + cable) + 1;
+  }
+  /// The block of nodes whose NICs hang off a leaf.
+  std::uint32_t block_of_leaf(std::uint32_t leaf) const {
+    if (rails == 1 || block_stride > 1) return leaf / block_stride;
+    return rail_stride > 1 ? leaf % rail_stride : 0;
   }
   /// The upper switch at the other end of an up cable, counted within its tier.
   std::uint32_t spine_of(std::uint32_t leaf, std::uint32_t j) const {

@@ -16,6 +16,7 @@
 #include "fabricast/hardware/node.hpp"
 #include "fabricast/planner/graph.hpp"
 #include "fabricast/planner/sharp.hpp"
+#include "fabricast/scenario/site.hpp"
 #include "fabricast/topology/topology.hpp"
 #include "fabricast/trace/trace.hpp"
 #include "fabricast/workload/inference_spec.hpp"
@@ -135,6 +136,8 @@ struct Scenario {
   WorkloadSection workload;
   std::vector<FaultSpec> faults;
   NetworkSection network;
+  SiteSpec site;
+  std::string prices;  ///< file of prices; empty: none
   Hardware hardware;                         ///< shipped, with the profile laid over it
   std::map<std::string, SourceSpan> places;  ///< where each key stands, for messages about it
 
@@ -157,6 +160,9 @@ struct ReadResult {
   Scenario scenario;
   std::vector<Diagnostic> warnings;
 };
+
+/// The file that a scenario names, which is relative to its own.
+std::string beside(const std::string& scenario, const std::string& path);
 
 /// Reads a scenario file. `overrides` are `path=value` words that win over the file.
 /// \throws UserError with every fault of the file at once.

@@ -34,6 +34,11 @@ NcclVersion main_version(const Scenario& scenario);
 /// \throws UserError if this NCCL stops there
 bool falls_back(const Scenario& scenario, const Planner& planner, CollectiveOp collective);
 
+/// What the hosts of the scenario ask of their fabric.
+FabricDemand demand_of_hosts(const Scenario& scenario, const Communicator& comm);
+/// The fabric of all hosts of the scenario, whether or not the job needs it.
+Fabric fabric_of_hosts(const Scenario& scenario, const Communicator& comm);
+
 /// \param found  what NCCL's search finds in this scenario, if known (make_planner)
 /// \throws UserError if something does not fit together.
 std::unique_ptr<World> build_world(Scenario scenario, const SearchGraphs* found = nullptr);

@@ -39,6 +39,7 @@ struct Topology {
   /// A spec with all defaults, given the hardware's.
   std::any (*defaults)(const FabricBasics&);
   void (*visit)(FieldVisitor&, std::any&);
+  const FabricBasics& (*basics)(const std::any&);
   /// \throws UserError if the demand does not fit.
   Fabric (*build)(const std::any&, const FabricDemand&);
 };
@@ -57,6 +58,7 @@ constexpr Topology make_topology(std::string_view name, std::string_view summary
             return std::any(spec);
           },
           [](FieldVisitor& visit, std::any& spec) { visit_fields(visit, *std::any_cast<Spec>(&spec)); },
+          [](const std::any& spec) -> const FabricBasics& { return *std::any_cast<Spec>(&spec); },
           [](const std::any& spec, const FabricDemand& demand) { return build(*std::any_cast<Spec>(&spec), demand); }};
 }
 

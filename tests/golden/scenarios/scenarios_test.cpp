@@ -309,3 +309,22 @@ TEST_CASE("an NVLink domain of 18 hosts is one node to NCCL", "[scenarios]") {
   // 18 NVLinks of 50 GB/s; each byte crosses a GPU's link 1 + 1/72 times each way.
   CHECK(rack.at("algbw_gbps") <= 900.0 * 72 / 73);
 }
+
+TEST_CASE("published designs run, and their bills add up", "[scenarios]") {
+  const std::string design = GENERATE(as<std::string>(), "superpod_h100", "superpod_b200", "hpn_pod", "megascale");
+  INFO(design);
+  const json bill = json_of("bill scenarios/designs/" + design + ".yaml");
+  double bought = 0, watts = 0;
+  for (const json& line : bill.at("bill").at("lines")) {
+    const double count = line.at("count").get<double>();
+    bought += count * line.at("price").get<double>();
+    watts += count * line.value("power_w", 0.0);
+  }
+  CHECK(bill.at("cost").at("bought").get<double>() == Approx(bought));
+  CHECK(bill.at("bill").at("equipment_w").get<double>() == Approx(watts));
+  CHECK(bill.at("cost").at("label").get<std::string>().starts_with("PLACEHOLDER"));
+  // What a call costs is its part of the hour.
+  for (const json& work : bill.at("cost").at("work"))
+    CHECK(work.at("cost").get<double>() ==
+          Approx(bill.at("cost").at("per_hour").get<double>() * work.at("time_s").get<double>() / 3600));
+}

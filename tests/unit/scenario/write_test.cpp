@@ -30,6 +30,24 @@ TEST_CASE("every GPU, profile, topology and routing reads back", "[scenario]") {
     check_round_trip(head + "routing: {kind: " + std::string(policy.name) + "}\n");
 }
 
+TEST_CASE("the site, prices, planes and ports given by hand read back", "[scenario]") {
+  check_round_trip(head + R"(prices: prices.yaml
+site:
+  nodes_per_rack: 3
+  rack_power: 60kW
+  leaves: node_rack
+  slack: 5%
+  cables: [{medium: acc, up_to: 5m}, {medium: single_mode, up_to: 1.5km}]
+  spare_nodes: 2
+  pue: 1.1
+fabric: {kind: rail_only, switch: {ports: 128}, planes: 2, breakout: 2, leaf_up: 60, spine_up: 8}
+)");
+  CHECK(parse_scenario(head, "s.yaml").scenario.site.cables.size() == 4);
+  CHECK_THROWS_WITH(parse_scenario(head + "site: {cables: []}\n", "s.yaml"), Catch::Contains("the list is empty"));
+  CHECK_THROWS_WITH(parse_scenario(head + "site: {cables: [{up_to: 5m}, {up_to: 3m}]}\n", "s.yaml"),
+                    Catch::Contains("is no longer than"));
+}
+
 TEST_CASE("everything that can be given reads back", "[scenario]") {
   check_round_trip(R"(fabricast: 1
 name: "a: b # c"

@@ -107,6 +107,37 @@ TEST_CASE("rail-only fabrics are one network per rail", "[topology]") {
   CHECK(counts(fabric_of("rail_only", demand_of(64, 8))) == Counts{8, 0, 0, 512, 0, 0});
 }
 
+TEST_CASE("ports given by hand, split ports and planes", "[topology]") {
+  // A pod of [Qian2024], a plane of two: 68 ports of 400 Gb/s down as 136 of 200, 60 up.
+  FabricDemand demand = demand_of(15 * 136, 8);
+  const Keys keys = {{"switch.ports", "128"}, {"switch.rate", "400Gbps"}, {"breakout", "2"},
+                     {"planes", "2"},         {"leaf_up", "60"},          {"spine_up", "8"}};
+  const Fabric pod = fabric_of("rail_optimized", demand, keys);
+  CHECK(counts(pod) == Counts{120, 60, 0, 15 * 136 * 8, 120 * 60, 0});
+  CHECK(pod.clos()->planes == 2);
+  // Links carry what both planes carry.
+  CHECK(pod.link_class(LinkId(pod.clos()->leaf_to_spine(0, 0))).rate.value == Approx(100e9));
+  CHECK(pod.link_class(LinkId(Clos::endpoint_up(0))).rate.value == Approx(50e9));
+  // A segment more has no port at the spines, and takes a third tier.
+  CHECK(fabric_of("rail_optimized", demand_of(16 * 136, 8), keys).switches_in(Tier::core) > 0);
+  demand.port_rate = BytesPerSecond{100e9};
+  CHECK_THROWS_WITH(fabric_of("rail_optimized", demand, keys), Catch::Contains("a NIC has 400Gbps in a plane"));
+  CHECK_THROWS_WITH(fabric_of("fat_tree", demand_of(16, 8), {{"leaf_up", "64"}}), Catch::Contains("none is left"));
+}
+
+TEST_CASE("every leaf belongs to the block whose nodes hang off it", "[topology]") {
+  for (const char* kind : {"fat_tree", "rail_optimized", "rail_only"})
+    for (const std::uint32_t nodes : {6U, 40U, 300U, 700U}) {
+      const Fabric fabric = fabric_of(kind, demand_of(nodes, 8));
+      const Clos& clos = *fabric.clos();
+      INFO(kind << " " << nodes);
+      bool all = true;
+      for (std::uint32_t e = 0; e < clos.endpoints; ++e)
+        all &= clos.block_of_leaf(clos.leaf_of(e)) == e / 8 / clos.nodes_per_block;
+      CHECK(all);
+    }
+}
+
 TEST_CASE("link classes: rates, efficiency and latency", "[topology]") {
   FabricDemand demand = demand_of(8, 1);
   demand.port_rate = BytesPerSecond{25e9}, demand.header_efficiency = .98, demand.nic_efficiency = .9;

@@ -1,0 +1,19 @@
+// One configuration, forecast as `run` would.
+#pragma once
+
+#include "fabricast/plan/row.hpp"
+#include "fabricast/report/forecast.hpp"
+#include "fabricast/scenario/study.hpp"
+
+namespace fabricast {
+
+struct EvaluateOptions {
+  int threads = 1;
+  bool intervals = true;  ///< whether to find out the 90 % interval, which takes most of the time
+};
+
+/// Forecasts a row of a study. A row that does not fit together is no fault: it is refused, and says why.
+/// \throws Interrupted on Ctrl-C
+SweepRow evaluate(const Study& study, std::size_t row, const EvaluateOptions& options);
+
+}  // namespace fabricast

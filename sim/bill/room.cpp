@@ -1,0 +1,71 @@
+#include "room.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "fabricast/core/units.hpp"
+
+namespace fabricast {
+
+Room::Room(const SiteSpec& site, std::int64_t nodes, int nodes_per_rack, std::int64_t switches)
+    : site_(site), nodes_per_rack_(nodes_per_rack) {
+  node_racks_ = ceil_div(nodes, nodes_per_rack);
+  upper_racks_ = ceil_div(switches, site.switches_per_rack);
+  const double racks = static_cast<double>(node_racks_ + upper_racks_);
+  per_row_ = site.racks_per_row > 0
+                 ? site.racks_per_row
+                 : std::max<std::int64_t>(1, std::llround(std::sqrt(racks * site.row_pitch.value / site.rack_pitch.value)));
+  node_rows_ = ceil_div(node_racks_, per_row_);
+  upper_rows_ = ceil_div(upper_racks_, per_row_);
+}
+
+/// Rows of spines and cores stand between the two halves of the others.
+double Room::row_at(std::int64_t node_row) const {
+  const std::int64_t row = node_row < node_rows_ / 2 ? node_row : node_row + upper_rows_;
+  return static_cast<double>(row) * site_.row_pitch.value;
+}
+
+Room::Place Room::node(std::int64_t node) const {
+  const std::int64_t rack = node / nodes_per_rack_;
+  return {row_at(rack / per_row_), (static_cast<double>(rack % per_row_) + 0.5) * site_.rack_pitch.value, rack};
+}
+
+Room::Place Room::leaf(std::int64_t middle_node) const {
+  Place place = node(middle_node);
+  if (site_.leaves == LeafPlace::node_rack) return place;
+  const double row = static_cast<double>(per_row_) * site_.rack_pitch.value;
+  place.x = site_.leaves == LeafPlace::row_end ? row : row / 2;
+  // A rack of its own in each row, with a number beyond those of nodes and upper switches.
+  place.rack = node_racks_ + upper_racks_ + middle_node / nodes_per_rack_ / per_row_;
+  return place;
+}
+
+Room::Place Room::upper(std::int64_t index) const {
+  const std::int64_t rack = index / site_.switches_per_rack, row = rack / per_row_;
+  const std::int64_t in_row = std::min(per_row_, upper_racks_ - row * per_row_);
+  const double from = static_cast<double>(per_row_ - in_row) / 2 + static_cast<double>(rack % per_row_) + 0.5;
+  return {static_cast<double>(node_rows_ / 2 + row) * site_.row_pitch.value, from * site_.rack_pitch.value,
+          node_racks_ + rack};
+}
+
+Room::Place Room::middle() const {
+  const double row = std::max(0.0, static_cast<double>(rows() - 1) / 2);
+  return {row * site_.row_pitch.value, static_cast<double>(per_row_) * site_.rack_pitch.value / 2, -1};
+}
+
+Metres Room::length(const Place& a, const Place& b) const {
+  const double plain = a.rack == b.rack && a.rack >= 0
+                           ? site_.in_rack.value
+                           : 2 * site_.riser.value + std::abs(a.row - b.row) + std::abs(a.x - b.x);
+  return {plain * (1 + site_.slack.value)};
+}
+
+void CableTally::add(const SiteSpec& site, Metres length, std::int64_t count) {
+  std::size_t c = 0;
+  while (c < site.cables.size() && length > site.cables[c].up_to) ++c;
+  classes[c].count += count;
+  classes[c].metres += static_cast<double>(count) * length.value;
+  longest = std::max(longest, length);
+}
+
+}  // namespace fabricast

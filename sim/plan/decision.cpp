@@ -1,0 +1,101 @@
+#include "fabricast/plan/decision.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "fabricast/plan/metric.hpp"
+
+namespace fabricast {
+
+namespace {
+
+std::size_t known(std::string_view name) { return metric_named(name, "objective"); }
+
+/// Less is better.
+double badness(const SweepRow& row, std::size_t metric) {
+  const double value = *row.values[metric];
+  return metrics()[metric].better == Better::higher ? -value : value;
+}
+
+bool has_all(const SweepRow& row, const std::vector<std::size_t>& wanted) {
+  return row.state == RowState::done &&
+         std::all_of(wanted.begin(), wanted.end(), [&](std::size_t m) { return row.values[m].has_value(); });
+}
+
+/// A row is only beaten by one that comes before it in order of the first metric, ties by the next: so each is held
+/// against the front so far.
+std::vector<bool> front_of(const std::vector<SweepRow>& rows, const std::vector<std::size_t>& wanted) {
+  std::vector<std::size_t> order;
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    if (has_all(rows[i], wanted)) order.push_back(i);
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    for (const std::size_t m : wanted)
+      if (badness(rows[a], m) != badness(rows[b], m)) return badness(rows[a], m) < badness(rows[b], m);
+    return false;
+  });
+  std::vector<bool> on(rows.size(), false);
+  std::vector<std::size_t> front;
+  for (const std::size_t i : order) {
+    const bool beaten = std::any_of(front.begin(), front.end(), [&](std::size_t f) {
+      bool better = false;
+      for (const std::size_t m : wanted) {
+        if (badness(rows[f], m) > badness(rows[i], m)) return false;
+        better |= badness(rows[f], m) < badness(rows[i], m);
+      }
+      return better;
+    });
+    if (!beaten) front.push_back(i), on[i] = true;
+  }
+  return on;
+}
+
+}  // namespace
+
+Objective objective_of(const Study& study) {
+  const ObjectiveSpec& spec = study.objective;
+  Objective objective;
+  objective.minimize = spec.maximize.empty();
+  const std::string& wanted = objective.minimize ? spec.minimize : spec.maximize;
+  objective.metric = wanted.empty() ? known("time_s")
+                                    : metric_named(wanted, objective.minimize ? "objective.minimize" : "objective.maximize");
+  for (std::size_t i = 0; i < spec.keep.size(); ++i)
+    objective.keep.push_back(parse_condition(spec.keep[i], fmt::format("objective.keep[{}]", i)));
+  for (std::size_t i = 0; i < spec.pareto.size(); ++i) {
+    const std::string path = fmt::format("objective.pareto[{}]", i);
+    objective.front.push_back(metric_named(spec.pareto[i], path));
+    if (metrics()[objective.front.back()].better == Better::neither)
+      throw UserError::at(path, fmt::format("{} has no better way", spec.pareto[i]));
+  }
+  if (objective.front.empty()) objective.front = {known("time_s")};
+  return objective;
+}
+
+Decision decide(const Study& study, const std::vector<SweepRow>& rows) {
+  Decision d;
+  d.objective = objective_of(study);
+  const Objective& o = d.objective;
+  const auto best = best_values(rows);
+  for (const SweepRow& row : rows) {
+    d.kept.push_back(row.state == RowState::done &&
+                     std::all_of(o.keep.begin(), o.keep.end(), [&](const Condition& c) { return holds(c, row, best); }));
+    d.done += row.state == RowState::done, d.refused += row.state == RowState::refused;
+    d.not_run += row.state == RowState::not_run;
+    if (row.state == RowState::done) d.order.push_back(row.row);
+  }
+  d.on_front = front_of(rows, o.front);
+  const auto rank = [&](std::size_t i) {
+    const auto& value = rows[i].values[o.metric];
+    return std::tuple(!d.kept[i], !value, value ? (o.minimize ? *value : -*value) : 0.0);
+  };
+  std::stable_sort(d.order.begin(), d.order.end(), [&](std::size_t a, std::size_t b) { return rank(a) < rank(b); });
+  if (!d.order.empty() && d.kept[d.order.front()] && rows[d.order.front()].values[o.metric]) d.best = d.order.front();
+  const std::size_t time = known("time_s");
+  for (const SweepRow& row : rows)
+    if (row.state == RowState::done && row.values[time] &&
+        (!d.fastest || *row.values[time] < *rows[*d.fastest].values[time]))
+      d.fastest = row.row;
+  return d;
+}
+
+}  // namespace fabricast

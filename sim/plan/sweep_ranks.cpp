@@ -1,0 +1,227 @@
+// Rows over the ranks of a job.
+//
+//   a rank to 0    `ready`: it has nothing to do      `row JSON`: what came out
+//   0 to a rank    `do N`: a row                      `stop`: all rows are there
+//   then           `bye` to 0, `leave` from it: everybody answered, or `gone`: somebody did not
+//
+// Every rank has one thread that forecasts and one that talks, so that none is deaf while it works. When no new row is left,
+// idle ranks get those that others have not brought back: the slow, or the dead. The first result of a row counts; all are
+// the same.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <set>
+#include <thread>
+
+#include "fabricast/core/stop.hpp"
+#include "fabricast/plan/sweep.hpp"
+
+namespace fabricast {
+
+namespace {
+
+constexpr auto pause = std::chrono::milliseconds(1);
+
+/// Forecasts rows one by one, on a thread of its own.
+class Worker {
+ public:
+  Worker(const Study& study, const EvaluateOptions& how) : study_(study), how_(how), thread_([this] { work(); }) {}
+  ~Worker() {
+    {
+      const std::scoped_lock lock(mutex_);
+      ended_ = true;
+    }
+    wake_.notify_one();
+    thread_.join();
+  }
+  bool idle() const {
+    const std::scoped_lock lock(mutex_);
+    return !task_ && !result_ && !failure_;
+  }
+  void give(std::size_t row) {
+    {
+      const std::scoped_lock lock(mutex_);
+      task_ = row;
+    }
+    wake_.notify_one();
+  }
+  /// What the last row came to; nothing while it runs.  \throws what the forecast threw
+  std::optional<SweepRow> take() {
+    const std::scoped_lock lock(mutex_);
+    if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
+    return std::exchange(result_, std::nullopt);
+  }
+
+ private:
+  void work() {
+    std::unique_lock lock(mutex_);
+    while (true) {
+      wake_.wait(lock, [this] { return ended_ || task_; });
+      if (ended_) return;
+      const std::size_t row = *task_;
+      lock.unlock();
+      std::optional<SweepRow> result;
+      std::exception_ptr failure;
+      try {
+        result = evaluate(study_, row, how_);
+      } catch (...) { failure = std::current_exception(); }
+      lock.lock();
+      task_.reset(), result_ = std::move(result), failure_ = failure;
+    }
+  }
+
+  const Study& study_;
+  const EvaluateOptions how_;
+  mutable std::mutex mutex_;
+  std::condition_variable wake_;
+  bool ended_ = false;
+  std::optional<std::size_t> task_;
+  std::optional<SweepRow> result_;
+  std::exception_ptr failure_;
+  std::thread thread_;
+};
+
+/// What is to be done, and who does it.
+class Roster {
+ public:
+  explicit Roster(const std::vector<SweepRow>& rows) {
+    for (const SweepRow& row : rows)
+      if (row.state == RowState::not_run) open_.push_back(row.row);
+    std::reverse(open_.begin(), open_.end());
+  }
+  bool all_done() const { return open_.empty() && running_.empty(); }
+  /// A row for a rank: a new one; else one that fewest ranks are at and this one is not.
+  std::optional<std::size_t> next(int rank) {
+    if (!open_.empty()) {
+      const std::size_t row = open_.back();
+      open_.pop_back();
+      running_[row].insert(rank);
+      return row;
+    }
+    auto best = running_.end();
+    for (auto it = running_.begin(); it != running_.end(); ++it)
+      if (!it->second.contains(rank) && (best == running_.end() || it->second.size() < best->second.size())) best = it;
+    if (best == running_.end()) return std::nullopt;
+    best->second.insert(rank);
+    return best->first;
+  }
+  /// \returns whether the row was still missing
+  bool finish(std::size_t row) { return running_.erase(row) > 0; }
+
+ private:
+  std::vector<std::size_t> open_;
+  std::map<std::size_t, std::set<int>> running_;
+};
+
+/// Rank 0.
+class Head {
+ public:
+  Head(const Study& study, const SweepOptions& options, Ranks& ranks)
+      : options_(options), ranks_(ranks), result_(rows_to_do(study, options.have)), roster_(result_.rows),
+        worker_(study, {std::max(1, options.run.threads), options.intervals}) {
+    for (const SweepRow& row : result_.rows) missing_ += row.state == RowState::not_run;
+    wanted_ = missing_;
+  }
+
+  SweepResult run() {
+    try {
+      while (missing_ > 0) {
+        stop_if_requested();
+        const bool moved = hear() | work();
+        if (!moved) std::this_thread::sleep_for(pause);
+      }
+    } catch (const Interrupted&) { result_.interrupted = true; }
+    dismiss();
+    return std::move(result_);
+  }
+
+ private:
+  bool hear() {
+    const auto message = ranks_.receive();
+    if (!message) return false;
+    if (message->text.starts_with("row ")) store(row_from_json(message->text.substr(4)));
+    idle_.insert(message->from);
+    hand_out();
+    return true;
+  }
+  void hand_out() {
+    for (auto it = idle_.begin(); it != idle_.end();) {
+      const auto row = roster_.next(*it);
+      if (!row) return;
+      ranks_.send(*it, fmt::format("do {}", *row));
+      it = idle_.erase(it);
+    }
+  }
+  bool work() {
+    bool moved = false;
+    if (auto row = worker_.take()) store(std::move(*row)), moved = true;
+    if (worker_.idle())
+      if (const auto row = roster_.next(0)) worker_.give(*row), moved = true;
+    return moved;
+  }
+  void store(SweepRow row) {
+    if (!roster_.finish(row.row)) return;
+    if (options_.put) options_.put(row);
+    --missing_;
+    if (options_.run.progress)
+      options_.run.progress(static_cast<double>(wanted_ - missing_) / static_cast<double>(wanted_));
+    result_.rows[row.row] = std::move(row);
+  }
+  /// Sends all ranks home.
+  void dismiss() {
+    std::set<int> left;
+    for (int r = 1; r < ranks_.size; ++r) ranks_.send(r, "stop"), left.insert(r);
+    using Clock = std::chrono::steady_clock;
+    const auto end = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(ranks_.patience));
+    while (!left.empty() && Clock::now() < end) {
+      const auto message = ranks_.receive();
+      if (message && message->text == "bye") left.erase(message->from);
+      if (!message) std::this_thread::sleep_for(pause);
+    }
+    for (int r = 1; r < ranks_.size; ++r) ranks_.send(r, left.empty() ? "leave" : "gone");
+    ranks_.leave(left.empty());
+  }
+
+  const SweepOptions& options_;
+  Ranks& ranks_;
+  SweepResult result_;
+  Roster roster_;
+  Worker worker_;
+  std::size_t missing_ = 0, wanted_ = 0;
+  std::set<int> idle_;
+};
+
+/// Another rank: works until it is sent home.
+void follow(const Study& study, const SweepOptions& options, Ranks& ranks) {
+  Worker worker(study, {std::max(1, options.run.threads), options.intervals});
+  ranks.send(0, "ready");
+  while (true) {
+    const auto message = ranks.receive();
+    if (message && message->text == "stop") {
+      stop_requested = true;  // a row in hand is another's by now
+      ranks.send(0, "bye");
+    } else if (message && (message->text == "leave" || message->text == "gone")) {
+      return ranks.leave(message->text == "leave");
+    } else if (message) {
+      worker.give(std::stoul(message->text.substr(message->text.find(' ') + 1)));
+    }
+    try {
+      if (const auto row = worker.take()) ranks.send(0, "row " + row_to_json(*row));
+    } catch (const Interrupted&) {}
+    if (!message) std::this_thread::sleep_for(pause);
+  }
+}
+
+}  // namespace
+
+SweepResult run_sweep_on_ranks(const Study& study, const SweepOptions& options, Ranks& ranks) {
+  if (ranks.rank == 0) return Head(study, options, ranks).run();
+  follow(study, options, ranks);
+  return {};
+}
+
+}  // namespace fabricast

@@ -1,0 +1,182 @@
+// The answer of a study, and its rows as a table.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "fabricast/plan/metric.hpp"
+#include "fabricast/plan/report.hpp"
+#include "fabricast/report/report.hpp"
+
+namespace fabricast {
+
+namespace {
+
+/// Four digits or more, and a letter for large ones: `12.35M`.
+std::string compact(double value) {
+  constexpr std::array<std::pair<double, const char*>, 3> letters = {{{1e12, "T"}, {1e9, "G"}, {1e6, "M"}}};
+  for (const auto& [least, letter] : letters)
+    if (std::abs(value) >= least) return fmt::format("{:.4g}{}", value / least, letter);
+  return std::abs(value) >= 1e3 ? fmt::format("{:.0f}", value) : fmt::format("{:.4g}", value);
+}
+
+/// Metrics of every table, beside those that the objective names.
+constexpr std::array usual = {"gpus", "time_us", "step_s", "interval", "busbw_gbps", "tokens_per_s", "mfu", "cost",
+                              "power_w", "goodput"};
+
+std::vector<std::size_t> shown_metrics(const PlanReport& r) {
+  const Objective& o = r.decision.objective;
+  std::vector<bool> wanted(metrics().size(), false);
+  for (const char* name : usual)
+    if (const auto m = find_metric(name)) wanted[*m] = true;
+  wanted[o.metric] = true;
+  for (const std::size_t m : o.front) wanted[m] = true;
+  for (const Condition& c : o.keep)
+    for (const auto* side : {&c.left, &c.right})
+      for (const Factor& f : *side)
+        if (f.kind == Factor::Kind::metric) wanted[f.metric] = true;
+  // `time_s` says what time_us or step_s say.
+  if (const auto time = find_metric("time_s")) wanted[*time] = false;
+  std::vector<std::size_t> shown;
+  for (std::size_t m = 0; m < wanted.size(); ++m)
+    if (wanted[m] && std::any_of(r.rows.begin(), r.rows.end(), [&](const SweepRow& row) {
+          return row.state == RowState::done && row.values[m].has_value();
+        }))
+      shown.push_back(m);
+  return shown;
+}
+
+std::string label(const Study& study, std::size_t row) {
+  std::vector<std::string> words;
+  const std::vector<std::size_t> choices = choices_of(study, row);
+  for (std::size_t a = 0; a < choices.size(); ++a)
+    words.push_back(fmt::format("{} {}", study.axes[a].name, study.axes[a].values[choices[a]].label));
+  return words.empty() ? "the scenario" : fmt::format("{}", fmt::join(words, ", "));
+}
+
+/// `time_us 123.4`.
+std::string told(const SweepRow& row, std::string_view name) {
+  const auto metric = find_metric(name);
+  return metric && !row.values.empty() && row.values[*metric]
+             ? fmt::format("{} {}", name, compact(*row.values[*metric]))
+             : std::string();
+}
+
+/// How much more of a metric than another row, as `3.1 % more`; empty if one has none.
+std::string against(const SweepRow& row, const SweepRow& other, std::string_view name, std::string_view what) {
+  const auto metric = find_metric(name);
+  if (!metric || !row.values[*metric] || !other.values[*metric] || *other.values[*metric] == 0) return {};
+  const double more = 100 * (*row.values[*metric] / *other.values[*metric] - 1);
+  return fmt::format("{:.1f} % {} {}", std::abs(more), more < 0 ? "less" : "more", what);
+}
+
+class Table {
+ public:
+  void add(std::vector<std::string> cells) {
+    widths_.resize(std::max(widths_.size(), cells.size()), 0);
+    for (std::size_t c = 0; c < cells.size(); ++c) widths_[c] = std::max(widths_[c], cells[c].size());
+    lines_.push_back(std::move(cells));
+  }
+  /// \param left  columns that are flush left
+  std::string text(std::size_t left) const {
+    std::string out;
+    for (const auto& line : lines_) {
+      std::string text;
+      for (std::size_t c = 0; c < line.size(); ++c)
+        text += c < left ? fmt::format("{}{:<{}}", c > 0 ? "  " : "", line[c], widths_[c])
+                         : fmt::format("  {:>{}}", line[c], widths_[c]);
+      text.resize(text.find_last_not_of(' ') + 1);
+      out += text + "\n";
+    }
+    return out;
+  }
+
+ private:
+  std::vector<std::vector<std::string>> lines_;
+  std::vector<std::size_t> widths_;
+};
+
+std::string table(const PlanReport& r, std::size_t top) {
+  const std::vector<std::size_t> shown = shown_metrics(r);
+  Table out;
+  std::vector<std::string> head = {"#"};
+  for (const SweepAxis& axis : r.study.axes) head.push_back(axis.name);
+  for (const std::size_t m : shown) head.push_back(m == find_metric("interval") ? "x/:" : std::string(metrics()[m].name));
+  out.add(std::move(head));
+  const std::size_t count = top > 0 ? std::min(top, r.decision.order.size()) : r.decision.order.size();
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t number = r.decision.order[i];
+    const SweepRow& row = r.rows[number];
+    std::vector<std::string> cells = {fmt::format("{}{}{}", r.decision.best == number ? '>' : ' ',
+                                                  r.decision.on_front[number] ? '*' : ' ',
+                                                  r.decision.kept[number] ? ' ' : '-')};
+    const std::vector<std::size_t> choices = choices_of(r.study, number);
+    for (std::size_t a = 0; a < choices.size(); ++a) cells.push_back(r.study.axes[a].values[choices[a]].label);
+    for (const std::size_t m : shown) cells.push_back(row.values[m] ? compact(*row.values[m]) : "");
+    out.add(std::move(cells));
+  }
+  std::string text = out.text(1 + r.study.axes.size());
+  if (count < r.decision.order.size()) text += fmt::format("# and {} more\n", r.decision.order.size() - count);
+  return text;
+}
+
+std::string goal(const Objective& o) {
+  std::string text = fmt::format("{} {}", o.minimize ? "least" : "most", metrics()[o.metric].name);
+  for (std::size_t i = 0; i < o.keep.size(); ++i) text += (i == 0 ? " with " : ", ") + o.keep[i].text;
+  return text;
+}
+
+}  // namespace
+
+std::string answer_text(const PlanReport& r) {
+  const Decision& d = r.decision;
+  if (!d.best)
+    return d.done == 0 ? "no configuration was forecast"
+                       : fmt::format("none of {} configurations fulfils the conditions ({})", d.done, goal(d.objective));
+  const SweepRow& best = r.rows[*d.best];
+  std::string text = fmt::format("{}: {}", goal(d.objective), label(r.study, *d.best));
+  std::vector<std::string> facts;
+  for (const std::string_view name : {std::string_view("time_us"), std::string_view("step_s"), std::string_view("cost"),
+                                      metrics()[d.objective.metric].name})
+    if (std::string fact = name == "time_s" ? std::string() : told(best, name); !fact.empty() && std::find(facts.begin(), facts.end(), fact) == facts.end())
+      facts.push_back(std::move(fact));
+  if (!facts.empty()) text += fmt::format("; {}", fmt::join(facts, ", "));
+  if (d.fastest && *d.fastest != *d.best) {
+    const SweepRow& fastest = r.rows[*d.fastest];
+    text += fmt::format("; against the fastest ({}): {}", label(r.study, *d.fastest),
+                        against(best, fastest, "time_s", "time"));
+    if (const std::string cost = against(best, fastest, "cost", "cost"); !cost.empty()) text += ", " + cost;
+  }
+  return text;
+}
+
+std::string plan_text(const PlanReport& r, std::size_t top) {
+  const Decision& d = r.decision;
+  std::vector<std::string> axes;
+  for (const SweepAxis& axis : r.study.axes) axes.push_back(fmt::format("{} ({})", axis.name, axis.values.size()));
+  std::string out = fmt::format("# fabricast {}   {}\n", version_text(), comment_text(r.study.file));
+  out += fmt::format("# {} configurations of {}: {} forecast, {} refused", r.rows.size(), fmt::join(axes, " x "), d.done,
+                     d.refused);
+  if (d.not_run > 0) out += fmt::format(", {} not run", d.not_run);
+  std::vector<std::string_view> front;
+  for (const std::size_t m : d.objective.front) front.push_back(metrics()[m].name);
+  out += fmt::format("\n# > the best; * on the front of {}; - does not fulfil the conditions\n#\n", fmt::join(front, " and "));
+  out += table(r, top);
+  std::size_t told_of = 0;
+  constexpr std::size_t most_told = 10;
+  for (const SweepRow& row : r.rows)
+    if (row.state == RowState::refused && told_of++ < most_told)
+      out += fmt::format("# refused: {}: {}\n", label(r.study, row.row), row.why);
+  if (told_of > most_told) out += fmt::format("# and {} more\n", told_of - most_told);
+  out += "\n" + answer_text(r) + "\n";
+  if (d.best && !r.study.axes.empty()) {
+    out += "it is";
+    for (const std::string& word : words_of(r.study, *d.best)) out += fmt::format(" --set '{}'", word);
+    out += "\n";
+  }
+  return out;
+}
+
+}  // namespace fabricast

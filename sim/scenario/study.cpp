@@ -1,0 +1,255 @@
+#include "fabricast/scenario/study.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "fabricast/core/file.hpp"
+#include "fabricast/core/quantity.hpp"
+#include "yaml_reader.hpp"
+
+namespace fabricast {
+
+namespace {
+
+std::string flow_text(const YAML::Node& node) {
+  if (node.IsScalar()) return node.Scalar();
+  YAML::Emitter out;
+  out << YAML::Flow << node;
+  return out.c_str();
+}
+
+/// `400Gbps` is 400 of Gbps.
+struct Amount {
+  double value = 0;
+  std::string unit;
+};
+
+std::optional<Amount> amount_of(const std::string& text) {
+  Amount amount;
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), amount.value);
+  if (code != std::errc() || !std::isfinite(amount.value)) return std::nullopt;
+  amount.unit.assign(end, text.data() + text.size());
+  return amount;
+}
+
+class AxisReader {
+ public:
+  AxisReader(Study& study, std::vector<Diagnostic>& faults) : study_(study), faults_(faults) {}
+
+  /// \param origin  the option it comes from; empty: the file
+  void read(const std::string& name, const YAML::Node& key, const YAML::Node& node, std::string origin) {
+    origin_ = std::move(origin), path_ = "sweep." + name;
+    SweepAxis axis{name, {}};
+    const SourceSpan where = span(key);
+    study_.places[path_] = where;
+    if (node.IsSequence())
+      read_list(axis, node);
+    else if (node.IsMap() && std::as_const(node)["from"].IsDefined())
+      read_range(axis, node);
+    else if (node.IsMap())
+      read_bundle(axis, node);
+    else
+      return fault(key, "must be a list, a range or a bundle",
+                   "[a, b], {from: 1, to: 8, factor: 2}, or {name: {path: value, ...}, ...}");
+    if (axis.values.empty() && faults_.empty()) fault(key, "has no values");
+    const auto same = std::find_if(study_.axes.begin(), study_.axes.end(), [&](const auto& a) { return a.name == name; });
+    if (same != study_.axes.end())
+      *same = std::move(axis);
+    else
+      study_.axes.push_back(std::move(axis));
+  }
+
+  void fault(const YAML::Node& node, std::string message, std::string hint = {}) {
+    faults_.push_back({Diagnostic::Severity::error, span(node), path_, std::move(message), std::move(hint)});
+  }
+  void set_path(std::string path) { path_ = std::move(path); }
+
+ private:
+  SourceSpan span(const YAML::Node& node) const {
+    if (!origin_.empty()) return {origin_, 0, 0, 1};
+    const YAML::Mark mark = node.Mark();
+    if (mark.is_null()) return {study_.file, 0, 0, 1};
+    const int width = node.IsScalar() ? static_cast<int>(node.Scalar().size()) : 1;
+    return {study_.file, mark.line + 1, mark.column + 1, std::max(1, width)};
+  }
+
+  void read_list(SweepAxis& axis, const YAML::Node& list) {
+    for (const YAML::Node& item : list) {
+      if (item.IsNull()) return fault(item, "has no value");
+      const std::string text = flow_text(item);
+      for (const SweepValue& v : axis.values)
+        if (v.label == text) fault(item, fmt::format("'{}' is there twice", text));
+      axis.values.push_back({text, {axis.name + "=" + text}});
+    }
+  }
+
+  void read_bundle(SweepAxis& axis, const YAML::Node& map) {
+    for (const auto& entry : map) {
+      if (!entry.first.IsScalar()) return fault(entry.first, "a key must be a word");
+      if (!entry.second.IsMap())
+        return fault(entry.first, fmt::format("'{}' is neither of a range nor the name of a bundle's value", entry.first.Scalar()),
+                     "a range is {from: 1, to: 8, factor: 2}; a bundle {name: {path: value, ...}, ...}");
+      SweepValue value{entry.first.Scalar(), {}};
+      for (const auto& key : entry.second) {
+        if (!key.first.IsScalar() || key.second.IsNull()) return fault(entry.first, "write {path: value, ...}");
+        value.set.push_back(key.first.Scalar() + "=" + flow_text(key.second));
+      }
+      axis.values.push_back(std::move(value));
+    }
+  }
+
+  /// One word of a range; nothing, and a fault, if it is no number.
+  std::optional<Amount> amount(const YAML::Node& map, const char* name) {
+    const YAML::Node node = map[name];
+    const auto found = node.IsScalar() ? amount_of(node.Scalar()) : std::nullopt;
+    if (!found) fault(node.IsDefined() ? node : map, fmt::format("`{}` is not a number", name));
+    return found;
+  }
+
+  void read_range(SweepAxis& axis, const YAML::Node& node) {
+    const YAML::Node& map = node;
+    for (const auto& entry : map) {
+      const std::string key = entry.first.IsScalar() ? entry.first.Scalar() : "";
+      if (key != "from" && key != "to" && key != "factor" && key != "step")
+        return fault(entry.first, fmt::format("unknown key '{}' of a range", key), "from, to, and factor or step");
+    }
+    const bool by_factor = map["factor"].IsDefined();
+    if (!map["to"].IsDefined() || by_factor == map["step"].IsDefined())
+      return fault(map, "a range is from, to, and either factor or step", "{from: 32, to: 1024, factor: 2}");
+    const auto from = amount(map, "from"), to = amount(map, "to"), by = amount(map, by_factor ? "factor" : "step");
+    if (!from || !to || !by) return;
+    if (from->unit != to->unit || (!by_factor && by->unit != from->unit))
+      return fault(map, "the range has several units", fmt::format("write all of it in {}", from->unit));
+    if (by_factor ? by->value <= 1 || from->value <= 0 || !by->unit.empty() : by->value <= 0)
+      return fault(map, by_factor ? "`factor` is to be above 1, and `from` above 0" : "`step` is to be above 0");
+    if (from->value > to->value) return fault(map, "`from` is more than `to`");
+    // Each value from the first, so that no error builds up.
+    for (int i = 0;; ++i) {
+      const double value = by_factor ? from->value * std::pow(by->value, i) : from->value + by->value * i;
+      if (value > to->value * (1 + 1e-9) + (to->value == 0 ? 1e-9 : 0)) break;
+      if (axis.values.size() >= most_rows) return fault(map, fmt::format("makes more than {} values", most_rows));
+      const std::string text = to_text(rounded(value, 12)) + from->unit;
+      axis.values.push_back({text, {axis.name + "=" + text}});
+    }
+  }
+
+  Study& study_;
+  std::vector<Diagnostic>& faults_;
+  std::string origin_, path_;
+};
+
+/// `keep: "a < b"` is short for a list of one.
+void wrap_single(YAML::Node objective, const char* key) {
+  const YAML::Node node = std::as_const(objective)[key];
+  if (!node.IsDefined() || !node.IsScalar()) return;
+  YAML::Node list(YAML::NodeType::Sequence);
+  list.push_back(node);
+  objective.remove(key);  // to assign to it would change the node in the list
+  objective[key] = list;
+}
+
+void read_objective(Study& study, const YAML::Node& root, const std::vector<Override>& overrides,
+                    std::vector<Diagnostic>& faults) {
+  YAML::Node alone(YAML::NodeType::Map);
+  if (const YAML::Node section = std::as_const(root)["objective"]; section.IsDefined()) {
+    alone["objective"] = section;
+    if (section.IsMap()) wrap_single(section, "keep"), wrap_single(section, "pareto");
+  }
+  YamlReader reader(alone, study.file, overrides);
+  reader("objective", study.objective, "");
+  reader.finish();
+  study.places.insert(reader.places().begin(), reader.places().end());
+  if (!study.objective.minimize.empty() && !study.objective.maximize.empty())
+    reader.add({Diagnostic::Severity::error, {}, "objective.maximize", "given beside minimize", "give one of them"});
+  for (Diagnostic& d : reader.take_diagnostics()) faults.push_back(std::move(d));
+}
+
+}  // namespace
+
+void visit_fields(FieldVisitor& visit, ObjectiveSpec& spec) {
+  visit("minimize", spec.minimize, "the metric that is to be small (`fabricast list metrics`)");
+  visit("maximize", spec.maximize, "the metric that is to be large, instead");
+  visit("keep", spec.keep,
+        "conditions that a row is to fulfil, e.g. \"step_s <= 1.05 * best\"; best: the best of all rows");
+  visit("pareto", spec.pareto, "the metrics of which no row on the front is beaten in all");
+}
+
+void Study::locate(Diagnostic& d) const {
+  if (!d.path.empty() && d.where.line == 0 && d.where.file.empty()) d.where = place_of(places, file, d.path);
+}
+
+Study read_study(const std::string& path, const std::vector<std::string>& overrides,
+                 const std::vector<std::string>& axes) {
+  Study study;
+  study.file = path, study.text = read_file(path, std::size_t{4} << 20);
+  std::vector<Override> of_objective;
+  for (const std::string& word : overrides) {
+    const auto equals = word.find('=');
+    if (word.starts_with("objective.") && equals != std::string::npos)
+      of_objective.push_back({word.substr(0, equals), word.substr(equals + 1)});
+    else
+      study.overrides.push_back(word);
+  }
+  const YAML::Node root = parse_yaml(study.text, path, "start with `fabricast: 1`");
+  std::vector<Diagnostic> faults;
+  AxisReader reader(study, faults);
+  if (const YAML::Node sweep = root["sweep"]; sweep.IsDefined() && !sweep.IsNull()) {
+    reader.set_path("sweep");
+    if (!sweep.IsMap())
+      reader.fault(sweep, "must be a map", "write {path: [a, b], ...}");
+    else
+      for (const auto& entry : sweep)
+        if (entry.first.IsScalar()) reader.read(entry.first.Scalar(), entry.first, entry.second, {});
+  }
+  for (const std::string& word : axes) {
+    const std::string option = "--sweep " + word;
+    const auto equals = word.find('=');
+    if (equals == std::string::npos || equals == 0)
+      throw UserError(fmt::format("'{}' has no values", option), "e.g. --sweep 'cluster.nodes=[32, 64]'");
+    YAML::Node value;
+    try {
+      value = YAML::Load(word.substr(equals + 1));
+    } catch (const YAML::Exception&) { throw UserError(fmt::format("'{}' is not YAML", option), "path=[a, b]"); }
+    reader.read(word.substr(0, equals), value, value, option);
+  }
+  read_objective(study, root, of_objective, faults);
+  if (faults.empty() && row_count(study) > most_rows)
+    faults.push_back({Diagnostic::Severity::error, {}, "sweep", fmt::format("makes more than {} rows", most_rows), {}});
+  for (Diagnostic& d : faults) study.locate(d);
+  if (!faults.empty()) throw UserError(std::move(faults));
+  return study;
+}
+
+std::size_t row_count(const Study& study) {
+  std::size_t rows = 1;
+  for (const SweepAxis& axis : study.axes) rows = std::min(rows * axis.values.size(), most_rows + 1);
+  return rows;
+}
+
+std::vector<std::size_t> choices_of(const Study& study, std::size_t row) {
+  std::vector<std::size_t> choices(study.axes.size());
+  for (std::size_t a = study.axes.size(); a-- > 0; row /= study.axes[a].values.size())
+    choices[a] = row % study.axes[a].values.size();
+  return choices;
+}
+
+std::vector<std::string> words_of(const Study& study, std::size_t row) {
+  std::vector<std::string> words;
+  const std::vector<std::size_t> choices = choices_of(study, row);
+  for (std::size_t a = 0; a < choices.size(); ++a) {
+    const std::vector<std::string>& set = study.axes[a].values[choices[a]].set;
+    words.insert(words.end(), set.begin(), set.end());
+  }
+  return words;
+}
+
+Scenario scenario_of(const Study& study, std::size_t row) {
+  std::vector<std::string> words = study.overrides;
+  for (std::string& word : words_of(study, row)) words.push_back(std::move(word));
+  return parse_scenario(study.text, study.file, words).scenario;
+}
+
+}  // namespace fabricast

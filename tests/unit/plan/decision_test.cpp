@@ -1,0 +1,90 @@
+// Conditions, the front, and the best row.
+#include <catch2/catch.hpp>
+
+#include "fabricast/core/error.hpp"
+#include "fabricast/plan/decision.hpp"
+#include "fabricast/plan/metric.hpp"
+
+using namespace fabricast;
+
+namespace {
+
+std::size_t metric(const char* name) { return find_metric(name).value(); }
+
+/// A row of a step's seconds and tokens.
+SweepRow row_of(std::size_t number, double seconds, std::optional<double> tokens = std::nullopt) {
+  SweepRow row;
+  row.row = number, row.state = RowState::done;
+  row.values.resize(metrics().size());
+  row.values[metric("time_s")] = row.values[metric("step_s")] = seconds, row.values[metric("tokens_per_s")] = tokens;
+  return row;
+}
+
+Decision decided(const ObjectiveSpec& objective, const std::vector<SweepRow>& rows) {
+  Study study;
+  study.objective = objective;
+  return decide(study, rows);
+}
+
+std::string fault_of(const std::string& text) {
+  try {
+    (void)parse_condition(text, "objective.keep");
+  } catch (const UserError& e) { return e.diagnostics().front().message; }
+  return "none";
+}
+
+}  // namespace
+
+TEST_CASE("conditions compare products of numbers, metrics and the best") {
+  const std::vector<SweepRow> rows = {row_of(0, 10, 100), row_of(1, 8, 60), row_of(2, 9)};
+  const auto best = best_values(rows);
+  const auto holding = [&](const std::string& text) {
+    std::string out;
+    const Condition c = parse_condition(text, "");
+    for (const SweepRow& row : rows) out += holds(c, row, best) ? '1' : '0';
+    return out;
+  };
+  CHECK(holding("step_s <= 1.125 * best") == "011");
+  CHECK(holding("step_s<9") == "010");
+  CHECK(holding("step_s >= 9") == "101");
+  CHECK(holding("9 == step_s") == "001");
+  CHECK(holding("tokens_per_s >= 0.6 * best") == "110");   // the third has no tokens
+  CHECK(holding("tokens_per_s / step_s > 8") == "100");
+  CHECK(holding("best * 2 > step_s / 1") == "111");
+  CHECK(holding("step_s / 0 > 1") == "000");  // never by a division by nothing
+  const SweepRow refused{3, RowState::refused, "no", {}, {}};
+  CHECK_FALSE(holds(parse_condition("step_s > 0", ""), refused, best));
+}
+
+TEST_CASE("a condition that can not be read says where") {
+  CHECK(fault_of("step_s <= ") == "'step_s <= ': a number, a metric or `best` is expected at character 11");
+  CHECK(fault_of("step_s 3").find("<, <=, >, >= or ==") != std::string::npos);
+  CHECK(fault_of("step_s < 3 3").find("nothing more is expected at character 12") != std::string::npos);
+  CHECK(fault_of("1 < 2").find("names no metric") != std::string::npos);
+  CHECK(fault_of("steps < 2") == "there is no metric 'steps'");
+  CHECK(fault_of("step_s < mfu * best").find("whose best") != std::string::npos);
+  CHECK(fault_of("gpus < best").find("no best value") != std::string::npos);
+  CHECK(fault_of("").find("expected at character 1") != std::string::npos);
+}
+
+TEST_CASE("the front: beaten in nothing, or not in all") {
+  ObjectiveSpec objective;
+  objective.pareto = {"step_s", "tokens_per_s"};
+  // 0 and 1 are on it; 2 is beaten by 0 in both; 3 equals 1; 4 ties 0 in time with fewer tokens; 5 has no tokens.
+  const Decision d = decided(objective, {row_of(0, 8, 60), row_of(1, 10, 100), row_of(2, 9, 50), row_of(3, 10, 100),
+                                         row_of(4, 8, 59), row_of(5, 1)});
+  CHECK(d.on_front == std::vector<bool>{true, true, false, true, false, false});
+}
+
+TEST_CASE("the best is among what is kept, and rows come in its order") {
+  ObjectiveSpec objective;
+  objective.maximize = "tokens_per_s", objective.keep = {"step_s <= 1.05 * best"};
+  const Decision d = decided(objective, {row_of(0, 10, 1000), row_of(1, 8, 60), row_of(2, 8.4, 70), row_of(3, 8)});
+  CHECK(d.kept == std::vector<bool>{false, true, true, true});
+  REQUIRE(d.best);
+  CHECK(*d.best == 2);
+  CHECK(d.order == std::vector<std::size_t>{2, 1, 3, 0});
+  CHECK(*d.fastest == 1);
+  objective.keep = {"step_s < 1"};
+  CHECK_FALSE(decided(objective, {row_of(0, 10)}).best);
+}

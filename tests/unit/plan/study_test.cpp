@@ -1,0 +1,101 @@
+// What a sweep says, and what is wrong with it.
+#include <fmt/format.h>
+
+#include <catch2/catch.hpp>
+
+#include "fabricast/core/file.hpp"
+#include "fabricast/scenario/study.hpp"
+#include "support/scratch.hpp"
+
+using namespace fabricast;
+
+namespace {
+
+constexpr const char* base = "fabricast: 1\nnode: {profile: hgx-h100}\ncluster: {nodes: 2}\nworkload: {}\n";
+
+Study study_of(const std::string& more, const std::vector<std::string>& set = {},
+               const std::vector<std::string>& axes = {}) {
+  const Scratch scratch;
+  const std::string file = scratch / "s.yaml";
+  write_file(file, base + more);
+  return read_study(file, set, axes);
+}
+
+std::vector<std::string> labels(const SweepAxis& axis) {
+  std::vector<std::string> all;
+  for (const SweepValue& value : axis.values) all.push_back(value.label);
+  return all;
+}
+
+std::string fault_of(const std::string& more, const std::vector<std::string>& axes = {}) {
+  try {
+    study_of(more, {}, axes);
+  } catch (const UserError& e) {
+    const Diagnostic& d = e.diagnostics().front();
+    return (d.where.line > 0 ? fmt::format("{}:{} ", d.where.line, d.where.column) : "") + d.message;
+  }
+  return "none";
+}
+
+}  // namespace
+
+TEST_CASE("axes keep the order of the file, and the last varies fastest") {
+  const Study study = study_of("sweep: {fabric.kind: [rail_only, fat_tree], cluster.nodes: [4, 8, 16]}\n");
+  REQUIRE(row_count(study) == 6);
+  CHECK(words_of(study, 0) == std::vector<std::string>{"fabric.kind=rail_only", "cluster.nodes=4"});
+  CHECK(words_of(study, 1) == std::vector<std::string>{"fabric.kind=rail_only", "cluster.nodes=8"});
+  CHECK(words_of(study, 5) == std::vector<std::string>{"fabric.kind=fat_tree", "cluster.nodes=16"});
+  CHECK(scenario_of(study, 4).cluster.nodes == 8);
+}
+
+TEST_CASE("ranges by factor and by step, with units") {
+  CHECK(labels(study_of("sweep: {cluster.nodes: {from: 32, to: 300, factor: 2}}\n").axes[0]) ==
+        std::vector<std::string>{"32", "64", "128", "256"});
+  CHECK(labels(study_of("sweep: {node.nics.rate: {from: 200Gbps, to: 600Gbps, step: 200Gbps}}\n").axes[0]) ==
+        std::vector<std::string>{"200Gbps", "400Gbps", "600Gbps"});
+  // A tenth is no binary fraction: the tenth value is still the last.
+  CHECK(labels(study_of("sweep: {x: {from: 0, to: 1, step: 0.1}}\n").axes[0]).size() == 11);
+  CHECK(labels(study_of("sweep: {x: {from: 1, to: 1.331, factor: 1.1}}\n").axes[0]) ==
+        std::vector<std::string>{"1", "1.1", "1.21", "1.331"});
+}
+
+TEST_CASE("a bundle sets several keys, and a value may be a map") {
+  const Study study = study_of("sweep:\n  nics:\n    slow: {node.nics.rate: 200Gbps, node.nics.count: 4}\n"
+                               "    fast: {node.nics.rate: 800Gbps}\n"
+                               "  workload: [{collective: all_gather, sizes: [1MiB]}]\n");
+  REQUIRE(row_count(study) == 2);
+  CHECK(labels(study.axes[0]) == std::vector<std::string>{"slow", "fast"});
+  const Scenario slow = scenario_of(study, 0), fast = scenario_of(study, 1);
+  CHECK(slow.node.spec.nics.count == 4);
+  CHECK(fast.node.spec.nics.count == 8);
+  CHECK(fast.workload.collective == CollectiveOp::all_gather);
+  // What the file leaves out fits the row.
+  CHECK(fast.fabric.basics.switch_box.rate.value == Approx(100e9));
+}
+
+TEST_CASE("an option is an axis, and takes the place of the file's") {
+  const Study study = study_of("sweep: {cluster.nodes: [4, 8]}\n", {"objective.minimize=time_us"},
+                               {"cluster.nodes=[16]", "fabric.kind=[fat_tree, rail_only]"});
+  REQUIRE(study.axes.size() == 2);
+  CHECK(labels(study.axes[0]) == std::vector<std::string>{"16"});
+  CHECK(study.objective.minimize == "time_us");
+  CHECK(study.overrides.empty());
+}
+
+TEST_CASE("what is wrong with a sweep is told with its place") {
+  CHECK(fault_of("sweep: [a]\n") == "5:8 must be a map");
+  CHECK(fault_of("sweep: {a: 3}\n") == "5:9 must be a list, a range or a bundle");
+  CHECK(fault_of("sweep: {a: []}\n") == "5:9 has no values");
+  CHECK(fault_of("sweep: {a: [1, 1]}\n") == "5:16 '1' is there twice");
+  CHECK(fault_of("sweep: {a: {from: 1, to: 8}}\n").ends_with("a range is from, to, and either factor or step"));
+  CHECK(fault_of("sweep: {a: {from: 1, to: 8, factor: 2, by: 3}}\n").ends_with("unknown key 'by' of a range"));
+  CHECK(fault_of("sweep: {a: {from: 1, to: 8, factor: 1}}\n").find("above 1") != std::string::npos);
+  CHECK(fault_of("sweep: {a: {from: 9, to: 8, factor: 2}}\n").ends_with("`from` is more than `to`"));
+  CHECK(fault_of("sweep: {a: {from: 1m, to: 8km, step: 1m}}\n").ends_with("the range has several units"));
+  CHECK(fault_of("sweep: {a: {from: x, to: 8, step: 1}}\n").ends_with("`from` is not a number"));
+  CHECK(fault_of("sweep: {a: {b: 3}}\n").find("neither of a range") != std::string::npos);
+  CHECK(fault_of("sweep: {a: {from: 1, to: 9e9, step: 1}}\n").find("more than 1000000") != std::string::npos);
+  CHECK(fault_of("objective: {minimise: cost}\n") == "5:13 unknown key");
+  CHECK(fault_of("objective: {minimize: cost, maximize: mfu}\n").ends_with("given beside minimize"));
+  CHECK(fault_of("", {"a"}).ends_with("'--sweep a' has no values"));
+}
