@@ -4,6 +4,8 @@ build_packages="g++ cmake ninja-build pkg-config libfmt-dev libyaml-cpp-dev nloh
   libboost-program-options-dev libsimgrid-dev libpugixml-dev libibverbs-dev libhwloc-dev
   libprotobuf-dev protobuf-compiler libsqlite3-dev"
 test_packages="catch2 python3 libopenmpi-dev openmpi-bin python3-jsonschema python3-yaml mandoc dpkg-dev file"
+# What opens reports and drawings in tests, which are skipped without: 113 MB, not for everyone who runs the tests.
+page_packages="chromium graphviz"
 
 # need PACKAGE...: quiet if all are there; another distribution has to bring them itself.
 need() {

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cctype>
+#include <algorithm>
 #include <cerrno>
 
 #include <chrono>
@@ -211,6 +212,38 @@ std::string output_path(const Options& options, const std::string& name) {
   std::string path = options.text(name);
   if (options.has(name) && path != "-") check_writable(path);
   return path;
+}
+
+std::string command_text(std::string_view verb, const std::vector<std::string>& arguments) {
+  constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=:,@%+";
+  std::string text = fmt::format("fabricast {}", verb);
+  for (const std::string& word : arguments) {
+    text += ' ';
+    if (!word.empty() && word.find_first_not_of(plain) == std::string::npos) {
+      text += word;
+      continue;
+    }
+    text += '\'';
+    for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    text += '\'';
+  }
+  return text;
+}
+
+void require_own_places(const OutputPlaces& files) {
+  for (std::size_t a = 0; a < files.size(); ++a)
+    for (std::size_t b = a + 1; b < files.size(); ++b) {
+      const std::string& place = *files[a].second;
+      if (place.empty() || place != *files[b].second) continue;
+      if (place == "-")
+        throw UserError(fmt::format("--{} - and --{} - both want standard output", files[a].first, files[b].first),
+                        "give one of them a file");
+      throw UserError(fmt::format("--{} and --{} both want '{}'", files[a].first, files[b].first, place));
+    }
+}
+
+bool leaves_standard_output(const OutputPlaces& files) {
+  return std::none_of(files.begin(), files.end(), [](const auto& file) { return *file.second == "-"; });
 }
 
 std::function<void(double)> progress_bar() {

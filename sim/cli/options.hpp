@@ -5,6 +5,8 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "fabricast/report/report.hpp"
@@ -101,6 +103,14 @@ void print_diagnostic(const Diagnostic& diagnostic);
 
 /// The file an option names, checked before long work; empty if it is not given.  \throws UserError
 std::string output_path(const Options& options, const std::string& name);
+/// A command as it was typed, for a shell.
+std::string command_text(std::string_view verb, const std::vector<std::string>& arguments);
+/// Options that name an output, and what they name.
+using OutputPlaces = std::vector<std::pair<std::string_view, const std::string*>>;
+/// Two outputs do not go to one place.  \throws UserError
+void require_own_places(const OutputPlaces& files);
+/// Whether none of them is `-`.
+bool leaves_standard_output(const OutputPlaces& files);
 /// Sends text to a file, or to standard output for `-`.  \throws UserError
 void emit(const std::string& path, const std::string& content);
 

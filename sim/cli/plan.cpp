@@ -7,6 +7,7 @@
 #include "commands.hpp"
 #include "fabricast/bill/prices.hpp"
 #include "fabricast/core/names.hpp"
+#include "fabricast/page/plan_page.hpp"
 #include "fabricast/plan/report.hpp"
 #include "fabricast/plan/store.hpp"
 #include "fabricast/plan/sweep.hpp"
@@ -21,18 +22,20 @@ namespace po = boost::program_options;
 namespace {
 
 struct PlanOutput {
-  std::string text, json, csv;
+  std::string text, json, csv, html;
 };
 
 /// Where results go; empty: nowhere, `-`: standard output, on which there is text else.
 struct PlanPaths {
-  std::string json, csv, results;
+  std::string json, csv, html, results;
+  OutputPlaces files() const { return {{"json", &json}, {"csv", &csv}, {"html", &html}}; }
 };
 
 void emit_all(const PlanPaths& to, const PlanOutput& out) {
   if (!to.json.empty()) emit(to.json, out.json);
   if (!to.csv.empty()) emit(to.csv, out.csv);
-  if (to.json != "-" && to.csv != "-") emit("-", out.text);
+  if (!to.html.empty()) emit(to.html, out.html);
+  if (leaves_standard_output(to.files())) emit("-", out.text);
 }
 
 struct PlanQuestion {
@@ -48,7 +51,7 @@ PlanOutput search_parallel(const PlanQuestion& q) {
     throw UserError::at("workload.kind", "--search parallel is for training steps", "kind: training_step");
   const PlanResult result = plan_parallel(q.world, q.limit, q.how);
   return {plan_text(q.world, result, q.top > 0 ? q.top : rows_of_text), plan_json(q.world, result, q.top),
-          plan_csv(result, q.top)};
+          plan_csv(result, q.top), {}};
 }
 
 struct PlanSearch {
@@ -110,21 +113,22 @@ std::vector<std::string> notes_of(const Study& study) {
   } catch (const UserError&) { return {}; }  // the first row is refused, and says why
 }
 
-int sweep(const Options& options, const PlanPaths& to, std::size_t top) {
+int sweep(const Options& options, const PlanPaths& to, std::size_t top, const std::string& command) {
   const Study study = read_study(options.get<std::string>("SCENARIO"), words(options, "set"), words(options, "sweep"));
-  (void)placed_in(study, [&] { return objective_of(study); });
+  const Objective objective = placed_in(study, [&] { return objective_of(study); });
   if (study.axes.empty())
     throw UserError(fmt::format("{}: there is nothing to vary", study.file),
                     "a section `sweep: {cluster.nodes: [32, 64]}`, --sweep 'cluster.nodes=[32, 64]', or --search parallel");
   SweepOptions how;
   how.run = run_options(options), how.intervals = !options.has("no-intervals");
+  how.risk = options.has("risk") || asks_for_risk(objective);
   const auto ranks = launched_ranks();
   if (ranks && !options.has("threads")) how.run.threads = 1;  // the launcher shares out the cores
   if (ranks && ranks->rank > 0) return run_sweep_on_ranks(study, how, *ranks), 0;
 
   std::unique_ptr<RowStore> store;
   if (!to.results.empty()) {
-    store = open_store(to.results, study, how.intervals ? "with intervals" : "without intervals", options.has("resume"));
+    store = open_store(to.results, study, fmt::format("intervals {}, risk {}", how.intervals, how.risk), options.has("resume"));
     how.have = store->rows();
     how.put = [&](const SweepRow& row) { store->put(row); };
   }
@@ -134,7 +138,8 @@ int sweep(const Options& options, const PlanPaths& to, std::size_t top) {
   check_rows(study, result, decision);
   if (store && !result.interrupted) store->finish(decision);
   const PlanReport report{study, result.rows, decision, notes_of(study)};
-  emit_all(to, {plan_text(report, top > 0 ? top : rows_of_text), plan_json(report), plan_csv(report)});
+  emit_all(to, {plan_text(report, top > 0 ? top : rows_of_text), plan_json(report), plan_csv(report),
+                to.html.empty() ? std::string() : page_html(plan_page(report, command))});
   if (!result.interrupted) return 0;
   fmt::print(stderr, "interrupted: {} of {} configurations are not run{}\n", decision.not_run, result.rows.size(),
              store ? fmt::format("; the same command with --resume goes on from {}", to.results)
@@ -153,23 +158,23 @@ int plan_verb(const std::vector<std::string>& arguments) {
                 "path=[a, b]: a further axis, or another one of that name; may be repeated")(
       "results", po::value<std::string>(), "keep rows in a SQLite file as they are done")(
       "resume", "go on with the rows that --results has")(
+      "risk", "also what failures do to each: goodput, the worst single one; takes longer than all else")(
       "no-intervals", "leave out the 90 % intervals, which take most of the time")(
       "search", po::value<std::string>(), "instead of a sweep: parallel, splits of a training step over its GPUs")(
       "limit", po::value<std::string>(), "of a search: forecasts at most (default 200); a quick estimate chooses them")(
       "top", po::value<std::string>(), "rows to show as text (default 20); of a search in JSON and CSV, too")(
       "json", po::value<std::string>(), "write JSON to a file, or `-` for standard output alone")(
       "csv", po::value<std::string>(), "write CSV likewise")(
+      "html", po::value<std::string>(), "of a sweep: write a report likewise, one HTML file with charts and tables")(
       "threads", po::value<std::string>(), "number of threads (default: all cores); results do not depend on it");
   if (!options.parse(arguments)) return 0;
-  const PlanPaths to{output_path(options, "json"), output_path(options, "csv"), options.text("results")};
-  if (to.json == "-" && to.csv == "-")
-    throw UserError("--json - and --csv - both want standard output", "give one of them a file");
-  if (!to.json.empty() && to.json != "-" && to.json == to.csv)
-    throw UserError(fmt::format("--json and --csv both want '{}'", to.json));
+  const PlanPaths to{output_path(options, "json"), output_path(options, "csv"), output_path(options, "html"),
+                     options.text("results")};
+  require_own_places(to.files());
   if (options.has("resume") && to.results.empty()) throw UserError("--resume goes on with a file", "--results FILE");
   const auto top = static_cast<std::size_t>(options.integer("top", 0, 1, 1'000'000));
-  if (!options.has("search")) return sweep(options, to, top);
-  for (const char* other : {"sweep", "results"})
+  if (!options.has("search")) return sweep(options, to, top, command_text("plan", arguments));
+  for (const char* other : {"sweep", "results", "html", "risk"})
     if (options.has(other)) throw UserError(fmt::format("--{} is for sweeps, and --search is none", other));
   return search(options, to, top), 0;
 }

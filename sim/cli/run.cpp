@@ -1,5 +1,6 @@
 // `run`, `explain`, `inspect`: the verbs that take a scenario.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -7,6 +8,7 @@
 #include "commands.hpp"
 #include "fabricast/core/names.hpp"
 #include "fabricast/jobs/others.hpp"
+#include "fabricast/page/report_page.hpp"
 #include "fabricast/planner/graph_file.hpp"
 #include "fabricast/report/inference_advice.hpp"
 #include "fabricast/report/interval.hpp"
@@ -38,20 +40,49 @@ Forecast forecast_with_intervals(const World& world, const RunOptions& how, bool
 
 /// Where `run` writes; empty: nowhere, `-`: standard output, on which there is text else.
 struct RunOutputs {
-  std::string json, csv, trace;
+  std::string json, csv, html, svg, trace;
+  std::string chart;    ///< that `svg` gets; empty: the first one
+  std::string command;  ///< as it was typed
   bool intervals = true;
+
+  OutputPlaces files() const { return {{"json", &json}, {"csv", &csv}, {"html", &html}, {"svg", &svg}}; }
 };
+
+/// Charts that pages of a kind of workload may have.
+std::vector<std::string_view> charts_of(WorkloadKind kind) {
+  switch (kind) {
+    case WorkloadKind::collective: return {"busbw", "time", "parts", "draws", "load"};
+    case WorkloadKind::inference: return {"breakdown", "throughput", "latency", "memory", "draws"};
+    case WorkloadKind::training_step:
+    case WorkloadKind::trace: break;
+  }
+  return {"breakdown", "memory", "draws"};
+}
+
+void write_page(const RunOutputs& to, const Page& page) {
+  if (!to.html.empty()) emit(to.html, page_html(page));
+  if (to.svg.empty()) return;
+  const std::vector<std::string> names = chart_names(page);
+  const std::string& chart = to.chart.empty() ? names.front() : to.chart;
+  if (std::find(names.begin(), names.end(), chart) == names.end())
+    throw UserError(fmt::format("this forecast has no chart '{}'", chart),
+                    fmt::format("it has {}", fmt::join(names, ", ")));
+  emit(to.svg, page_chart_svg(page, chart));
+}
 
 template <class F>
 void write_all(const RunOutputs& to, const World& world, const F& forecast, std::string (*json)(const World&, const F&),
-               std::string (*csv)(const World&, const F&), std::string (*text)(const World&, const F&)) {
+               std::string (*csv)(const World&, const F&), std::string (*text)(const World&, const F&),
+               Page (*page)(const World&, const F&, std::string)) {
   if (!to.json.empty()) emit(to.json, json(world, forecast));
   if (!to.csv.empty()) emit(to.csv, csv(world, forecast));
-  if (to.json != "-" && to.csv != "-") emit("-", text(world, forecast));
+  if (!to.html.empty() || !to.svg.empty()) write_page(to, page(world, forecast, to.command));
+  if (leaves_standard_output(to.files())) emit("-", text(world, forecast));
 }
 
 void run_collective(const World& world, const RunOutputs& to, const RunOptions& how) {
-  write_all(to, world, forecast_with_intervals(world, how, to.intervals), forecast_json, forecast_csv, forecast_text);
+  write_all(to, world, forecast_with_intervals(world, how, to.intervals), forecast_json, forecast_csv, forecast_text,
+            collective_page);
 }
 
 void write_timeline(const std::string& file, const StepForecast& step) {
@@ -67,18 +98,18 @@ void run_training(const World& world, const RunOutputs& to, const RunOptions& ho
   StepForecast step = run_step(world, part_of(how, 0, to.intervals ? own_part : 1));
   if (to.intervals) add_interval(world, step, part_of(how, own_part, 1));
   if (!to.trace.empty()) write_timeline(to.trace, step);
-  write_all(to, world, step, step_json, step_csv, step_text);
+  write_all(to, world, step, step_json, step_csv, step_text, step_page);
 }
 
 void run_execution_trace(const World& world, const RunOutputs& to, const RunOptions& how) {
   const StepForecast step = run_trace(world, how);
   if (!to.trace.empty()) write_timeline(to.trace, step);
-  write_all(to, world, step, step_json, step_csv, step_text);
+  write_all(to, world, step, step_json, step_csv, step_text, step_page);
 }
 
 void run_serving(const World& world, const RunOutputs& to, const RunOptions& how) {
   require_memory(world);
-  write_all(to, world, run_inference(world, how), inference_json, inference_csv, inference_text);
+  write_all(to, world, run_inference(world, how), inference_json, inference_csv, inference_text, inference_page);
 }
 
 /// By kind of workload.
@@ -88,7 +119,21 @@ bool has_timeline(WorkloadKind kind) { return kind == WorkloadKind::training_ste
 
 constexpr double part_of_forecast = 0.05;  // the rest of the time is that of trials
 
-void explain_training(const World& world, const std::string& json, const RunOptions& how) {
+/// Where `explain` writes, as `run` does.
+struct ExplainOutputs {
+  std::string json, html, command;
+};
+
+template <class E>
+void write_explanation(const ExplainOutputs& to, const World& world, const E& found,
+                       std::string (*json)(const World&, const E&), std::string (*text)(const World&, const E&),
+                       Page (*page)(const World&, const E&, std::string)) {
+  if (!to.json.empty()) emit(to.json, json(world, found));
+  if (!to.html.empty()) emit(to.html, page_html(page(world, found, to.command)));
+  if (to.json != "-" && to.html != "-") emit("-", text(world, found));
+}
+
+void explain_training(const World& world, const ExplainOutputs& to, const RunOptions& how) {
   const StepExplanation found = placed(world.scenario, [&] {
     require_memory(world);
     StepExplanation e;
@@ -96,11 +141,10 @@ void explain_training(const World& world, const std::string& json, const RunOpti
     e.what_ifs = what_would_help_step(world, e.forecast, part_of(how, part_of_forecast, 1));
     return e;
   });
-  if (!json.empty()) emit(json, explain_step_json(world, found));
-  if (json != "-") emit("-", explain_step_text(world, found));
+  write_explanation(to, world, found, explain_step_json, explain_step_text, explain_step_page);
 }
 
-void explain_serving(const World& world, const std::string& json, const RunOptions& how) {
+void explain_serving(const World& world, const ExplainOutputs& to, const RunOptions& how) {
   const InferenceExplanation found = placed(world.scenario, [&] {
     require_memory(world);
     InferenceExplanation e;
@@ -108,8 +152,7 @@ void explain_serving(const World& world, const std::string& json, const RunOptio
     e.what_ifs = what_would_help_inference(world, e.forecast, part_of(how, part_of_forecast, 1));
     return e;
   });
-  if (!json.empty()) emit(json, explain_inference_json(world, found));
-  if (json != "-") emit("-", explain_inference_text(world, found));
+  write_explanation(to, world, found, explain_inference_json, explain_inference_text, explain_inference_page);
 }
 
 }  // namespace
@@ -119,22 +162,29 @@ int run_verb(const std::vector<std::string>& arguments) {
   add_scenario_options(options);
   options.add()("json", po::value<std::string>(), "write JSON to a file, or `-` for standard output alone")(
       "csv", po::value<std::string>(), "write CSV likewise")(
+      "html", po::value<std::string>(), "write a report likewise: one HTML file with charts and tables")(
+      "svg", po::value<std::string>(), "write a chart of the report likewise")(
+      "chart", po::value<std::string>(), "which one, e.g. busbw, time, breakdown, draws, load (default: the first)")(
       "threads", po::value<std::string>(), "number of threads (default: all cores); results do not depend on it")(
       "trace", po::value<std::string>(), "of a step: write its timeline to a file, for ui.perfetto.dev")(
       "no-intervals", "leave out the 90 % intervals, which take most of the time")(
       "dump-effective", "print the scenario with every default filled in, and stop");
   if (!options.parse(arguments)) return 0;
-  const RunOutputs to{output_path(options, "json"), output_path(options, "csv"), output_path(options, "trace"),
-                      !options.has("no-intervals")};
-  if (to.json == "-" && to.csv == "-")
-    throw UserError("--json - and --csv - both want standard output", "give one of them a file");
-  if (!to.json.empty() && to.json != "-" && to.json == to.csv)
-    throw UserError(fmt::format("--json and --csv both want '{}'", to.json));
+  RunOutputs to;
+  to.json = output_path(options, "json"), to.csv = output_path(options, "csv");
+  to.html = output_path(options, "html"), to.svg = output_path(options, "svg");
+  to.trace = output_path(options, "trace"), to.chart = options.text("chart");
+  to.command = command_text("run", arguments), to.intervals = !options.has("no-intervals");
+  require_own_places(to.files());
+  if (options.has("chart") && to.svg.empty()) throw UserError("--chart is of --svg", "e.g. --svg busbw.svg");
   if (to.trace == "-") throw UserError("--trace wants a file, not standard output");
   const RunOptions how = run_options(options);
   const auto world = load_world(options, Beside::counted);
   if (options.has("dump-effective")) return emit("-", to_yaml(world->scenario)), 0;
   const WorkloadKind kind = world->scenario.workload.kind;
+  const std::vector<std::string_view> charts = charts_of(kind);
+  if (options.has("chart") && std::find(charts.begin(), charts.end(), to.chart) == charts.end())
+    throw UserError(fmt::format("--chart: there is no chart '{}'", to.chart), suggestion(to.chart, charts));
   if (!to.trace.empty() && !has_timeline(kind))
     throw UserError(fmt::format("--trace is of a training step or an execution trace, and the workload is {}",
                                 kind == WorkloadKind::collective ? "a collective" : name_of(kind)));
@@ -153,9 +203,13 @@ int explain_verb(const std::vector<std::string>& arguments) {
   options.add()("size", po::value<std::string>(), "the size, e.g. 64MiB (default: the middle one of the scenario)")(
       "advise", "also say which of NCCL's variables to set for all sizes of the scenario, as `export env` writes them")(
       "json", po::value<std::string>(), "write JSON to a file, or `-` for standard output alone")(
+      "html", po::value<std::string>(), "write a report likewise: one HTML file with charts and tables")(
       "threads", po::value<std::string>(), "number of threads (default: all cores)");
   if (!options.parse(arguments)) return 0;
-  const std::string json = output_path(options, "json");
+  ExplainOutputs to;
+  to.json = output_path(options, "json"), to.html = output_path(options, "html");
+  to.command = command_text("explain", arguments);
+  require_own_places({{"json", &to.json}, {"html", &to.html}});
   const RunOptions how = run_options(options);
   auto world = load_world(options);
   placed(world->scenario, [&] {
@@ -166,9 +220,9 @@ int explain_verb(const std::vector<std::string>& arguments) {
     for (const char* other : {"size", "advise"})
       if (options.has(other)) throw UserError(fmt::format("--{} is for collectives, and this is a step", other));
     if (world->scenario.workload.kind == WorkloadKind::inference)
-      explain_serving(*world, json, how);
+      explain_serving(*world, to, how);
     else
-      explain_training(*world, json, how);
+      explain_training(*world, to, how);
     return 0;
   }
   const Explanation found = placed(world->scenario, [&] {
@@ -176,8 +230,8 @@ int explain_verb(const std::vector<std::string>& arguments) {
     const double begin = options.has("advise") ? 0.9 : 0;
     if (options.has("advise")) e.advice = advise(*world, part_of(how, 0, begin));
     world->scenario.workload.sizes = {Bytes{chosen_size(options, *world)}};
-    const auto part = [&](double from, double to) {
-      return part_of(how, begin + from * (1 - begin), begin + to * (1 - begin));
+    const auto part = [&](double from, double until) {
+      return part_of(how, begin + from * (1 - begin), begin + until * (1 - begin));
     };
     e.forecast = forecast_all_versions(*world, part(0, 0.05));
     e.weighed = run_candidates(*world, e.forecast, part(0.05, 0.2));
@@ -187,8 +241,7 @@ int explain_verb(const std::vector<std::string>& arguments) {
     if (how.progress) how.progress(1);
     return e;
   });
-  if (!json.empty()) emit(json, explain_json(*world, found));
-  if (json != "-") emit("-", explain_text(*world, found));
+  write_explanation(to, *world, found, explain_json, explain_text, explain_page);
   return 0;
 }
 
@@ -201,21 +254,31 @@ int inspect_verb(const std::vector<std::string>& arguments) {
       "channel", po::value<std::string>(), "the channel, for schedule (default 0)")(
       "rank", po::value<std::string>(), "the rank, for schedule (default 0)")(
       "graph-xml", po::value<std::string>(),
-      "for plan: write the graphs as NCCL's graph XML to a file, or `-` for standard output alone");
+      "for plan: write the graphs as NCCL's graph XML to a file, or `-` for standard output alone")(
+      "dot", po::value<std::string>(), "for fabric: write it for Graphviz likewise")(
+      "svg", po::value<std::string>(), "for fabric: write a drawing likewise");
   if (!options.parse(arguments)) return 0;
   const std::string stage = options.get<std::string>("STAGE");
   if (stage != "fabric" && stage != "plan" && stage != "schedule")
     throw UserError(fmt::format("fabricast inspect: unknown stage '{}'", stage), "fabric, plan or schedule");
   const std::string graph_xml = output_path(options, "graph-xml");
   if (!graph_xml.empty() && stage != "plan") throw UserError("--graph-xml is for `inspect plan`");
+  const std::string dot = output_path(options, "dot"), svg = output_path(options, "svg");
+  if (!(dot.empty() && svg.empty()) && stage != "fabric")
+    throw UserError(fmt::format("--{} is for `inspect fabric`", dot.empty() ? "svg" : "dot"));
+  require_own_places({{"dot", &dot}, {"svg", &svg}});
   const auto world = load_world(options, Beside::counted);
   placed(world->scenario, [&] {
+    if (!(dot.empty() && svg.empty()) && !world->fabric)
+      throw UserError::at("cluster.nodes", "there is no fabric to draw: the job has one NCCL node");
     if (stage != "fabric" && graph_xml.empty() && world->scenario.workload.kind != WorkloadKind::collective)
       throw UserError::at("workload.kind", fmt::format("the {} shown is of one collective", stage),
                           "e.g. --set 'workload={collective: all_reduce}'");
   });
   if (!graph_xml.empty()) emit(graph_xml, write_graphs(world->planner.graphs));
-  if (graph_xml == "-") return 0;
+  if (!dot.empty()) emit(dot, drawing_dot(scenario_drawing(*world)));
+  if (!svg.empty()) emit(svg, drawing_svg(scenario_drawing(*world)));
+  if (graph_xml == "-" || dot == "-" || svg == "-") return 0;
   const std::int64_t size = chosen_size(options, *world);
   const int channel = options.integer("channel", 0, 0, 63), rank = options.integer("rank", 0, 0, 1 << 30);
   emit("-", placed(world->scenario, [&] {

@@ -79,6 +79,15 @@ Objective objective_of(const Study& study) {
   return objective;
 }
 
+bool asks_for_risk(const Objective& o) {
+  if (is_of_risk(o.metric) || std::any_of(o.front.begin(), o.front.end(), is_of_risk)) return true;
+  for (const Condition& c : o.keep)
+    for (const auto* side : {&c.left, &c.right})
+      for (const Factor& f : *side)
+        if (f.kind != Factor::Kind::number && is_of_risk(f.metric)) return true;
+  return false;
+}
+
 Decision decide(const Study& study, const std::vector<SweepRow>& rows) {
   Decision d;
   d.objective = objective_of(study);

@@ -78,6 +78,8 @@ SweepRow evaluate(const Study& study, std::size_t number, const EvaluateOptions&
     add_others(*world, others);
     Measured measured{*world};
     measured.bill = &bill, measured.cost = cost ? &*cost : nullptr;
+    const auto risk = options.risk ? std::optional(assess(*world, quick_risk())) : std::nullopt;
+    measured.risk = risk ? &*risk : nullptr;
     forecast_into(row, measured, options);
     row.state = RowState::done;
   } catch (const UserError& e) {

@@ -67,6 +67,11 @@ Value of_cost(const Measured& m, F f) {
   return m.cost && m.cost->not_priced == 0 ? Value(f(*m.cost)) : std::nullopt;
 }
 
+template <class F>
+Value of_risk(const Measured& m, F f) {
+  return m.risk ? Value(f(*m.risk)) : std::nullopt;
+}
+
 double exposed(const ActorTimes& times) { return std::accumulate(times.exposed.begin(), times.exposed.end(), 0.0); }
 
 constexpr std::array table = {
@@ -150,11 +155,26 @@ constexpr std::array table = {
              const Value tokens = tokens_per_second(m);
              return tokens ? of_cost(m, [&](const Cost& c) { return c.of_time(1e6 / *tokens); }) : std::nullopt;
            }},
+    Metric{"goodput", "useful part of a month with failures", Better::higher,
+           [](const Measured& m) { return of_risk(m, [](const Risk& r) { return r.month.goodput; }); }},
+    Metric{"stops", "failures in a month that stop the job", Better::lower,
+           [](const Measured& m) { return of_risk(m, [](const Risk& r) { return r.month.stops; }); }},
+    Metric{"month_s_p95", "s of a step or call that 5 % of a month's exceed", Better::lower,
+           [](const Measured& m) { return of_risk(m, [](const Risk& r) { return r.month.seconds_p95; }); }},
+    Metric{"worst_failure", "times as long with the worst single failure that does not stop the job", Better::lower,
+           [](const Measured& m) {
+             return of_risk(m, [](const Risk& r) { return r.worst_survived() ? r.worst_survived()->worst : 1.0; });
+           }},
 };
 
 }  // namespace
 
 std::span<const Metric> metrics() { return table; }
+
+bool is_of_risk(std::size_t metric) {
+  constexpr std::array names = {"goodput", "stops", "month_s_p95", "worst_failure"};
+  return std::find(names.begin(), names.end(), table[metric].name) != names.end();
+}
 
 std::optional<std::size_t> find_metric(std::string_view name) {
   const Metric* metric = find_by_name(table, name);

@@ -122,7 +122,7 @@ class Head {
  public:
   Head(const Study& study, const SweepOptions& options, Ranks& ranks)
       : options_(options), ranks_(ranks), result_(rows_to_do(study, options.have)), roster_(result_.rows),
-        worker_(study, {std::max(1, options.run.threads), options.intervals}) {
+        worker_(study, {std::max(1, options.run.threads), options.risk, options.intervals}) {
     for (const SweepRow& row : result_.rows) missing_ += row.state == RowState::not_run;
     wanted_ = missing_;
   }
@@ -197,7 +197,7 @@ class Head {
 
 /// Another rank: works until it is sent home.
 void follow(const Study& study, const SweepOptions& options, Ranks& ranks) {
-  Worker worker(study, {std::max(1, options.run.threads), options.intervals});
+  Worker worker(study, {std::max(1, options.run.threads), options.risk, options.intervals});
   ranks.send(0, "ready");
   while (true) {
     const auto message = ranks.receive();

@@ -64,9 +64,12 @@ void simulate(const World& world, const RunOptions& options, Forecast& forecast)
     });
     const auto time_at = [&](double fraction) { return cells[order[at_fraction(draws, fraction)] * sizes + i].time; };
     row.time = time_at(0.5), row.time_p5 = time_at(0.05), row.time_p95 = time_at(0.95), row.time_worst = time_at(1);
+    row.median_draw = order[at_fraction(draws, 0.5)];
+    row.draw_times.clear();
+    for (std::size_t d = 0; d < draws; ++d) row.draw_times.push_back(cells[d * sizes + i].time);
     for (std::size_t d = 0; d < draws; ++d)
       forecast.fingerprint = fold(forecast.fingerprint, cells[d * sizes + i].result.fingerprint);
-    row.result = std::move(cells[order[at_fraction(draws, 0.5)] * sizes + i].result);
+    row.result = std::move(cells[row.median_draw * sizes + i].result);
   }
 }
 

@@ -282,6 +282,7 @@ InferenceForecast run_inference(const World& world, const RunOptions& options, b
   f.mfu = flops_per_gpu(step, prompts_only) /
           (f.step.seconds * step.kernels.peak[static_cast<std::size_t>(step.precision)]);
   for (const double s : seconds) f.fingerprint = fold(f.fingerprint, std::bit_cast<std::uint64_t>(s));
+  f.draw_seconds = seconds;
   const Draw draw(world, world.draws.first_seed + at(0.5));
   const double tokens = static_cast<double>(step.batch) * static_cast<double>(prompts_only ? step.input : 1);
   f.tokens_per_second = tokens * step.layout.data / f.step.seconds;

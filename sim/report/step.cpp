@@ -109,6 +109,7 @@ void simulate(const World& world, int draws_of_step, OptionsOf options_of, const
   f.seconds = seconds[at(0.5)], f.seconds_p5 = seconds[at(0.05)], f.seconds_p95 = seconds[at(0.95)];
   f.seconds_worst = seconds[order.back()];
   for (const double s : seconds) f.fingerprint = fold(f.fingerprint, std::bit_cast<std::uint64_t>(s));
+  f.draw_seconds = seconds;
   // Of several the median draw once more, to keep what happens in it.
   if (!traffic) traffic = traffic_of(at(0.5));
   if (draws > 1) f.timeline = run(at(0.5), *traffic);

@@ -30,32 +30,6 @@ std::string degrees(const TrainingStep& step) {
   return out.empty() ? "one GPU" : out;
 }
 
-/// A share of the step.
-struct Line {
-  std::string what;
-  double seconds = 0;
-};
-
-std::vector<Line> breakdown_lines(const ActorTimes& times) {
-  std::vector<Line> lines;
-  for (std::size_t p = 0; p < parts; ++p)
-    if (times.busy[p] > 0) lines.push_back({std::string(EnumNames<Part>::names[p]), times.busy[p]});
-  for (std::size_t p = 0; p < parts; ++p)
-    if (times.exposed[p] > 0)
-      lines.push_back({fmt::format("exposed: {} parallelism", EnumNames<Part>::names[p]), times.exposed[p]});
-  if (times.interference > 0) lines.push_back({"slower beside collectives", times.interference});
-  return lines;
-}
-
-/// What the busiest stage waits is the schedule's; what others wait beyond it, they wait for the busiest.
-std::vector<Line> bubble_lines(const StepForecast& f) {
-  const double schedule = schedule_bubble(f), slower = f.mean.bubble - schedule;
-  std::vector<Line> lines;
-  if (schedule > 0) lines.push_back({"bubble: the pipeline fills and drains", schedule});
-  if (slower > 1e-9 * f.seconds) lines.push_back({"bubble: waiting for the slowest stage", slower});
-  return lines;
-}
-
 /// A few stages from first to last, and the one that needs most.
 std::string memory_lines(const StepMemory& memory) {
   constexpr double gib = 1024.0 * 1024 * 1024;
@@ -75,13 +49,6 @@ std::string memory_lines(const StepMemory& memory) {
     out += "  over 90 %: the estimate is no better than that, so it may not fit\n";
   return out;
 }
-
-/// Exchanges of stages that differ in nothing else are one line.
-struct ExchangeLine {
-  double calls = 0, seconds = 0, alone = 0;
-  double slowest = 0;
-  const ExchangeUse* use = nullptr;  ///< the slowest one
-};
 
 /// What runs, on what.
 std::string head_text(const World& world, const StepForecast& f) {
@@ -112,8 +79,26 @@ std::string gpus_text(const World& world, std::int64_t gpus) {
   return out;
 }
 
-std::string exchange_table(const Program& program, const std::vector<ExchangeUse>& exchanges) {
-  if (exchanges.empty()) return {};
+std::vector<StepLine> breakdown_lines(const ActorTimes& times) {
+  std::vector<StepLine> lines;
+  for (std::size_t p = 0; p < parts; ++p)
+    if (times.busy[p] > 0) lines.push_back({std::string(EnumNames<Part>::names[p]), times.busy[p]});
+  for (std::size_t p = 0; p < parts; ++p)
+    if (times.exposed[p] > 0)
+      lines.push_back({fmt::format("exposed: {} parallelism", EnumNames<Part>::names[p]), times.exposed[p]});
+  if (times.interference > 0) lines.push_back({"slower beside collectives", times.interference});
+  return lines;
+}
+
+std::vector<StepLine> bubble_lines(const StepForecast& f) {
+  const double schedule = schedule_bubble(f), slower = f.mean.bubble - schedule;
+  std::vector<StepLine> lines;
+  if (schedule > 0) lines.push_back({"bubble: the pipeline fills and drains", schedule});
+  if (slower > 1e-9 * f.seconds) lines.push_back({"bubble: waiting for the slowest stage", slower});
+  return lines;
+}
+
+std::vector<ExchangeLine> exchange_lines(const Program& program, const std::vector<ExchangeUse>& exchanges) {
   std::map<std::tuple<Part, CollectiveOp, std::int64_t>, ExchangeLine> lines;
   for (const ExchangeUse& use : exchanges) {
     ExchangeLine& line = lines[{use.kind.part, use.kind.op, use.kind.bytes}];
@@ -121,18 +106,27 @@ std::string exchange_table(const Program& program, const std::vector<ExchangeUse
     if (line.use == nullptr || use.alone.seconds > line.use->alone.seconds) line.use = &use;
     line.slowest = std::max(line.slowest, use.slowdown);
   }
+  std::vector<ExchangeLine> list;
+  for (auto& [key, line] : lines) {
+    const ExchangeKind& kind = line.use->kind;
+    line.bus_bandwidth = static_cast<double>(kind.bytes) / line.use->alone.seconds *
+                         bus_factor(kind.op, static_cast<std::int64_t>(program.groups[kind.groups].front().size()));
+    list.push_back(line);
+  }
+  return list;
+}
+
+std::string exchange_table(const Program& program, const std::vector<ExchangeUse>& exchanges) {
+  if (exchanges.empty()) return {};
   std::string out =
       "#\n# exchanges: of a rank in a stage with the slowest; `shared` is what they take longer beside others\n";
   out += "#    part             op        bytes   calls   alone us  busbw GB/s  shared  algo/proto        bound by\n";
-  for (const auto& [key, line] : lines) {
+  for (const ExchangeLine& line : exchange_lines(program, exchanges)) {
     const ExchangeUse& use = *line.use;
-    const RankGroups& groups = program.groups[use.kind.groups];
-    const double bus = static_cast<double>(use.kind.bytes) / use.alone.seconds *
-                       bus_factor(use.kind.op, static_cast<std::int64_t>(groups.front().size()));
-    out +=
-        fmt::format("{:>9} {:>14} {:>12} {:>7.6g} {:>10.1f} {:>11.2f} {:>7.2f}  {:<16}  {}\n", name_of(use.kind.part),
-                    name_of(use.kind.op), use.kind.bytes, line.calls, use.alone.seconds * 1e6, bus * 1e-9, line.slowest,
-                    use.alone.algorithm + "/" + use.alone.protocol, use.alone.bottleneck);
+    out += fmt::format("{:>9} {:>14} {:>12} {:>7.6g} {:>10.1f} {:>11.2f} {:>7.2f}  {:<16}  {}\n",
+                       name_of(use.kind.part), name_of(use.kind.op), use.kind.bytes, line.calls,
+                       use.alone.seconds * 1e6, line.bus_bandwidth * 1e-9, line.slowest,
+                       use.alone.algorithm + "/" + use.alone.protocol, use.alone.bottleneck);
   }
   return out;
 }
@@ -156,9 +150,9 @@ std::string step_text(const World& world, const StepForecast& f) {
         f.flops / f.seconds * 1e-12, 100 * f.mfu(), f.peak * 1e-12, name_of(precision), 100 * f.mfu_causal());
   }
   out += "#\n# where the time of a GPU goes, mean over all\n";
-  std::vector<Line> lines = breakdown_lines(f.mean);
-  for (Line& line : bubble_lines(f)) lines.push_back(std::move(line));
-  for (const Line& line : lines)
+  std::vector<StepLine> lines = breakdown_lines(f.mean);
+  for (StepLine& line : bubble_lines(f)) lines.push_back(std::move(line));
+  for (const StepLine& line : lines)
     out += fmt::format("  {:<37} {:>10.4g} s {:>6.1f} %\n", line.what, line.seconds, 100 * line.seconds / f.seconds);
   if (!f.memory.stages.empty()) out += memory_lines(f.memory);
   return out + exchange_table(f.program, f.exchanges);

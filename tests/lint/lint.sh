@@ -12,7 +12,7 @@ texts() {
 }
 
 # Layers from the ground up: each may include itself and what is named before it.
-layers='core fluid fabric topology routing hardware collective protocol planner workload trace engine discover scenario step report bill risk jobs plan calibrate cli'
+layers='core fluid fabric topology routing hardware collective protocol planner workload trace engine discover scenario step report bill risk jobs plan page calibrate cli'
 
 arrows_point_down() {
   grep -n '^#include "' $(sources) | awk -F: -v layers="$layers" '
@@ -41,9 +41,7 @@ libraries_stay_behind_adapters() {
   }
   adapter 'yaml-cpp' 'sim/scenario/'
   adapter 'pugixml' 'sim/core/xml.cpp'
-  adapter 'nlohmann' 'models/hardware/|models/workload/|sim/scenario/|sim/report/|sim/bill/|sim/plan/|sim/cli/|sim/trace/groups.cpp|calibrate/'
-  adapter 'nlohmann' 'models/hardware/|models/workload/|sim/scenario/|sim/report/|sim/risk/|sim/plan/|sim/cli/|sim/trace/groups.cpp|calibrate/'
-  adapter 'nlohmann' 'models/hardware/|models/workload/|sim/scenario/|sim/report/|sim/bill/|sim/jobs/|sim/plan/|sim/cli/|sim/trace/groups.cpp|calibrate/'
+  adapter 'nlohmann' 'models/hardware/|models/workload/|sim/(scenario|report|bill|risk|jobs|plan|cli)/|sim/page/page_json.cpp|sim/trace/groups.cpp|calibrate/'
   adapter 'google|chakra' 'sim/trace/chakra.cpp'
   adapter 'simgrid|xbt' 'sim/engine/chunk/'
   adapter 'Eigen' 'calibrate/fit/|calibrate/check/'

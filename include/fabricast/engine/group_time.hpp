@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
+#include <span>
 #include <vector>
 
 #include "fabricast/engine/engine.hpp"
@@ -57,5 +59,9 @@ struct FabricUse {
 /// In order of channels, then of connections: a resource comes once for each that crosses it.
 /// \throws UserError if a connection has no path
 std::vector<FabricUse> fabric_use(const NetworkSetup& setup, const Router& router, const Plan& plan);
+/// The same, a channel at a time, and not merged: a resource comes once for each connection on it. For those who add up
+/// what all channels of a large job take.
+void for_each_fabric_use(const NetworkSetup& setup, const Router& router, const Plan& plan,
+                         const std::function<void(std::span<const FabricUse>)>& of_channel);
 
 }  // namespace fabricast

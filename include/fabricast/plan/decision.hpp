@@ -23,6 +23,8 @@ struct Objective {
 
 /// \throws UserError about the words of `objective` that mean nothing
 Objective objective_of(const Study& study);
+/// Whether it asks for a metric of risk.
+bool asks_for_risk(const Objective& objective);
 
 struct Decision {
   Objective objective;

@@ -9,6 +9,7 @@ namespace fabricast {
 
 struct EvaluateOptions {
   int threads = 1;
+  bool risk = false;      ///< whether to find out what failures do, which takes longer than all else
   bool intervals = true;  ///< whether to find out the 90 % interval, which takes most of the time
 };
 

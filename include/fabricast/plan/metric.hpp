@@ -15,6 +15,7 @@
 #include "fabricast/bill/cost.hpp"
 #include "fabricast/report/inference.hpp"
 #include "fabricast/report/step.hpp"
+#include "fabricast/risk/risk.hpp"
 
 namespace fabricast {
 
@@ -27,6 +28,7 @@ struct Measured {
   const StepForecast* step = nullptr;
   const InferenceForecast* inference = nullptr;
   const Bill* bill = nullptr;
+  const Risk* risk = nullptr;  ///< null: nobody asked for it
   const Cost* cost = nullptr;  ///< null: the scenario names no prices
 };
 
@@ -36,6 +38,9 @@ struct Metric {
   std::optional<double> (*of)(const Measured&) = nullptr;
 };
 std::span<const Metric> metrics();
+
+/// Whether a metric is made of failures, which take longer than all else.
+bool is_of_risk(std::size_t metric);
 
 /// Its place in `metrics()`.
 std::optional<std::size_t> find_metric(std::string_view name);

@@ -31,7 +31,9 @@ struct ForecastRow {
   std::int64_t bytes = 0;  ///< as asked for: what the tool sends of it is `plan.bytes`
   double time = 0;         ///< median over draws
   double time_p5 = 0, time_p95 = 0, time_worst = 0;
-  double factor = 1;  ///< 90 % interval of `time`: divided and multiplied by it; 1: not asked for
+  std::vector<double> draw_times;  ///< of every draw
+  std::size_t median_draw = 0;     ///< that `time` and `result` are of
+  double factor = 1;               ///< 90 % interval of `time`: divided and multiplied by it; 1: not asked for
   Algorithm algorithm = Algorithm::ring;
   Protocol protocol = Protocol::simple;
   int channels = 1;

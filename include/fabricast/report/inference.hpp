@@ -54,7 +54,8 @@ struct InferenceForecast {
   std::int64_t gpus = 0;
   int draws = 1;
   double step_p5 = 0, step_p95 = 0, step_worst = 0;
-  double mfu = 0;  ///< of the step
+  std::vector<double> draw_seconds;  ///< the step's, of every draw
+  double mfu = 0;                    ///< of the step
   double tokens_per_second = 0;
   std::vector<BatchRow> batches;  ///< of decoding
   MemoryUse memory;

@@ -33,6 +33,7 @@ struct StepForecast {
   double seconds = 0;  ///< median
   double seconds_p5 = 0, seconds_p95 = 0, seconds_worst = 0;
   int draws = 1;
+  std::vector<double> draw_seconds;  ///< of every draw
   double factor = 0;  ///< the 90 % interval of the median: from seconds / factor to seconds x factor; 0: not known
   // Of the median draw.
   ActorTimes mean;  ///< over all GPUs; its parts add up to the step

@@ -20,13 +20,14 @@ class Counter {
         algorithm_(*find_by_algorithm(plan.algorithm)),
         costs_(protocol_costs(comm_, plan)) {}
 
-  std::vector<FabricUse> count() {
+  void count(const std::function<void(std::span<const FabricUse>)>& of_channel) {
     const int channels = is_one_stream(plan_.algorithm) ? 1 : plan_.channels;
     for (int c = 0; c < channels; ++c) {
+      uses_.clear();
       channel_ = static_cast<std::uint32_t>(c);
       count_channel(c);
+      of_channel(uses_);
     }
-    return std::move(uses_);
   }
 
  private:
@@ -68,7 +69,7 @@ class Counter {
   const Plan& plan_;
   const CollectiveAlgorithm& algorithm_;
   const ProtocolCosts costs_;
-  std::vector<FabricUse> uses_;
+  std::vector<FabricUse> uses_;  ///< of the channel
   std::uint32_t channel_ = 0;
   Path path_;
 };
@@ -76,7 +77,16 @@ class Counter {
 }  // namespace
 
 std::vector<FabricUse> fabric_use(const NetworkSetup& setup, const Router& router, const Plan& plan) {
-  return Counter(setup, router, plan).count();
+  std::vector<FabricUse> all;
+  for_each_fabric_use(setup, router, plan, [&](std::span<const FabricUse> uses) {
+    all.insert(all.end(), uses.begin(), uses.end());
+  });
+  return all;
+}
+
+void for_each_fabric_use(const NetworkSetup& setup, const Router& router, const Plan& plan,
+                         const std::function<void(std::span<const FabricUse>)>& of_channel) {
+  Counter(setup, router, plan).count(of_channel);
 }
 
 }  // namespace fabricast

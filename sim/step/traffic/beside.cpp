@@ -104,7 +104,8 @@ Background traffic_of(const World& world, const Program& program, std::span<cons
       all.weight.push_back(std::max(part, 1e-12) * x->weight(i));
       all.owner.push_back(owner);
     }
-    for (const LinkUse& u : x->fabric) all.uses.push_back({u.link, base + u.item, u.use});
+    if (x->fabric)
+      for (const LinkUse& u : *x->fabric) all.uses.push_back({u.link, base + u.item, u.use});
   }
   std::sort(all.uses.begin(), all.uses.end(), by_resource);
   return all;

@@ -205,7 +205,7 @@ LinkShares ExchangeTimer::share(const Exchange& x) const {
 /// What other jobs leave: no channel gets more than it has without them.
 void ExchangeTimer::share_with_others(Exchange& x) const {
   std::vector<Background::Use> uses;
-  for (const LinkUse& u : x.fabric) uses.push_back({u.link, u.item, u.use});
+  for (const LinkUse& u : *x.fabric) uses.push_back({u.link, u.item, u.use});
   std::vector<double> weights(x.rate.size());
   for (std::uint32_t i = 0; i < weights.size(); ++i) weights[i] = x.weight(i);
   SharedRates shared = rates_beside(*others_, uses, x.rate, weights);
@@ -274,7 +274,7 @@ std::unique_ptr<Exchange> ExchangeTimer::time(const ExchangeKind& kind) {
     if (x->time.seconds > slowest->result.makespan * (1 + 1e-6) && shares.link[last] != no_link)
       x->time.bottleneck = name_of_resource(shares.link[last]);
   }
-  if (others_ && !x->fabric.empty()) share_with_others(*x);
+  if (others_ && x->fabric && !x->fabric->empty()) share_with_others(*x);
   add_loads(*x);
   find_behind(*x);
   return x;

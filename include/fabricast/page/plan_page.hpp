@@ -1,0 +1,14 @@
+// The page of a capacity plan: the answer, the front, all rows to sort and filter, and what was refused.
+#pragma once
+
+#include <string>
+
+#include "fabricast/page/page.hpp"
+#include "fabricast/plan/report.hpp"
+
+namespace fabricast {
+
+/// Chart `front`; of plans whose rows fail and are hashed, `draws`. \param command  as it was typed
+Page plan_page(const PlanReport& report, std::string command);
+
+}  // namespace fabricast

@@ -1,0 +1,56 @@
+#include "fabricast/engine/link_load.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "fabricast/engine/group_time.hpp"
+
+namespace fabricast {
+
+namespace {
+
+/// What a bundle carries, on the links that it is made of.
+void spread(const Fabric& fabric, const Router& router, const LinkState& state, const Router::Bundle& bundle,
+            double load, std::vector<float>& loads) {
+  // Even parts fill slow links more; in proportion, all are filled alike.
+  double all = 0, least = std::numeric_limits<double>::infinity();
+  const auto rate = [&](std::uint32_t link) { return capacity(fabric, router, state, link).value; };
+  std::uint32_t up = 0;
+  for (std::uint32_t i = 0; i < bundle.count; ++i) {
+    const double own = rate(bundle.first + 2 * i);
+    if (own <= 0) continue;
+    all += own, least = std::min(least, own), ++up;
+  }
+  if (up == 0) return;
+  const double carried = load * (router.even() ? least * up : all);
+  for (std::uint32_t i = 0; i < bundle.count; ++i) {
+    const std::uint32_t link = bundle.first + 2 * i;
+    if (const double own = rate(link); own > 0)
+      loads[link] += static_cast<float>(router.even() ? carried / up / own : carried / all);
+  }
+}
+
+}  // namespace
+
+LinkLoads link_loads(const NetworkSetup& setup, const Plan& plan, std::uint64_t seed) {
+  LinkLoads found;
+  if (!setup.fabric || setup.comm->nodes() == 1) return found;
+  const LinkState& state = setup.segments.front().links;
+  const auto router = setup.policy->make(*setup.policy_spec, *setup.fabric, state, seed);
+  const GroupTime time = time_group(setup, plan, seed, router.get());
+  found.makespan = time.result.makespan;
+  const std::uint32_t links = setup.fabric->links();
+  std::vector<double> load(links + router->bundles(), 0);
+  for_each_fabric_use(setup, *router, plan, [&](std::span<const FabricUse> uses) {
+    if (uses.empty()) return;
+    const ChannelPace& channel = time.channels[uses.front().channel];
+    const double bytes = channel.whole.count * channel.whole.payload + channel.tail.count * channel.tail.payload;
+    for (const FabricUse& u : uses) load[u.resource] += u.use * bytes / found.makespan;
+  });
+  found.load.assign(load.begin(), load.begin() + links);
+  for (std::uint32_t b = 0; b < router->bundles(); ++b)
+    if (load[links + b] > 0) spread(*setup.fabric, *router, state, router->bundle(b), load[links + b], found.load);
+  return found;
+}
+
+}  // namespace fabricast

@@ -1,0 +1,246 @@
+// The page of a collective over sizes.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "fabricast/core/quantity.hpp"
+#include "fabricast/engine/link_load.hpp"
+#include "fabricast/report/versions.hpp"
+#include "report_parts.hpp"
+
+namespace fabricast {
+
+namespace {
+
+std::string seconds_text(double s) { return value_text(s, Measure::seconds, {}, 3); }
+std::string with_90(const std::string& range) { return fmt::format("{} with 90 %", range); }
+std::string rate_text(double bytes_per_second) {
+  return value_text(bytes_per_second * 1e-9, Measure::number, "GB/s", 3);
+}
+std::string size_text(std::int64_t bytes) { return value_text(static_cast<double>(bytes), Measure::bytes); }
+
+/// `GPUs of what, on what`.
+std::string context_text(const World& world, const Forecast& forecast) {
+  const Communicator& comm = world.planner.comm;
+  std::string text = fmt::format("{} on {} GPUs = {} nodes x {} {}", name_of(forecast.op),
+                                 number_text(static_cast<double>(forecast.ranks)),
+                                 number_text(static_cast<double>(comm.nodes())), comm.gpus(), comm.node.gpu.name);
+  if (comm.nodes() > 1)
+    text += fmt::format(", {} x {} {} per node, {} fabric, {} routing", comm.node.nics,
+                        to_text(comm.node.nic_line_rate), name_of(comm.node.spec.nics.link),
+                        topologies()[world.scenario.fabric.kind].name, world.setup.policy->name);
+  return text +
+         fmt::format("; NCCL {}, timed as by {}", to_text(comm.version), name_of(world.scenario.workload.harness.tool));
+}
+
+std::string bound_text(const ForecastRow& row) {
+  const Bottleneck& b = row.result.bottleneck;
+  std::string text = b.name;
+  if (b.capacity > 0) {
+    text += fmt::format(" ({}", rate_text(b.capacity));
+    if (b.alike == 2) text += ", like one other";
+    if (b.alike > 2) text += fmt::format(", like {} others", number_text(b.alike - 1.0));
+    text += ")";
+  }
+  return text;
+}
+
+std::string answer_text(const Forecast& forecast) {
+  const ForecastRow& row = forecast.rows.back();
+  const double bus = forecast.bus_bandwidth(row);
+  std::string text =
+      fmt::format("{} of {}: {} bus bandwidth", name_of(forecast.op), size_text(row.bytes), rate_text(bus));
+  if (row.factor > 1)
+    text +=
+        fmt::format(" ({})", with_90(range_text(bus / row.factor * 1e-9, bus * row.factor * 1e-9, Measure::number)));
+  text += fmt::format(", bound by {}.", bound_text(row));
+  // Chance is worth a sentence where it moves the result.
+  if (forecast.draws > 1 && row.time_p95 > 1.02 * row.time_p5)
+    text += fmt::format(" One hash in twenty is as slow as {} or slower.", rate_text(bus * row.time / row.time_p95));
+  return text;
+}
+
+std::vector<KeyFigure> figures_of(const Forecast& forecast) {
+  const auto time = [](const ForecastRow& row) {
+    KeyFigure f{fmt::format("time of {}", size_text(row.bytes)), seconds_text(row.time), {}};
+    if (row.factor > 1) f.range = with_90(range_text(row.time / row.factor, row.time * row.factor, Measure::seconds));
+    return f;
+  };
+  const ForecastRow& last = forecast.rows.back();
+  const double bus = forecast.bus_bandwidth(last) * 1e-9;
+  KeyFigure rate{fmt::format("bus bandwidth at {}", size_text(last.bytes)), rate_text(bus * 1e9), {}};
+  if (last.factor > 1) rate.range = with_90(range_text(bus / last.factor, bus * last.factor, Measure::number, "GB/s"));
+  std::vector<KeyFigure> figures = {rate, time(last)};
+  if (forecast.rows.size() > 1) figures.push_back(time(forecast.rows.front()));
+  figures.push_back({"GPUs", number_text(static_cast<double>(forecast.ranks)),
+                     forecast.draws > 1 ? fmt::format("{} draws of the hash", forecast.draws) : std::string()});
+  return figures;
+}
+
+bool with_intervals(const Forecast& forecast) {
+  return std::any_of(forecast.rows.begin(), forecast.rows.end(), [](const ForecastRow& r) { return r.factor > 1; });
+}
+
+/// A chart over sizes. \param value_of (row, seconds) -> y; rising or falling with the time
+template <class ValueOf>
+LineChart size_chart(const Forecast& forecast, ValueOf value_of) {
+  LineChart chart;
+  chart.x = {"message size", Measure::bytes, {}, ChartScale::logarithmic, false};
+  ChartSeries series;
+  series.name = "median";
+  ChartBand interval{"90 % interval", {}, {}}, draws{"p5 to p95 of the draws", {}, {}};
+  for (const ForecastRow& row : forecast.rows) {
+    chart.at.push_back(static_cast<double>(row.bytes));
+    series.y.push_back(value_of(row, row.time));
+    const auto add = [&](ChartBand& band, double a, double b) {
+      band.low.push_back(std::min(value_of(row, a), value_of(row, b)));
+      band.high.push_back(std::max(value_of(row, a), value_of(row, b)));
+    };
+    add(interval, row.time / row.factor, row.time * row.factor);
+    add(draws, row.time_p5, row.time_p95);
+  }
+  if (with_intervals(forecast)) series.bands.push_back(std::move(interval));
+  if (forecast.draws > 1) series.bands.push_back(std::move(draws));
+  chart.series = {std::move(series)};
+  return chart;
+}
+
+PageSection sizes_section(const Forecast& forecast) {
+  PageSection section{"sizes", "Bandwidth and time by size", {}};
+  LineChart bus = size_chart(forecast, [&](const ForecastRow& row, double seconds) {
+    return forecast.bus_bandwidth(row) * row.time / seconds * 1e-9;
+  });
+  bus.name = "busbw", bus.title = "Bus bandwidth by message size";
+  bus.note = "As nccl-tests counts it: the rate of the links that the algorithm would need at least.";
+  bus.y = {"bus bandwidth", Measure::number, "GB/s", ChartScale::linear, true};
+  LineChart time = size_chart(forecast, [](const ForecastRow&, double seconds) { return seconds; });
+  time.name = "time", time.title = "Time by message size";
+  time.y = {"time", Measure::seconds, {}, ChartScale::logarithmic, false};
+  section.blocks.push_back(std::move(bus)), section.blocks.push_back(std::move(time));
+  return section;
+}
+
+BarChart parts_chart(const Forecast& forecast) {
+  BarChart chart;
+  chart.name = "parts", chart.title = "Where the time of a call goes";
+  chart.note =
+      "Launch: the kernel starts. Latency: hops and slices one after the other. Fill: until the pipe is full, and "
+      "waiting for links that are down. Transfer: the data through the share that the slowest channel gets.";
+  chart.value = {"part of a call", Measure::percent, {}, ChartScale::linear, true};
+  chart.parts = {{"launch", {}}, {"latency", {}}, {"fill", {}}, {"transfer", {}}};
+  for (const std::size_t i : some_of(forecast.rows.size())) {
+    const ForecastRow& row = forecast.rows[i];
+    const CollectiveResult& r = row.result;
+    const double whole = r.launch + r.makespan;
+    chart.bars.push_back(fmt::format("{}, {}", size_text(row.bytes), seconds_text(whole)));
+    std::size_t p = 0;
+    for (const double part : {r.launch, r.latency, r.fill, r.transfer})
+      chart.parts[p++].values.push_back(whole > 0 ? part / whole : 0);
+  }
+  return chart;
+}
+
+PageTable sizes_table(const World& world, const Forecast& forecast) {
+  const bool draws = forecast.draws > 1, versions = !forecast.versions.empty();
+  PageTable table;
+  table.name = "rows", table.filter = forecast.rows.size() > 8;
+  if (with_intervals(forecast)) table.note = "Small numbers are the ends of the 90 % interval.";
+  table.columns = {{"size", Measure::bytes, {}, "as nccl-tests counts it"},
+                   {"time", Measure::number, "us", draws ? "median over draws" : ""},
+                   {"algbw", Measure::number, "GB/s", "size / time"},
+                   {"busbw", Measure::number, "GB/s", {}}};
+  if (draws)
+    for (const char* name : {"p5", "p95", "worst"})
+      table.columns.push_back({name, Measure::number, "us", "of the time over draws"});
+  if (versions)
+    for (const char* name : {"low", "high"})
+      table.columns.push_back({name, Measure::number, "us", fmt::format("over NCCL {}", world.scenario.nccl.version)});
+  table.columns.push_back({"algorithm", Measure::text, {}, "what NCCL runs"});
+  table.columns.push_back({"protocol", Measure::text, {}, {}});
+  table.columns.push_back({"channels", Measure::number, {}, {}});
+  table.columns.push_back({"bound by", Measure::text, {}, "what holds the slowest channel back"});
+  for (const ForecastRow& row : forecast.rows) {
+    TableRow out;
+    const auto add = [&](TableCell cell) { out.cells.push_back(std::move(cell)); };
+    add(TableCell::of(static_cast<double>(row.bytes)));
+    add(with_factor(row.time * 1e6, row.factor));
+    add(TableCell::of(row.algorithm_bandwidth() * 1e-9));
+    add(with_factor(forecast.bus_bandwidth(row) * 1e-9, row.factor));
+    if (draws)
+      for (const double t : {row.time_p5, row.time_p95, row.time_worst}) add(TableCell::of(t * 1e6));
+    if (versions)
+      for (const double t : {fastest_version(row).time, slowest_version(row).time}) add(TableCell::of(t * 1e6));
+    add(TableCell::of(std::string(name_of(row.algorithm)))), add(TableCell::of(std::string(name_of(row.protocol))));
+    add(TableCell::of(static_cast<double>(row.channels)));
+    std::string bound = row.result.bottleneck.name;
+    if (row.nccl)
+      bound += fmt::format(" (NCCL's own choice: {}/{})", name_of(row.nccl->algorithm), name_of(row.nccl->protocol));
+    if (!row.result.felt.empty()) bound += fmt::format(" (felt: {})", fmt::join(row.result.felt, ", "));
+    add(TableCell::of(std::move(bound)));
+    table.rows.push_back(std::move(out));
+  }
+  return table;
+}
+
+PageTable tier_table(const FabricDrawing& drawing) {
+  PageTable table;
+  table.name = "tiers", table.title = "Load of the links between tiers";
+  table.columns = {{"links", Measure::text, {}, {}},
+                   {"number", Measure::number, {}, {}},
+                   {"rate of one", Measure::number, "GB/s", "of payload, one direction; the least"},
+                   {"mean load", Measure::percent, {}, {}},
+                   {"p95", Measure::percent, {}, "one link in twenty is fuller"},
+                   {"fullest", Measure::percent, {}, {}},
+                   {"which", Measure::text, {}, "of equal ones the first"}};
+  for (const TierLoad& t : drawing.tiers)
+    table.rows.push_back({{TableCell::of(t.name), TableCell::of(static_cast<double>(t.links)),
+                           TableCell::of(t.rate * 1e-9), TableCell::of(t.mean), TableCell::of(t.p95),
+                           TableCell::of(t.most), TableCell::of(t.most > 0 ? t.fullest : "none")},
+                          false,
+                          false,
+                          {}});
+  return table;
+}
+
+PageSection load_section(const World& world, const ForecastRow& row) {
+  const LinkLoads loads = link_loads(world.setup, row.plan, world.draws.first_seed + row.median_draw);
+  FabricDrawing drawing = draw_fabric(*world.fabric, loads.load);
+  drawing.name = "load";
+  drawing.title = fmt::format("Load of the fabric's links during {} of {}", name_of(row.plan.op), size_text(row.bytes));
+  drawing.note =
+      "Nodes below, switches above. Neighbours share a box where there are many, and a line stands for all cables "
+      "between two boxes, in the colour of its fullest link. Load is the mean over the call: 100 % is full from its "
+      "beginning to its end. Point at a line to read it.";
+  PageSection section{"load", "Load of the fabric", {}};
+  PageTable tiers = tier_table(drawing);
+  section.blocks.push_back(std::move(drawing)), section.blocks.push_back(std::move(tiers));
+  return section;
+}
+
+}  // namespace
+
+Page collective_page(const World& world, const Forecast& forecast, std::string command) {
+  Page page = empty_page(world, std::move(command));
+  const ForecastRow& last = forecast.rows.back();
+  page.context = context_text(world, forecast);
+  page.answer = answer_text(forecast);
+  page.figures = figures_of(forecast);
+  if (!last.result.felt.empty())
+    page.warnings.push_back(
+        fmt::format("faults felt during {}: {}", size_text(last.bytes), fmt::join(last.result.felt, ", ")));
+  page.fingerprint = fmt::format("{:016x}", forecast.fingerprint);
+  page.sections.push_back(sizes_section(forecast));
+  page.sections.push_back(
+      {"table", forecast.rows.size() > 1 ? "All sizes" : "In numbers", {sizes_table(world, forecast)}});
+  const bool flow = world.scenario.network.engine == EngineKind::flow;
+  if (flow) page.sections.push_back({"parts", "Where the time goes", {parts_chart(forecast)}});
+  if (forecast.draws > 1)
+    page.sections.push_back(
+        draws_section(last.draw_times, fmt::format("{} of {}", name_of(forecast.op), size_text(last.bytes))));
+  if (flow && world.fabric && world.planner.comm.nodes() > 1) page.sections.push_back(load_section(world, last));
+  return page;
+}
+
+}  // namespace fabricast

@@ -1,0 +1,117 @@
+// Pages of explanations: those of the forecast, and what would help.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "report_parts.hpp"
+
+namespace fabricast {
+
+namespace {
+
+std::string set_text(const std::vector<std::string>& set) {
+  std::string text;
+  for (const std::string& word : set) text += fmt::format("{}--set '{}'", text.empty() ? "" : " ", word);
+  return text;
+}
+
+/// Rows: what, its new time, what it gains, and how it is asked for.
+PageTable helps_table(std::string time_unit) {
+  PageTable table;
+  table.name = "helps";
+  table.note = "Each was forecast by itself, as a change of this scenario. Gains do not add up.";
+  table.columns = {{"change", Measure::text, {}, {}},
+                   {"time", Measure::number, std::move(time_unit), {}},
+                   {"gain", Measure::percent, {}, "part that is saved"},
+                   {"how", Measure::text, {}, "to try it"}};
+  return table;
+}
+
+PageSection helps_section(PageTable table) {
+  PageSection section{"helps", "What would help", {}};
+  if (table.rows.empty())
+    section.blocks.push_back(Prose{"Nothing that was tried gains enough to be told from nothing."});
+  else
+    section.blocks.push_back(std::move(table));
+  return section;
+}
+
+TableRow helps_row(const std::string& what, double time, double gain, const std::vector<std::string>& set) {
+  return {
+      {TableCell::of(what), TableCell::of(time), TableCell::of(gain), TableCell::of(set_text(set))}, false, false, {}};
+}
+
+/// The sentence of the best change that fits.
+std::string best_text(const std::string& what, double gain) {
+  return fmt::format(" What would help most: {} ({} less time).", what, value_text(gain, Measure::percent));
+}
+
+PageSection weighed_section(const Explanation& e) {
+  const ForecastRow& row = e.forecast.rows.front();
+  PageTable table;
+  table.name = "weighed";
+  table.note = "NCCL chooses by its own estimate; the forecast is ours. Unknown: there is no schedule of it.";
+  table.columns = {{"algorithm", Measure::text, {}, {}},
+                   {"protocol", Measure::text, {}, {}},
+                   {"NCCL's estimate", Measure::number, "us", {}},
+                   {"forecast", Measure::number, "us", {}}};
+  for (const Candidate& c : row.plan.candidates) {
+    const ForecastRow* own = e.weighed.find(c.algorithm, c.protocol);
+    const bool runs = c.algorithm == row.algorithm && c.protocol == row.protocol;
+    table.rows.push_back({{TableCell::of(fmt::format("{}{}", name_of(c.algorithm), runs ? " (runs)" : "")),
+                           TableCell::of(std::string(name_of(c.protocol))), TableCell::of(c.estimate_us),
+                           own ? TableCell::of(own->time * 1e6) : TableCell()},
+                          false,
+                          false,
+                          {}});
+  }
+  return {"weighed", "What NCCL weighed", {std::move(table)}};
+}
+
+}  // namespace
+
+Page explain_page(const World& world, const Explanation& e, std::string command) {
+  Page page = collective_page(world, e.forecast, std::move(command));
+  PageTable table = helps_table("us");
+  for (const WhatIf& w : e.what_ifs) table.rows.push_back(helps_row(w.what, w.times.front() * 1e6, w.gain, w.set));
+  if (!e.what_ifs.empty()) page.answer += best_text(e.what_ifs.front().what, e.what_ifs.front().gain);
+  // One size makes no curve.
+  page.sections.erase(page.sections.begin());
+  if (!e.forecast.rows.front().plan.candidates.empty()) page.sections.insert(page.sections.begin(), weighed_section(e));
+  // Other engines are not asked: it would take minutes.
+  if (world.scenario.network.engine == EngineKind::flow)
+    page.sections.insert(page.sections.begin(), helps_section(std::move(table)));
+  return page;
+}
+
+Page explain_step_page(const World& world, const StepExplanation& e, std::string command) {
+  Page page = step_page(world, e.forecast, std::move(command));
+  PageTable table = helps_table("s");
+  const StepWhatIf* best = nullptr;
+  for (const StepWhatIf& w : e.what_ifs) {
+    TableRow row = helps_row(w.what, w.seconds, w.gain, w.set);
+    if (!w.fits) row.dropped = "it does not fit in a GPU's memory";
+    if (w.fits && !best) best = &w;
+    table.rows.push_back(std::move(row));
+  }
+  if (best) page.answer += best_text(best->what, best->gain);
+  page.sections.insert(page.sections.begin() + 1, helps_section(std::move(table)));
+  return page;
+}
+
+Page explain_inference_page(const World& world, const InferenceExplanation& e, std::string command) {
+  Page page = inference_page(world, e.forecast, std::move(command));
+  PageTable table = helps_table("ms");
+  table.columns[1].title = "step";
+  table.columns[2].what =
+      fmt::format("part of the {} that is {}", goal_of(world) == InferenceGoal::step ? "step" : "tokens",
+                  goal_of(world) == InferenceGoal::step ? "saved" : "added");
+  for (const InferenceWhatIf& w : e.what_ifs) {
+    TableRow row = helps_row(w.what, w.step * 1e3, w.gain, w.set);
+    if (!w.fits) row.dropped = "it does not fit in a GPU's memory";
+    table.rows.push_back(std::move(row));
+  }
+  page.sections.insert(page.sections.begin() + 1, helps_section(std::move(table)));
+  return page;
+}
+
+}  // namespace fabricast

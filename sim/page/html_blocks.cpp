@@ -1,0 +1,138 @@
+// The parts of a page as HTML: complete without scripts.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "fabricast/core/error.hpp"
+#include "html_parts.hpp"
+
+namespace fabricast {
+
+namespace {
+
+std::string note_html(const std::string& note) {
+  return note.empty() ? std::string() : fmt::format("<p class=\"note\">{}</p>", escaped(note));
+}
+
+std::string figure_html(const std::string& name, const std::string& title, const std::string& note,
+                        const std::string& svg, bool live) {
+  std::string out = fmt::format("<figure class=\"chart\" id=\"chart-{}\"><figcaption>{}</figcaption>{}", escaped(name),
+                                escaped(title), note_html(note));
+  if (live) out += fmt::format("<div class=\"live\" id=\"live-{}\" hidden></div>", escaped(name));
+  return out + svg + "</figure>\n";
+}
+
+std::string cell_html(const TableRow& row, std::size_t c, const TableColumn& column) {
+  const TableCell& cell = row.cells[c];
+  std::string text = cell.text;
+  if (column.measure != Measure::text && text.empty())
+    text = column.measure == Measure::number ? number_text(cell.value) : value_text(cell.value, column.measure);
+  std::string out = escaped(text);
+  if (column.measure != Measure::text && cell.has_interval())
+    out += fmt::format("<small>{}</small>", range_text(cell.low, cell.high, column.measure));
+  if (c == 0) {
+    if (row.best) out += "<span class=\"badge\">best</span>";
+    if (row.front) out += "<span class=\"badge\">front</span>";
+    if (!row.dropped.empty())
+      out += fmt::format("<span class=\"badge\" title=\"{}\">dropped</span>", escaped(row.dropped));
+  }
+  return fmt::format("<td{}>{}</td>", column.measure == Measure::text ? "" : " class=\"n\"", out);
+}
+
+std::string row_html(const TableRow& row, const std::vector<TableColumn>& columns) {
+  FABRICAST_CHECK(row.cells.size() == columns.size(), "a row has a cell for each column");
+  std::string marks;
+  if (row.best) marks += "best ";
+  if (row.front) marks += "front ";
+  if (!row.dropped.empty()) marks += "dropped ";
+  if (!marks.empty()) marks.pop_back(), marks = fmt::format(" class=\"{}\"", marks);
+  std::string out = fmt::format("<tr{}>", marks);
+  for (std::size_t c = 0; c < columns.size(); ++c) out += cell_html(row, c, columns[c]);
+  return out + "</tr>\n";
+}
+
+std::string tools_html(const PageTable& table) {
+  const auto any = [&](auto has) { return std::any_of(table.rows.begin(), table.rows.end(), has); };
+  std::string out = fmt::format(
+      "<div class=\"tools\" id=\"tools-{}\" hidden><label>Filter <input type=\"search\" autocomplete=\"off\" "
+      "placeholder=\"words, or a column: name&gt;=8\"></label>",
+      escaped(table.name));
+  if (any([](const TableRow& r) { return r.front; }))
+    out += "<label><input type=\"checkbox\" value=\"front\" autocomplete=\"off\">front only</label>";
+  if (any([](const TableRow& r) { return !r.dropped.empty(); }))
+    out += "<label><input type=\"checkbox\" value=\"kept\" autocomplete=\"off\">without dropped rows</label>";
+  return out + "<output aria-live=\"polite\"></output></div>";
+}
+
+std::string table_html(const PageTable& whole) {
+  const PageTable table = shown_rows(whole);
+  std::string out;
+  if (!table.title.empty()) out += fmt::format("<h3>{}</h3>", escaped(table.title));
+  out += note_html(table.note);
+  if (table.rows.size() < whole.rows.size())
+    out += note_html(fmt::format("{} of {} rows: the others are in the JSON and CSV output.",
+                                 number_text(static_cast<double>(table.rows.size())),
+                                 number_text(static_cast<double>(whole.rows.size()))));
+  if (table.filter) out += tools_html(table);
+  out += fmt::format(
+      "<div class=\"scroll{}\" tabindex=\"0\" role=\"region\" aria-label=\"{}\"><table id=\"table-{}\"><thead><tr>",
+      table.rows.size() > 25 ? " tall" : "", escaped(table.title.empty() ? table.name : table.title),
+      escaped(table.name));
+  for (const TableColumn& c : table.columns)
+    out += fmt::format("<th scope=\"col\"{}{}>{}{}</th>", c.measure == Measure::text ? "" : " class=\"n\"",
+                       c.what.empty() ? "" : fmt::format(" title=\"{}\"", escaped(c.what)), escaped(c.title),
+                       c.unit.empty() ? "" : fmt::format(" <span class=\"unit\">{}</span>", escaped(c.unit)));
+  out += "</tr></thead><tbody>\n";
+  for (const TableRow& row : table.rows) out += row_html(row, table.columns);
+  return out + "</tbody></table></div>\n";
+}
+
+std::string drawing_html(const FabricDrawing& drawing) {
+  return fmt::format(
+      "<figure class=\"drawing\" id=\"chart-{}\"><figcaption>{}</figcaption>{}<div class=\"scroll\" tabindex=\"0\" "
+      "role=\"region\" aria-label=\"{}\">{}</div></figure>\n",
+      escaped(drawing.name), escaped(drawing.title), note_html(drawing.note), escaped(drawing.title),
+      drawing_svg(drawing, false));
+}
+
+std::string code_html(const CodeBlock& code) {
+  const std::string text = fmt::format(
+      "<div class=\"code\"><pre tabindex=\"0\"{}>{}</pre><button class=\"copy\" type=\"button\" "
+      "hidden>Copy</button></div>",
+      code.folded ? "" : " class=\"command\"", escaped(code.text));
+  if (code.folded)
+    return fmt::format("<details class=\"print\"><summary>{}</summary>{}</details>\n", escaped(code.title), text);
+  return (code.title.empty() ? std::string() : fmt::format("<h3>{}</h3>", escaped(code.title))) + text + "\n";
+}
+
+struct Writer {
+  const Page& page;
+  std::string operator()(const Prose& p) const { return fmt::format("<p>{}</p>\n", escaped(p.text)); }
+  std::string operator()(const LineChart& c) const {
+    return figure_html(c.name, c.title, c.note, chart_svg(c, false), true);
+  }
+  std::string operator()(const BarChart& c) const {
+    return figure_html(c.name, c.title, c.note, chart_svg(c, false), false);
+  }
+  std::string operator()(const ScatterChart& c) const {
+    return figure_html(c.name, c.title, c.note, chart_svg(c, shown_rows(table_of(page, c.table)), false), true);
+  }
+  std::string operator()(const PageTable& t) const { return table_html(t); }
+  std::string operator()(const FabricDrawing& d) const { return drawing_html(d); }
+  std::string operator()(const CodeBlock& c) const { return code_html(c); }
+};
+
+}  // namespace
+
+std::string block_html(const Page& page, const PageBlock& block) { return std::visit(Writer{page}, block); }
+
+PageTable shown_rows(const PageTable& table) {
+  const std::size_t most = std::min(most_page_rows, most_page_cells / std::max<std::size_t>(1, table.columns.size()));
+  if (table.rows.size() <= most) return table;
+  PageTable shown = table;
+  std::stable_partition(shown.rows.begin(), shown.rows.end(), [](const TableRow& r) { return r.best || r.front; });
+  shown.rows.resize(most);
+  return shown;
+}
+
+}  // namespace fabricast

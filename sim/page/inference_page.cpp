@@ -1,0 +1,129 @@
+// The page of inference: steps, requests, batches.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "../report/inference_parts.hpp"
+#include "../report/step_parts.hpp"
+#include "report_parts.hpp"
+
+namespace fabricast {
+
+namespace {
+
+std::string seconds_text(double s) { return value_text(s, Measure::seconds, {}, 3); }
+std::string rate_text(double tokens) { return value_text(tokens, Measure::number, "tokens/s", 3); }
+
+BarChart breakdown_chart(const InferenceForecast& f, std::string_view what) {
+  BarChart chart;
+  chart.name = "breakdown", chart.title = "Where the time of a GPU goes, mean over all";
+  chart.note = "Exchanges count with what computation does not hide of them. Bubble: waiting for other stages.";
+  chart.value = {fmt::format("time of {}", what), Measure::seconds, {}, ChartScale::linear, true};
+  chart.bars = {std::string(what)};
+  for (const InferenceLine& line : inference_lines(f.step.mean))
+    chart.parts.push_back(
+        {line.exposed ? fmt::format("exposed: {} parallelism", line.what) : line.what, {line.seconds}});
+  return chart;
+}
+
+PageTable serving_table(const InferenceForecast& f) {
+  PageTable table;
+  table.name = "serving", table.title = "Requests, end to end";
+  table.columns = {{"how", Measure::text, {}, {}},
+                   {"throughput", Measure::number, "tokens/s", "of output"},
+                   {"per GPU", Measure::number, "tokens/s", {}},
+                   {"first token", Measure::number, "ms", "on a GPU that is free"},
+                   {"next token", Measure::number, "ms", "mean"},
+                   {"next at most", Measure::number, "ms", "beside prompts"},
+                   {"request", Measure::number, "s", "from its prompt to its last token"}};
+  const auto add = [&](std::string how, const Serving& s) {
+    table.rows.push_back(
+        {{TableCell::of(std::move(how)), TableCell::of(s.tokens_per_second),
+          TableCell::of(s.tokens_per_second / static_cast<double>(f.gpus)), TableCell::of(s.first_token * 1e3),
+          TableCell::of(s.inter_token * 1e3), TableCell::of(s.inter_token_worst * 1e3), TableCell::of(s.request)},
+         false,
+         false,
+         {}});
+  };
+  if (f.disaggregated) add("prompts on GPUs of their own", f.disaggregated->serving);
+  add(f.disaggregated ? "all GPUs do both" : "prompts and decoding", *f.shared);
+  return table;
+}
+
+PageSection batches_section(const World& world, const InferenceForecast& f) {
+  constexpr double gib = 1024.0 * 1024 * 1024;
+  const int own = inference_of(world).batch;
+  PageSection section{"batches", "Throughput and latency by batch", {}};
+  LineChart rate, step;
+  PageTable table;
+  table.name = "batches";
+  table.columns = {{"batch", Measure::number, {}, "sequences of a replica"},
+                   {"step", Measure::number, "ms", {}},
+                   {"throughput", Measure::number, "tokens/s", {}},
+                   {"memory", Measure::number, "GiB", "of a GPU"}};
+  ChartSeries rates{"throughput", {}, {}}, steps{"step", {}, {}};
+  for (const BatchRow& row : f.batches) {
+    rate.at.push_back(row.batch);
+    rates.y.push_back(row.tokens_per_second), steps.y.push_back(row.step);
+    table.rows.push_back({{TableCell::of(static_cast<double>(row.batch)), TableCell::of(row.step * 1e3),
+                           TableCell::of(row.tokens_per_second), TableCell::of(row.memory / gib)},
+                          row.batch == own,
+                          false,
+                          {}});
+  }
+  if (std::any_of(table.rows.begin(), table.rows.end(), [](const TableRow& r) { return r.best; }))
+    for (TableRow& r : table.rows)
+      if (r.best) r.best = false, r.cells.front().text = number_text(r.cells.front().value) + " (this one)";
+  step.at = rate.at;
+  rate.x = step.x = {"batch of a replica", Measure::number, {}, ChartScale::logarithmic, false};
+  rate.name = "throughput", rate.title = "Tokens per second by batch";
+  rate.y = {"throughput", Measure::number, "tokens/s", ChartScale::linear, true};
+  step.name = "latency", step.title = "Time of a decode step by batch";
+  step.y = {"step", Measure::seconds, {}, ChartScale::linear, true};
+  rate.marks = step.marks = {{static_cast<double>(own), "this scenario"}};
+  rate.series = {std::move(rates)}, step.series = {std::move(steps)};
+  section.blocks = {std::move(rate), std::move(step), std::move(table)};
+  return section;
+}
+
+}  // namespace
+
+Page inference_page(const World& world, const InferenceForecast& f, std::string command) {
+  Page page = empty_page(world, std::move(command));
+  const InferenceSpec& spec = world.scenario.workload.inference;
+  const InferenceStep step = inference_of(world);
+  const bool prompts = spec.phase == InferencePhase::prefill;
+  const std::string what = prompts ? "a pass over prompts" : "a decode step";
+  page.context = fmt::format("{}, {}, batch {} of a replica; {}", step.model.name, name_of(spec.phase), step.batch,
+                             gpus_text(world, f.gpus));
+  page.answer =
+      fmt::format("{} on {} GPUs gives {}{}; {} takes {}.", step.model.name, number_text(static_cast<double>(f.gpus)),
+                  rate_text(f.tokens_per_second), prompts ? " of prompts" : "", what, seconds_text(f.step.seconds));
+  const Serving* serving = f.disaggregated ? &f.disaggregated->serving : f.shared ? &*f.shared : nullptr;
+  if (serving)
+    page.answer += fmt::format(" The first token comes after {}, the next every {}.",
+                               seconds_text(serving->first_token), seconds_text(serving->inter_token));
+  page.figures = {{"throughput", rate_text(f.tokens_per_second),
+                   fmt::format("{} per GPU", rate_text(f.tokens_per_second / static_cast<double>(f.gpus)))},
+                  {prompts ? "pass over prompts" : "decode step", seconds_text(f.step.seconds),
+                   f.draws > 1 ? fmt::format("p5 {}, p95 {} of {} draws", seconds_text(f.step_p5),
+                                             seconds_text(f.step_p95), f.draws)
+                               : std::string()}};
+  if (f.prefill > 0) page.figures.push_back({"one prompt", seconds_text(f.prefill), {}});
+  page.figures.push_back({"memory of a GPU", value_text(f.memory.total() / f.capacity, Measure::percent),
+                          fmt::format("of {}", value_text(f.capacity, Measure::bytes))});
+  page.figures.push_back({"GPUs", number_text(static_cast<double>(f.gpus)), {}});
+  page.fingerprint = fmt::format("{:016x}", f.fingerprint);
+  if (f.shared) page.sections.push_back({"requests", "What requests see", {serving_table(f)}});
+  page.sections.push_back({"breakdown", "Where the time goes", {breakdown_chart(f, what)}});
+  if (f.batches.size() > 1) page.sections.push_back(batches_section(world, f));
+  if (!f.step.exchanges.empty())
+    page.sections.push_back(
+        {"network", "What it asks of the network", {exchange_page_table(f.step.program, f.step.exchanges)}});
+  page.sections.push_back({"memory", "Memory", {memory_chart({f.memory}, f.capacity)}});
+  if (f.draws > 1)
+    page.sections.push_back(draws_section(f.draw_seconds, prompts ? "A pass over prompts" : "A decode step"));
+  return page;
+}
+
+}  // namespace fabricast

@@ -1,0 +1,163 @@
+#include "fabricast/page/plan_page.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+
+#include "fabricast/plan/metric.hpp"
+#include "fabricast/report/report.hpp"
+#include "report_parts.hpp"
+
+namespace fabricast {
+
+namespace {
+
+/// How a metric is written: names end in their unit.
+struct Written {
+  std::string_view ending;
+  Measure measure;
+  const char* unit;
+  double factor;  ///< to the measure's unit
+};
+constexpr std::array endings = {
+    Written{"_us", Measure::seconds, "", 1e-6},    Written{"_gbps", Measure::number, "GB/s", 1},
+    Written{"_w", Measure::number, "W", 1},        Written{"tokens_per_s", Measure::number, "tokens/s", 1},
+    Written{"_per_gpu", Measure::number, "", 1},   Written{"_s", Measure::seconds, "", 1},
+    Written{"_s_p95", Measure::seconds, "", 1},    Written{"_s_worst", Measure::seconds, "", 1},
+    Written{"mfu", Measure::percent, "", 1},       Written{"exposed", Measure::percent, "", 1},
+    Written{"bubble", Measure::percent, "", 1},    Written{"memory", Measure::percent, "", 1},
+    Written{"goodput", Measure::percent, "", 1},
+};
+Written written(std::string_view metric) {
+  for (const Written& w : endings)
+    if (metric.ends_with(w.ending)) return w;
+  return {"", Measure::number, "", 1};
+}
+
+/// The interval of a time holds for the rates made of it.
+bool has_interval(std::string_view metric) {
+  constexpr std::array names = {"time_s",       "time_us",      "busbw_gbps", "algbw_gbps",
+                                "step_s",       "tokens_per_s", "mfu",        "cost_per_step",
+                                "cost_per_mtokens"};
+  return std::find(names.begin(), names.end(), metric) != names.end();
+}
+
+/// The front's metrics among the columns, too.
+std::vector<std::size_t> columns_of(const PlanReport& r) {
+  std::vector<std::size_t> shown = shown_metrics(r);
+  for (const std::size_t m : r.decision.objective.front)
+    if (std::find(shown.begin(), shown.end(), m) == shown.end()) shown.push_back(m);
+  const auto interval = find_metric("interval");
+  std::erase_if(shown, [&](std::size_t m) { return m == interval; });  // it stands beside the values
+  return shown;
+}
+
+TableCell cell_of(const SweepRow& row, std::size_t metric) {
+  if (!row.values[metric]) return TableCell::of(std::string());
+  const std::string_view name = metrics()[metric].name;
+  const double value = *row.values[metric] * written(name).factor;
+  const auto interval = find_metric("interval");
+  return has_interval(name) && row.values[*interval] ? with_factor(value, *row.values[*interval]) : TableCell::of(value);
+}
+
+PageTable rows_table(const PlanReport& r, const std::vector<std::size_t>& shown) {
+  PageTable table;
+  table.name = "rows", table.title = "All that was forecast", table.filter = true;
+  table.note = "The best first. Ranges hold the measured value with 90 %.";
+  for (const SweepAxis& axis : r.study.axes) table.columns.push_back({axis.name, Measure::text, {}, "an axis of the sweep"});
+  for (const std::size_t m : shown) {
+    const Written w = written(metrics()[m].name);
+    table.columns.push_back({std::string(metrics()[m].name), w.measure, w.unit, std::string(metrics()[m].summary)});
+  }
+  for (const std::size_t number : r.decision.order) {
+    TableRow row;
+    const std::vector<std::size_t> choices = choices_of(r.study, number);
+    for (std::size_t a = 0; a < choices.size(); ++a)
+      row.cells.push_back(TableCell::of(r.study.axes[a].values[choices[a]].label));
+    for (const std::size_t m : shown) row.cells.push_back(cell_of(r.rows[number], m));
+    row.best = r.decision.best == number, row.front = r.decision.on_front[number];
+    if (!r.decision.kept[number]) row.dropped = "does not fulfil the conditions";
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+PageTable refused_table(const PlanReport& r) {
+  PageTable table;
+  table.name = "refused", table.title = "Refused";
+  table.note = "Configurations that do not fit together, or not in memory.";
+  for (const SweepAxis& axis : r.study.axes) table.columns.push_back({axis.name, Measure::text, {}, {}});
+  table.columns.push_back({"why", Measure::text, {}, {}});
+  for (const SweepRow& row : r.rows) {
+    if (row.state != RowState::refused) continue;
+    TableRow line;
+    const std::vector<std::size_t> choices = choices_of(r.study, row.row);
+    for (std::size_t a = 0; a < choices.size(); ++a)
+      line.cells.push_back(TableCell::of(r.study.axes[a].values[choices[a]].label));
+    line.cells.push_back(TableCell::of(row.why));
+    table.rows.push_back(std::move(line));
+  }
+  return table;
+}
+
+/// The front's first two metrics against each other.
+PageSection front_section(const PlanReport& r, const std::vector<std::size_t>& shown) {
+  const auto column = [&](std::size_t metric) {
+    return r.study.axes.size() +
+           static_cast<std::size_t>(std::find(shown.begin(), shown.end(), metric) - shown.begin());
+  };
+  const std::vector<std::size_t>& front = r.decision.objective.front;
+  PageSection section{"front", "What more money or power buys", {}};
+  ScatterChart chart;
+  chart.name = "front", chart.table = "rows";
+  chart.x = column(front.back()), chart.y = column(front.front());
+  chart.title = fmt::format("{} against {}", metrics()[front.front()].name, metrics()[front.back()].name);
+  chart.note = "The line joins the front: what no other configuration beats in both.";
+  if (!r.study.axes.empty()) chart.group = 0;
+  section.blocks.push_back(std::move(chart));
+  return section;
+}
+
+std::vector<KeyFigure> figures_of(const PlanReport& r, const std::vector<std::size_t>& shown) {
+  std::vector<KeyFigure> figures;
+  if (!r.decision.best) return figures;
+  const SweepRow& best = r.rows[*r.decision.best];
+  constexpr std::size_t most = 4;
+  for (const std::size_t m : shown) {
+    if (!best.values[m] || metrics()[m].better == Better::neither || figures.size() == most) continue;
+    const Written w = written(metrics()[m].name);
+    const TableCell cell = cell_of(best, m);
+    figures.push_back({std::string(metrics()[m].name), value_text(cell.value, w.measure, w.unit),
+                       cell.has_interval() ? range_text(cell.low, cell.high, w.measure, w.unit) + " with 90 %"
+                                           : std::string()});
+  }
+  return figures;
+}
+
+}  // namespace
+
+Page plan_page(const PlanReport& r, std::string command) {
+  const std::vector<std::size_t> shown = columns_of(r);
+  const Decision& d = r.decision;
+  Page page;
+  page.title = r.study.file;
+  std::vector<std::string> axes;
+  for (const SweepAxis& axis : r.study.axes) axes.push_back(fmt::format("{} ({})", axis.name, axis.values.size()));
+  page.context = fmt::format("{} configurations of {}: {} forecast, {} refused", r.rows.size(), fmt::join(axes, " x "),
+                             d.done, d.refused);
+  if (d.not_run > 0) page.context += fmt::format(", {} not run", d.not_run);
+  page.answer = answer_text(r) + ".";
+  page.figures = figures_of(r, shown);
+  page.warnings = r.notes;
+  page.sections.push_back(front_section(r, shown));
+  page.sections.push_back({"rows-section", "Every configuration", {rows_table(r, shown)}});
+  if (d.refused > 0) page.sections.push_back({"refused-section", "What can not be", {refused_table(r)}});
+  page.command = std::move(command);
+  page.scenario = r.study.text;
+  page.version = version_text();
+  return page;
+}
+
+}  // namespace fabricast

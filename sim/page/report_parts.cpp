@@ -1,0 +1,110 @@
+#include "report_parts.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "../report/step_parts.hpp"
+#include "fabricast/core/names.hpp"
+
+namespace fabricast {
+
+Page empty_page(const World& world, std::string command) {
+  Page page;
+  page.title = world.scenario.name.empty() ? std::string("Forecast") : world.scenario.name;
+  page.command = std::move(command);
+  page.scenario = to_yaml(world.scenario);
+  page.version = version_text();
+  for (const Diagnostic& d : world.warnings) page.warnings.push_back(d.message);
+  return page;
+}
+
+FabricDrawing scenario_drawing(const World& world) {
+  FabricDrawing drawing = draw_fabric(*world.fabric);
+  drawing.name = "fabric";
+  drawing.title = fmt::format("{} fabric of {} nodes", topologies()[world.scenario.fabric.kind].name,
+                              number_text(world.fabric->nodes()));
+  return drawing;
+}
+
+TableCell with_factor(double value, double factor) {
+  return factor > 1 ? TableCell::of(value, value / factor, value * factor) : TableCell::of(value);
+}
+
+PageSection draws_section(const std::vector<double>& seconds, const std::string& what) {
+  std::vector<double> sorted = seconds;
+  std::sort(sorted.begin(), sorted.end());
+  const auto at = [&](double part) {
+    return sorted[std::min(sorted.size() - 1, static_cast<std::size_t>(part * static_cast<double>(sorted.size())))];
+  };
+  const auto text = [](double s) { return value_text(s, Measure::seconds, {}, 3); };
+  PageSection section{"draws", "The part that is chance", {}};
+  section.blocks.push_back(Prose{fmt::format(
+      "{} in {} draws: {} at best, {} in the median, {} at p95, {} at worst. A draw is one seed of what is random: the "
+      "hash of the switches, and which hosts are slow. It is chance of the cluster, not error of the forecast, and so "
+      "no part of the 90 % interval.",
+      what, sorted.size(), text(sorted.front()), text(at(0.5)), text(at(0.95)), text(sorted.back()))});
+  LineChart chart = cumulative_chart("draws", fmt::format("{}: part of the draws that take at most so long", what),
+                                     {"time", Measure::seconds, {}, ChartScale::linear, false}, seconds);
+  section.blocks.push_back(std::move(chart));
+  return section;
+}
+
+PageTable exchange_page_table(const Program& program, const std::vector<ExchangeUse>& exchanges) {
+  PageTable table;
+  table.name = "exchanges", table.title = "Exchanges";
+  table.note =
+      "Of a rank in a stage with the slowest. Shared: how many times longer than alone they take beside the step's "
+      "other exchanges, at worst.";
+  table.columns = {{"part", Measure::text, {}, "the kind of parallelism that asks for it"},
+                   {"operation", Measure::text, {}, {}},
+                   {"bytes", Measure::bytes, {}, "as nccl-tests counts them"},
+                   {"calls", Measure::number, "per step", {}},
+                   {"alone", Measure::number, "us", "one call, with the network to itself"},
+                   {"busbw", Measure::number, "GB/s", "bus bandwidth of that"},
+                   {"shared", Measure::number, "times", {}},
+                   {"algorithm", Measure::text, {}, {}},
+                   {"bound by", Measure::text, {}, {}}};
+  for (const ExchangeLine& line : exchange_lines(program, exchanges)) {
+    const ExchangeUse& use = *line.use;
+    table.rows.push_back(
+        {{TableCell::of(std::string(name_of(use.kind.part))), TableCell::of(std::string(name_of(use.kind.op))),
+          TableCell::of(static_cast<double>(use.kind.bytes)), TableCell::of(line.calls),
+          TableCell::of(use.alone.seconds * 1e6), TableCell::of(line.bus_bandwidth * 1e-9), TableCell::of(line.slowest),
+          TableCell::of(fmt::format("{}/{}", use.alone.algorithm, use.alone.protocol)),
+          TableCell::of(use.alone.bottleneck)},
+         false,
+         false,
+         {}});
+  }
+  return table;
+}
+
+std::vector<std::size_t> some_of(std::size_t count, std::size_t most) {
+  std::vector<std::size_t> some;
+  for (std::size_t i = 0; i < std::min(count, most); ++i)
+    some.push_back(count <= most ? i : i * (count - 1) / (most - 1));
+  return some;
+}
+
+BarChart memory_chart(const std::vector<MemoryUse>& stages, double capacity) {
+  constexpr double gib = 1024.0 * 1024 * 1024;
+  BarChart chart;
+  chart.name = "memory", chart.title = "What a GPU holds";
+  chart.value = {"memory of a GPU", Measure::number, "GiB", ChartScale::linear, true};
+  chart.marks = {{capacity / gib, fmt::format("it has {}", value_text(capacity / gib, Measure::number, "GiB"))}};
+  const std::vector<std::size_t> shown = some_of(stages.size());
+  for (const std::size_t s : shown)
+    chart.bars.push_back(stages.size() == 1 ? "each GPU" : fmt::format("stage {}", stages[s].stage));
+  const auto names = stages.front().by_part();
+  for (std::size_t p = 0; p < names.size(); ++p) {
+    BarPart part{std::string(names[p].first), {}};
+    for (const std::size_t s : shown) part.values.push_back(stages[s].by_part()[p].second / gib);
+    if (std::any_of(part.values.begin(), part.values.end(), [](double v) { return v > 0; }))
+      chart.parts.push_back(std::move(part));
+  }
+  return chart;
+}
+
+}  // namespace fabricast

@@ -1,0 +1,126 @@
+// The page of a training step or an execution trace.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "../report/step_parts.hpp"
+#include "report_parts.hpp"
+
+namespace fabricast {
+
+namespace {
+
+std::string seconds_text(double s) { return value_text(s, Measure::seconds, {}, 3); }
+
+/// All that a step is made of: what each part takes, by stage and in the mean.
+BarChart breakdown_chart(const StepForecast& f) {
+  BarChart chart;
+  chart.name = "breakdown", chart.title = "Where the time of a GPU goes";
+  chart.note =
+      "Mean over all GPUs, then by stage of the pipeline. Exposed: waiting for exchanges of that kind that computation "
+      "does not hide. Bubble: waiting for other stages.";
+  chart.value = {"time of a step", Measure::seconds, {}, ChartScale::linear, true};
+  std::vector<const ActorTimes*> times = {&f.mean};
+  chart.bars = {"mean"};
+  if (f.stages.size() > 1)
+    for (const std::size_t s : some_of(f.stages.size()))
+      times.push_back(&f.stages[s]), chart.bars.push_back(f.program.actors[s].name);
+  for (std::size_t bar = 0; bar < times.size(); ++bar) {
+    std::vector<StepLine> lines = breakdown_lines(*times[bar]);
+    if (times[bar]->bubble > 0) lines.push_back({"bubble", times[bar]->bubble});
+    for (const StepLine& line : lines) {
+      auto part =
+          std::find_if(chart.parts.begin(), chart.parts.end(), [&](const BarPart& p) { return p.name == line.what; });
+      if (part == chart.parts.end()) part = chart.parts.insert(part, {line.what, std::vector<double>(times.size(), 0)});
+      part->values[bar] = line.seconds;
+    }
+  }
+  return chart;
+}
+
+PageTable breakdown_table(const StepForecast& f) {
+  PageTable table;
+  table.name = "breakdown", table.title = "Mean over all GPUs";
+  table.columns = {{"what", Measure::text, {}, {}},
+                   {"time", Measure::number, "ms", {}},
+                   {"part", Measure::percent, "of the step", {}}};
+  std::vector<StepLine> lines = breakdown_lines(f.mean);
+  for (StepLine& line : bubble_lines(f)) lines.push_back(std::move(line));
+  for (const StepLine& line : lines)
+    table.rows.push_back(
+        {{TableCell::of(line.what), TableCell::of(line.seconds * 1e3), TableCell::of(line.seconds / f.seconds)},
+         false,
+         false,
+         {}});
+  return table;
+}
+
+/// What takes most of the time beyond computation.
+std::string loss_text(const StepForecast& f) {
+  StepLine most;
+  const auto weigh = [&](const StepLine& line) {
+    if (line.seconds > most.seconds) most = line;
+  };
+  for (const StepLine& line : breakdown_lines(f.mean))
+    if (line.what.starts_with("exposed")) weigh(line);
+  if (f.mean.bubble > 0) weigh({"bubble", f.mean.bubble});
+  if (f.mean.interference > 0) weigh({"computation slowed by collectives", f.mean.interference});
+  if (most.seconds < 0.005 * f.seconds) return "Nearly all of it is computation.";
+  std::string what = most.what;
+  if (what.starts_with("exposed: ")) what = "waiting for exchanges of " + what.substr(9);
+  if (what == "bubble") what = "waiting for other stages of the pipeline";
+  return fmt::format("The largest loss is {}: {} of the step.", what,
+                     value_text(most.seconds / f.seconds, Measure::percent));
+}
+
+std::string answer_text(const World& world, const StepForecast& f) {
+  const std::string what =
+      f.tokens > 0 ? fmt::format("One training step of {}", step_of(world).model.name) : std::string("The trace");
+  std::string text = fmt::format("{} takes {}", what, seconds_text(f.seconds));
+  if (f.factor > 1)
+    text += fmt::format(" ({} with 90 %)", range_text(f.seconds / f.factor, f.seconds * f.factor, Measure::seconds));
+  if (f.tokens > 0)
+    text += fmt::format(": {} tokens/s, {} of the GPUs' peak", number_text(f.tokens_per_second(), 3),
+                        value_text(f.mfu(), Measure::percent));
+  return text + ". " + loss_text(f);
+}
+
+std::vector<KeyFigure> figures_of(const StepForecast& f) {
+  const auto between = [&](double low, double high, Measure measure, std::string_view unit) {
+    return f.factor > 1 ? fmt::format("{} with 90 %", range_text(low, high, measure, unit)) : std::string();
+  };
+  std::vector<KeyFigure> figures = {
+      {"step", seconds_text(f.seconds), between(f.seconds / f.factor, f.seconds * f.factor, Measure::seconds, {})}};
+  if (f.tokens > 0) {
+    const double rate = f.tokens_per_second();
+    figures.push_back({"throughput", value_text(rate, Measure::number, "tokens/s", 3),
+                       between(rate / f.factor, rate * f.factor, Measure::number, "tokens/s")});
+    figures.push_back({"model FLOP/s utilisation", value_text(f.mfu(), Measure::percent),
+                       between(f.mfu() / f.factor, f.mfu() * f.factor, Measure::percent, {})});
+  }
+  if (!f.memory.stages.empty())
+    figures.push_back({"memory of the fullest GPU", value_text(f.memory.share(), Measure::percent),
+                       fmt::format("of {}", value_text(f.memory.capacity, Measure::bytes))});
+  figures.push_back({"GPUs", number_text(static_cast<double>(f.gpus)), {}});
+  return figures;
+}
+
+}  // namespace
+
+Page step_page(const World& world, const StepForecast& f, std::string command) {
+  Page page = empty_page(world, std::move(command));
+  page.context = gpus_text(world, f.gpus);
+  page.answer = answer_text(world, f);
+  page.figures = figures_of(f);
+  page.fingerprint = fmt::format("{:016x}", f.fingerprint);
+  page.sections.push_back({"breakdown", "Where the time goes", {breakdown_chart(f), breakdown_table(f)}});
+  if (!f.exchanges.empty())
+    page.sections.push_back({"network", "What it asks of the network", {exchange_page_table(f.program, f.exchanges)}});
+  if (!f.memory.stages.empty())
+    page.sections.push_back({"memory", "Memory", {memory_chart(f.memory.stages, f.memory.capacity)}});
+  if (f.draws > 1) page.sections.push_back(draws_section(f.draw_seconds, "The step"));
+  return page;
+}
+
+}  // namespace fabricast

@@ -1,0 +1,88 @@
+// What all drawings have in common: colours, texts, axes, legends.
+//
+// Elements carry classes; their colours come from the page, which knows of dark mode and paper, or from a style of the
+// file itself.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "fabricast/page/chart.hpp"
+
+namespace fabricast {
+
+inline constexpr std::size_t series_colours = 8;
+inline constexpr std::size_t heat_steps = 6;
+
+/// Loads from which on a step of the heat map begins.
+inline constexpr std::array<double, heat_steps> heat_from = {0, 0.05, 0.25, 0.5, 0.75, 0.9};
+std::size_t heat_step(double load);
+std::string heat_label(std::size_t step);
+
+/// Custom properties of all colours, light, dark and on paper.
+std::string palette_css();
+/// Rules of the classes that SVG elements carry.  \param own  with colours instead of properties
+std::string drawing_css(bool own);
+
+/// A coordinate with one decimal, without a useless zero.
+std::string coordinate(double value);
+
+/// Collects the elements of one drawing.
+class SvgWriter {
+ public:
+  SvgWriter(double width, double height, std::string_view title, bool standalone);
+  void raw(std::string_view element) { body_ += element; }
+  void text(double x, double y, std::string_view words, std::string_view css_class, std::string_view more = {});
+  void line(double x1, double y1, double x2, double y2, std::string_view css_class);
+  void rect(double x, double y, double w, double h, std::string_view css_class, std::string_view hint = {});
+  void circle(double x, double y, double r, std::string_view css_class, std::string_view hint = {});
+  void path(std::string_view d, std::string_view css_class, std::string_view hint = {}, std::string_view more = {});
+  std::string finish() &&;
+
+ private:
+  std::string head_, body_;
+};
+
+/// The inner rectangle of a chart, and where values lie in it.
+class PlotArea {
+ public:
+  PlotArea(double left, double top, double right, double bottom, ChartAxis x, ChartAxis y, ChartRange x_range,
+           ChartRange y_range);
+  /// Pixels; not finite where the axis has no place for the value.
+  double x(double value) const { return left_ + (right_ - left_) * part(x_axis_, x_range_, value); }
+  double y(double value) const { return bottom_ - (bottom_ - top_) * part(y_axis_, y_range_, value); }
+  double left() const { return left_; }
+  double right() const { return right_; }
+  double top() const { return top_; }
+  double bottom() const { return bottom_; }
+  /// Grid, ticks and titles.
+  void draw_axes(SvgWriter& svg) const;
+
+ private:
+  static double part(const ChartAxis& axis, ChartRange range, double value);
+  double left_, top_, right_, bottom_;
+  ChartAxis x_axis_, y_axis_;
+  ChartRange x_range_, y_range_;
+};
+
+std::string axis_title(const ChartAxis& axis);
+
+struct LegendEntry {
+  std::string name;
+  std::string css_class;  ///< of its swatch
+};
+/// Rows of entries from `top` on.  \returns their height
+double draw_legend(SvgWriter& svg, const std::vector<LegendEntry>& entries, double left, double top, double right);
+double legend_height(const std::vector<LegendEntry>& entries, double width);
+
+/// About how wide a text of 13 px is.
+double text_width(std::string_view words);
+
+inline constexpr double chart_width = 880;
+/// Points of more rows are drawn without what they say: the table has it.
+inline constexpr std::size_t most_hints = 200;
+
+}  // namespace fabricast

@@ -1,0 +1,77 @@
+# uPlot, which draws the charts of HTML reports (MIT licence): fetched from npm when the build is configured, embedded in
+# the binary, never part of this repository. Without it pages show their charts as SVG alone.
+#
+# FABRICAST_UPLOT: AUTO (fetched if it can be had), ON (an error if not), OFF, or the path of its tarball.
+# Sets uplot_files: empty without uPlot.
+set(FABRICAST_UPLOT AUTO CACHE STRING "uPlot for HTML reports: AUTO, ON, OFF, or the path of its tarball")
+set(uplot_version 1.6.32)
+set(uplot_sha256 4b8a8191e425658e3ea8c8c1314b0fc679c861ee3a1af2b20c7b16ba50b5133d)
+set(uplot_files "")
+
+# Other build trees find it there, too.
+if(DEFINED ENV{XDG_CACHE_HOME})
+  set(uplot_cache $ENV{XDG_CACHE_HOME}/fabricast)
+elseif(DEFINED ENV{HOME})
+  set(uplot_cache $ENV{HOME}/.cache/fabricast)
+else()
+  set(uplot_cache ${CMAKE_BINARY_DIR})
+endif()
+
+function(uplot_is_whole path found)
+  set(${found} FALSE PARENT_SCOPE)
+  if(EXISTS ${path} AND NOT IS_DIRECTORY ${path})
+    file(SHA256 ${path} hash)
+    if(hash STREQUAL uplot_sha256)
+      set(${found} TRUE PARENT_SCOPE)
+    endif()
+  endif()
+endfunction()
+
+# By npm, which knows of mirrors and proxies; else from the registry itself.
+function(uplot_fetch path)
+  find_program(NPM npm)
+  if(NPM)
+    execute_process(COMMAND ${NPM} pack uplot@${uplot_version} --silent --fetch-retries=0 --fetch-timeout=20000
+      --pack-destination ${CMAKE_BINARY_DIR} TIMEOUT 60 OUTPUT_QUIET ERROR_QUIET)
+    set(fetched ${CMAKE_BINARY_DIR}/uplot-${uplot_version}.tgz)
+    uplot_is_whole(${fetched} whole)
+  endif()
+  if(NOT whole)
+    set(fetched ${CMAKE_BINARY_DIR}/uplot-download.tgz)
+    file(DOWNLOAD https://registry.npmjs.org/uplot/-/uplot-${uplot_version}.tgz ${fetched} TIMEOUT 20 STATUS status)
+    uplot_is_whole(${fetched} whole)
+  endif()
+  if(whole)
+    # Renamed into place: another build tree may be looking.
+    get_filename_component(folder ${path} DIRECTORY)
+    file(MAKE_DIRECTORY ${folder})
+    string(SHA1 own ${CMAKE_BINARY_DIR})
+    configure_file(${fetched} ${path}.${own} COPYONLY)
+    file(RENAME ${path}.${own} ${path})
+  endif()
+endfunction()
+
+if(FABRICAST_UPLOT STREQUAL OFF)
+  message(STATUS "uPlot: none, pages show charts as SVG")
+else()
+  if(FABRICAST_UPLOT MATCHES "^(AUTO|ON)$")
+    set(uplot_tarball ${uplot_cache}/uplot-${uplot_version}.tgz)
+    uplot_is_whole(${uplot_tarball} uplot_whole)
+    if(NOT uplot_whole)
+      uplot_fetch(${uplot_tarball})
+    endif()
+  else()
+    get_filename_component(uplot_tarball ${FABRICAST_UPLOT} ABSOLUTE BASE_DIR ${CMAKE_SOURCE_DIR})
+  endif()
+  uplot_is_whole(${uplot_tarball} uplot_whole)
+  if(uplot_whole)
+    file(ARCHIVE_EXTRACT INPUT ${uplot_tarball} DESTINATION ${CMAKE_BINARY_DIR}/uplot)
+    set(uplot_files ${CMAKE_BINARY_DIR}/uplot/package/dist/uPlot.iife.min.js
+      ${CMAKE_BINARY_DIR}/uplot/package/dist/uPlot.min.css ${CMAKE_BINARY_DIR}/uplot/package/LICENSE)
+    message(STATUS "uPlot: ${uplot_version}, ${uplot_tarball}")
+  elseif(FABRICAST_UPLOT STREQUAL AUTO)
+    message(STATUS "uPlot: could not be fetched, so pages show charts as SVG")
+  else()
+    message(FATAL_ERROR "FABRICAST_UPLOT=${FABRICAST_UPLOT}, but uPlot ${uplot_version} is not there, or not as it was published")
+  endif()
+endif()
