@@ -19,24 +19,24 @@ std::vector<VerbHelp> help_of_all_verbs() {
 
 namespace {
 
-struct Page {
+struct HelpPage {
   std::string_view name, doc;
   std::string (*write)(const std::vector<VerbHelp>&);
 };
 constexpr std::array pages = {
-    Page{"man", "print the manual page, for `man -l -`", manual_page},
-    Page{"bash", "print completion for bash", bash_completion},
-    Page{"zsh", "print completion for zsh", zsh_completion},
+    HelpPage{"man", "print the manual page, for `man -l -`", manual_page},
+    HelpPage{"bash", "print completion for bash", bash_completion},
+    HelpPage{"zsh", "print completion for zsh", zsh_completion},
 };
 
 }  // namespace
 
 int help_verb(const std::vector<std::string>& arguments) {
   Options options("help", "Shows what fabricast does, or the options of a verb.", {"[VERB]"});
-  for (const Page& page : pages) options.add()(std::string(page.name).c_str(), std::string(page.doc).c_str());
+  for (const HelpPage& page : pages) options.add()(std::string(page.name).c_str(), std::string(page.doc).c_str());
   options.words("VERB", names_of(all_verbs()));
   if (!options.parse(arguments)) return 0;
-  for (const Page& page : pages)
+  for (const HelpPage& page : pages)
     if (options.has(std::string(page.name))) return emit("-", page.write(help_of_all_verbs())), 0;
   if (!options.has("VERB")) return emit("-", usage_text()), 0;
   const std::string name = options.text("VERB");

@@ -3,6 +3,7 @@
 #include "fabricast/jobs/others.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <cctype>
@@ -240,6 +241,16 @@ void require_own_places(const OutputPlaces& files) {
                         "give one of them a file");
       throw UserError(fmt::format("--{} and --{} both want '{}'", files[a].first, files[b].first, place));
     }
+}
+
+void write_page(const Page& page, const std::string& html, const std::string& svg, const std::string& chart) {
+  if (!html.empty()) emit(html, page_html(page));
+  if (svg.empty()) return;
+  const std::vector<std::string> names = chart_names(page);
+  const std::string& wanted = chart.empty() ? names.front() : chart;
+  if (std::find(names.begin(), names.end(), wanted) == names.end())
+    throw UserError(fmt::format("there is no chart '{}'", wanted), fmt::format("there are {}", fmt::join(names, ", ")));
+  emit(svg, page_chart_svg(page, wanted));
 }
 
 bool leaves_standard_output(const OutputPlaces& files) {

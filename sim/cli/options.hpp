@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "fabricast/page/page.hpp"
 #include "fabricast/report/report.hpp"
 
 namespace fabricast {
@@ -113,6 +114,10 @@ void require_own_places(const OutputPlaces& files);
 bool leaves_standard_output(const OutputPlaces& files);
 /// Sends text to a file, or to standard output for `-`.  \throws UserError
 void emit(const std::string& path, const std::string& content);
+
+/// Writes a page as HTML, and one of its charts as SVG; empty: not. \param chart  empty: the first one
+/// \throws UserError if the page has no such chart
+void write_page(const Page& page, const std::string& html, const std::string& svg, const std::string& chart);
 
 /// A bar on stderr, if that is a terminal and the work takes over a second.
 std::function<void(double)> progress_bar();

@@ -22,19 +22,19 @@ namespace po = boost::program_options;
 namespace {
 
 struct PlanOutput {
-  std::string text, json, csv, html;
+  std::string text, json, csv;
 };
 
 /// Where results go; empty: nowhere, `-`: standard output, on which there is text else.
 struct PlanPaths {
-  std::string json, csv, html, results;
-  OutputPlaces files() const { return {{"json", &json}, {"csv", &csv}, {"html", &html}}; }
+  std::string json, csv, html, svg, results;
+  std::string chart;  ///< that `svg` gets; empty: the first one
+  OutputPlaces files() const { return {{"json", &json}, {"csv", &csv}, {"html", &html}, {"svg", &svg}}; }
 };
 
 void emit_all(const PlanPaths& to, const PlanOutput& out) {
   if (!to.json.empty()) emit(to.json, out.json);
   if (!to.csv.empty()) emit(to.csv, out.csv);
-  if (!to.html.empty()) emit(to.html, out.html);
   if (leaves_standard_output(to.files())) emit("-", out.text);
 }
 
@@ -51,7 +51,7 @@ PlanOutput search_parallel(const PlanQuestion& q) {
     throw UserError::at("workload.kind", "--search parallel is for training steps", "kind: training_step");
   const PlanResult result = plan_parallel(q.world, q.limit, q.how);
   return {plan_text(q.world, result, q.top > 0 ? q.top : rows_of_text), plan_json(q.world, result, q.top),
-          plan_csv(result, q.top), {}};
+          plan_csv(result, q.top)};
 }
 
 struct PlanSearch {
@@ -138,8 +138,8 @@ int sweep(const Options& options, const PlanPaths& to, std::size_t top, const st
   check_rows(study, result, decision);
   if (store && !result.interrupted) store->finish(decision);
   const PlanReport report{study, result.rows, decision, notes_of(study)};
-  emit_all(to, {plan_text(report, top > 0 ? top : rows_of_text), plan_json(report), plan_csv(report),
-                to.html.empty() ? std::string() : page_html(plan_page(report, command))});
+  emit_all(to, {plan_text(report, top > 0 ? top : rows_of_text), plan_json(report), plan_csv(report)});
+  if (!to.html.empty() || !to.svg.empty()) write_page(plan_page(report, command), to.html, to.svg, to.chart);
   if (!result.interrupted) return 0;
   fmt::print(stderr, "interrupted: {} of {} configurations are not run{}\n", decision.not_run, result.rows.size(),
              store ? fmt::format("; the same command with --resume goes on from {}", to.results)
@@ -166,15 +166,18 @@ int plan_verb(const std::vector<std::string>& arguments) {
       "json", po::value<std::string>(), "write JSON to a file, or `-` for standard output alone")(
       "csv", po::value<std::string>(), "write CSV likewise")(
       "html", po::value<std::string>(), "of a sweep: write a report likewise, one HTML file with charts and tables")(
+      "svg", po::value<std::string>(), "of a sweep: write a chart of the report likewise, as SVG")(
+      "chart", po::value<std::string>(), "which: front, or a metric of the objective (default: front)")(
       "threads", po::value<std::string>(), "number of threads (default: all cores); results do not depend on it");
   if (!options.parse(arguments)) return 0;
   const PlanPaths to{output_path(options, "json"), output_path(options, "csv"), output_path(options, "html"),
-                     options.text("results")};
+                     output_path(options, "svg"),  options.text("results"),    options.text("chart")};
   require_own_places(to.files());
+  if (options.has("chart") && to.svg.empty()) throw UserError("--chart is of --svg", "e.g. --svg front.svg");
   if (options.has("resume") && to.results.empty()) throw UserError("--resume goes on with a file", "--results FILE");
   const auto top = static_cast<std::size_t>(options.integer("top", 0, 1, 1'000'000));
   if (!options.has("search")) return sweep(options, to, top, command_text("plan", arguments));
-  for (const char* other : {"sweep", "results", "html", "risk"})
+  for (const char* other : {"sweep", "results", "html", "svg", "risk"})
     if (options.has(other)) throw UserError(fmt::format("--{} is for sweeps, and --search is none", other));
   return search(options, to, top), 0;
 }

@@ -59,24 +59,13 @@ std::vector<std::string_view> charts_of(WorkloadKind kind) {
   return {"breakdown", "memory", "draws"};
 }
 
-void write_page(const RunOutputs& to, const Page& page) {
-  if (!to.html.empty()) emit(to.html, page_html(page));
-  if (to.svg.empty()) return;
-  const std::vector<std::string> names = chart_names(page);
-  const std::string& chart = to.chart.empty() ? names.front() : to.chart;
-  if (std::find(names.begin(), names.end(), chart) == names.end())
-    throw UserError(fmt::format("this forecast has no chart '{}'", chart),
-                    fmt::format("it has {}", fmt::join(names, ", ")));
-  emit(to.svg, page_chart_svg(page, chart));
-}
-
 template <class F>
 void write_all(const RunOutputs& to, const World& world, const F& forecast, std::string (*json)(const World&, const F&),
                std::string (*csv)(const World&, const F&), std::string (*text)(const World&, const F&),
                Page (*page)(const World&, const F&, std::string)) {
   if (!to.json.empty()) emit(to.json, json(world, forecast));
   if (!to.csv.empty()) emit(to.csv, csv(world, forecast));
-  if (!to.html.empty() || !to.svg.empty()) write_page(to, page(world, forecast, to.command));
+  if (!to.html.empty() || !to.svg.empty()) write_page(page(world, forecast, to.command), to.html, to.svg, to.chart);
   if (leaves_standard_output(to.files())) emit("-", text(world, forecast));
 }
 

@@ -67,9 +67,10 @@ PageSection source_section(const Page& page) {
   if (!page.command.empty()) section.blocks.push_back(CodeBlock{"Command", page.command, false});
   if (!page.scenario.empty()) {
     section.blocks.push_back(
-        Prose{"The scenario with every default filled in is below. Saved to a file, `fabricast run` gives the same "
-              "forecast from it alone."});
-    section.blocks.push_back(CodeBlock{"Scenario, effective", page.scenario, true});
+        Prose{page.study ? "The scenario and what of it is varied. Saved to a file, `fabricast plan` gives the same from it."
+                         : "The scenario with every default filled in is below. Saved to a file, `fabricast run` gives the "
+                           "same forecast from it alone."});
+    section.blocks.push_back(CodeBlock{page.study ? "Scenario" : "Scenario, effective", page.scenario, true});
   }
   return section;
 }

@@ -5,6 +5,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
+#include <charconv>
+#include <limits>
+#include <optional>
 
 #include "fabricast/plan/metric.hpp"
 #include "fabricast/report/report.hpp"
@@ -120,6 +124,74 @@ PageSection front_section(const PlanReport& r, const std::vector<std::size_t>& s
   return section;
 }
 
+/// The number that a label begins with; nothing if it begins with none.
+std::optional<double> number_of(const std::string& label) {
+  double value = 0;
+  const auto [end, code] = std::from_chars(label.data(), label.data() + label.size(), value);
+  return code == std::errc() && end != label.data() ? std::optional(value) : std::nullopt;
+}
+
+/// The first axis whose values are numbers in rising order, three or more.
+std::optional<std::size_t> numeric_axis(const Study& study) {
+  constexpr std::size_t least = 3;
+  for (std::size_t a = 0; a < study.axes.size(); ++a) {
+    std::vector<double> values;
+    for (const SweepValue& value : study.axes[a].values)
+      if (const auto number = number_of(value.label)) values.push_back(*number);
+    if (values.size() == study.axes[a].values.size() && values.size() >= least &&
+        std::is_sorted(values.begin(), values.end()))
+      return a;
+  }
+  return std::nullopt;
+}
+
+/// A metric over the axis, a line for each combination of the others; the first ones, where there are many.
+LineChart chart_over(const PlanReport& r, std::size_t axis, std::size_t metric) {
+  constexpr std::size_t most_lines = 8;
+  const Written w = written(metrics()[metric].name);
+  const SweepAxis& along = r.study.axes[axis];
+  LineChart chart;
+  chart.name = metrics()[metric].name;
+  chart.title = fmt::format("{} over {}", metrics()[metric].name, along.name);
+  chart.note = metrics()[metric].summary;
+  for (const SweepValue& value : along.values) chart.at.push_back(*number_of(value.label));
+  const double first = chart.at.front(), last = chart.at.back();
+  chart.x = {along.name, Measure::number, {}, first > 0 && last >= 8 * first ? ChartScale::logarithmic : ChartScale::linear,
+             false};
+  chart.y = {std::string(metrics()[metric].name), w.measure, w.unit, ChartScale::linear, true};
+  for (std::size_t row = 0; row < r.rows.size(); ++row) {
+    const std::vector<std::size_t> choices = choices_of(r.study, row);
+    std::vector<std::string> others;
+    for (std::size_t a = 0; a < choices.size(); ++a)
+      if (a != axis) others.push_back(r.study.axes[a].values[choices[a]].label);
+    const std::string name = fmt::format("{}", fmt::join(others, ", "));
+    auto series = std::find_if(chart.series.begin(), chart.series.end(), [&](const auto& s) { return s.name == name; });
+    if (series == chart.series.end()) {
+      if (chart.series.size() == most_lines) continue;
+      const double unknown = std::numeric_limits<double>::quiet_NaN();
+      series = chart.series.insert(series, {name, std::vector<double>(chart.at.size(), unknown), {}});
+    }
+    const SweepRow& found = r.rows[row];
+    if (found.state == RowState::done && found.values[metric])
+      series->y[choices[axis]] = *found.values[metric] * w.factor;
+  }
+  return chart;
+}
+
+/// What the objective names, over the axis that is a number.
+std::optional<PageSection> axis_section(const PlanReport& r) {
+  const auto axis = numeric_axis(r.study);
+  if (!axis) return std::nullopt;
+  PageSection section{"axis", fmt::format("Over {}", r.study.axes[*axis].name), {}};
+  std::vector<std::size_t> wanted = r.decision.objective.front;
+  wanted.push_back(r.decision.objective.metric);
+  for (std::size_t i = 0; i < wanted.size(); ++i)
+    if (std::find(wanted.begin(), wanted.begin() + static_cast<std::ptrdiff_t>(i), wanted[i]) ==
+        wanted.begin() + static_cast<std::ptrdiff_t>(i))
+      section.blocks.push_back(chart_over(r, *axis, wanted[i]));
+  return section;
+}
+
 std::vector<KeyFigure> figures_of(const PlanReport& r, const std::vector<std::size_t>& shown) {
   std::vector<KeyFigure> figures;
   if (!r.decision.best) return figures;
@@ -142,20 +214,22 @@ Page plan_page(const PlanReport& r, std::string command) {
   const std::vector<std::size_t> shown = columns_of(r);
   const Decision& d = r.decision;
   Page page;
-  page.title = r.study.file;
+  page.title = r.study.name.empty() ? r.study.file : r.study.name;
   std::vector<std::string> axes;
   for (const SweepAxis& axis : r.study.axes) axes.push_back(fmt::format("{} ({})", axis.name, axis.values.size()));
   page.context = fmt::format("{} configurations of {}: {} forecast, {} refused", r.rows.size(), fmt::join(axes, " x "),
                              d.done, d.refused);
   if (d.not_run > 0) page.context += fmt::format(", {} not run", d.not_run);
   page.answer = answer_text(r) + ".";
+  page.answer.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(page.answer.front())));
   page.figures = figures_of(r, shown);
   page.warnings = r.notes;
   page.sections.push_back(front_section(r, shown));
+  if (auto section = axis_section(r)) page.sections.push_back(std::move(*section));
   page.sections.push_back({"rows-section", "Every configuration", {rows_table(r, shown)}});
   if (d.refused > 0) page.sections.push_back({"refused-section", "What can not be", {refused_table(r)}});
   page.command = std::move(command);
-  page.scenario = r.study.text;
+  page.scenario = r.study.text, page.study = true;
   page.version = version_text();
   return page;
 }

@@ -125,7 +125,7 @@ std::string row_text(const Study& study, std::size_t row) {
 }
 
 std::string goal_text(const Objective& o) {
-  std::string text = fmt::format("{} {}", o.minimize ? "least" : "most", metrics()[o.metric].name);
+  std::string text = fmt::format("{} {}", o.minimize ? "the least" : "the most", metrics()[o.metric].name);
   for (std::size_t i = 0; i < o.keep.size(); ++i) text += (i == 0 ? " with " : ", ") + o.keep[i].text;
   return text;
 }
@@ -136,14 +136,15 @@ std::string answer_text(const PlanReport& r) {
     return d.done == 0 ? "no configuration was forecast"
                        : fmt::format("none of {} configurations fulfils the conditions ({})", d.done, goal_text(d.objective));
   const SweepRow& best = r.rows[*d.best];
-  std::string text = fmt::format("{}: {}", goal_text(d.objective), row_text(r.study, *d.best));
+  std::string text = fmt::format("{} has {}", goal_text(d.objective), row_text(r.study, *d.best));
   std::vector<std::string> facts;
   for (const std::string_view name : {std::string_view("time_us"), std::string_view("step_s"), std::string_view("cost"),
                                       metrics()[d.objective.metric].name})
     if (std::string fact = name == "time_s" ? std::string() : told(best, name); !fact.empty() && std::find(facts.begin(), facts.end(), fact) == facts.end())
       facts.push_back(std::move(fact));
-  if (!facts.empty()) text += fmt::format("; {}", fmt::join(facts, ", "));
-  if (d.fastest && *d.fastest != *d.best) {
+  if (!facts.empty()) text += fmt::format(": {}", fmt::join(facts, ", "));
+  const std::size_t gpus = *find_metric("gpus");
+  if (d.fastest && *d.fastest != *d.best && r.rows[*d.fastest].values[gpus] == best.values[gpus]) {
     const SweepRow& fastest = r.rows[*d.fastest];
     text += fmt::format("; against the fastest ({}): {}", row_text(r.study, *d.fastest),
                         against(best, fastest, "time_s", "time"));
@@ -156,7 +157,7 @@ std::string plan_text(const PlanReport& r, std::size_t top) {
   const Decision& d = r.decision;
   std::vector<std::string> axes;
   for (const SweepAxis& axis : r.study.axes) axes.push_back(fmt::format("{} ({})", axis.name, axis.values.size()));
-  std::string out = fmt::format("# fabricast {}   {}\n", version_text(), comment_text(r.study.file));
+  std::string out = fmt::format("# fabricast {}   {}\n", version_text(), comment_text(r.study.name.empty() ? r.study.file : r.study.name));
   out += fmt::format("# {} configurations of {}: {} forecast, {} refused", r.rows.size(), fmt::join(axes, " x "), d.done,
                      d.refused);
   if (d.not_run > 0) out += fmt::format(", {} not run", d.not_run);

@@ -31,7 +31,7 @@ void simulate(const World& world, const RunOptions& options, Forecast& forecast)
   std::vector<Cell> cells(draws * sizes);
   // The chunk engine forks, which goes with one thread only.
   const std::size_t threads = s.network.engine == EngineKind::chunk ? 1 : thread_count(options.threads);
-  const std::size_t parts = draws > 1 || thread_count(options.threads) == 1 ? 1 : std::min<std::size_t>(sizes, 8);
+  const std::size_t parts = draws > 1 || thread_count(options.threads) == 1 ? 1 : std::clamp<std::size_t>(sizes, 1, 8);
   // What tasks leave of the threads goes to their engines.
   NetworkSetup setup = world.setup;
   setup.threads = std::max<std::size_t>(1, threads / (draws * parts));

@@ -194,6 +194,7 @@ Study read_study(const std::string& path, const std::vector<std::string>& overri
       study.overrides.push_back(word);
   }
   const YAML::Node root = parse_yaml(study.text, path, "start with `fabricast: 1`");
+  if (const YAML::Node name = root["name"]; name.IsDefined() && name.IsScalar()) study.name = name.Scalar();
   std::vector<Diagnostic> faults;
   AxisReader reader(study, faults);
   if (const YAML::Node sweep = root["sweep"]; sweep.IsDefined() && !sweep.IsNull()) {

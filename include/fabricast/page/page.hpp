@@ -55,7 +55,8 @@ struct Page {
   std::vector<PageSection> sections;
   // To run it again.
   std::string command;      ///< as it was typed
-  std::string scenario;     ///< the effective one, YAML
+  std::string scenario;     ///< YAML: the effective one, or of a study the file
+  bool study = false;       ///< whether `fabricast plan` runs it, not `run`
   std::string version;      ///< of fabricast
   std::string fingerprint;  ///< of the results; may be empty
 };

@@ -8,7 +8,8 @@
 
 namespace fabricast {
 
-/// Chart `front`; of plans whose rows fail and are hashed, `draws`. \param command  as it was typed
+/// Chart `front`; where an axis is a number with three values or more, for each metric of the objective a chart over it, by the
+/// metric's name. \param command  as it was typed
 Page plan_page(const PlanReport& report, std::string command);
 
 }  // namespace fabricast

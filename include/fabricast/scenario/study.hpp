@@ -42,6 +42,7 @@ void visit_fields(FieldVisitor& visit, ObjectiveSpec& spec);
 
 struct Study {
   std::string file, text;
+  std::string name;  ///< of the scenario; may be empty
   std::vector<std::string> overrides;  ///< `--set` words for all rows; those of the row win
   std::vector<SweepAxis> axes;
   ObjectiveSpec objective;

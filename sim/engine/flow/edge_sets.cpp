@@ -29,13 +29,16 @@ class SetCounter {
   /// Ports with their counts, by rising link.
   PortCounts count(const CollectiveAlgorithm& algorithm, EdgeSet& set) {
     if (ports_.dense()) at_port_.resize(ports_.size(), 0);
+    if (between_.dense()) counts_between_.resize(between_.size(), 0);
     std::uint32_t e = 0;
     algorithm.network_edges(comm_, plan_, channel_, [&](const NetworkEdge& edge) { add(edge, e++ % 2, set); });
     PortCounts counts;
     ports_.for_each([&](std::uint32_t slot, std::uint32_t port) {
       if (at_port_[slot] > 0) counts.emplace_back(port, at_port_[slot]);
     });
-    between_.for_each([&](std::uint32_t slot, std::uint32_t r) { set.between.emplace_back(r, counts_between_[slot]); });
+    between_.for_each([&](std::uint32_t slot, std::uint32_t r) {
+      if (counts_between_[slot] > 0) set.between.emplace_back(r, counts_between_[slot]);
+    });
     return counts;
   }
 
