@@ -97,7 +97,11 @@ std::vector<ChartTick> ticks_of(const ChartAxis& axis, ChartRange range, int abo
       values.push_back(k == 0 ? 0 : k * step);
   }
   std::vector<ChartTick> ticks;
-  for (const double v : values) ticks.push_back({v, value_text(v, axis.measure)});
+  // Long rows of zeros do not fit beside an axis.
+  const double size = axis.measure == Measure::number ? std::max(std::abs(range.low), std::abs(range.high)) : 0;
+  const double unit = size >= 1e10 ? 1e9 : size >= 1e7 ? 1e6 : 1;
+  const char* letter = unit == 1e9 ? "G" : unit == 1e6 ? "M" : "";
+  for (const double v : values) ticks.push_back({v, value_text(v / unit, axis.measure) + (v == 0 ? "" : letter)});
   return ticks;
 }
 

@@ -124,22 +124,31 @@ PageSection front_section(const PlanReport& r, const std::vector<std::size_t>& s
   return section;
 }
 
-/// The number that a label begins with; nothing if it begins with none.
-std::optional<double> number_of(const std::string& label) {
+/// `400Gbps` is 400 of Gbps.
+struct AxisNumber {
   double value = 0;
-  const auto [end, code] = std::from_chars(label.data(), label.data() + label.size(), value);
-  return code == std::errc() && end != label.data() ? std::optional(value) : std::nullopt;
+  std::string unit;
+};
+/// Nothing if the label begins with no number.
+std::optional<AxisNumber> number_of(const std::string& label) {
+  AxisNumber number;
+  const auto [end, code] = std::from_chars(label.data(), label.data() + label.size(), number.value);
+  number.unit.assign(end, label.data() + label.size());
+  return code == std::errc() ? std::optional(number) : std::nullopt;
 }
 
-/// The first axis whose values are numbers in rising order, three or more.
+/// The first axis whose values are numbers of one unit in rising order, three or more.
 std::optional<std::size_t> numeric_axis(const Study& study) {
   constexpr std::size_t least = 3;
   for (std::size_t a = 0; a < study.axes.size(); ++a) {
+    const std::vector<SweepValue>& all = study.axes[a].values;
     std::vector<double> values;
-    for (const SweepValue& value : study.axes[a].values)
-      if (const auto number = number_of(value.label)) values.push_back(*number);
-    if (values.size() == study.axes[a].values.size() && values.size() >= least &&
-        std::is_sorted(values.begin(), values.end()))
+    for (const SweepValue& value : all)
+      if (const auto number = number_of(value.label); number && number->unit == number_of(all.front().label)->unit)
+        values.push_back(number->value);
+      else
+        break;
+    if (values.size() == all.size() && values.size() >= least && std::is_sorted(values.begin(), values.end()))
       return a;
   }
   return std::nullopt;
@@ -154,9 +163,9 @@ LineChart chart_over(const PlanReport& r, std::size_t axis, std::size_t metric) 
   chart.name = metrics()[metric].name;
   chart.title = fmt::format("{} over {}", metrics()[metric].name, along.name);
   chart.note = metrics()[metric].summary;
-  for (const SweepValue& value : along.values) chart.at.push_back(*number_of(value.label));
+  for (const SweepValue& value : along.values) chart.at.push_back(number_of(value.label)->value);
   const double first = chart.at.front(), last = chart.at.back();
-  chart.x = {along.name, Measure::number, {}, first > 0 && last >= 8 * first ? ChartScale::logarithmic : ChartScale::linear,
+  chart.x = {along.name, Measure::number, number_of(along.values.front().label)->unit, first > 0 && last >= 8 * first ? ChartScale::logarithmic : ChartScale::linear,
              false};
   chart.y = {std::string(metrics()[metric].name), w.measure, w.unit, ChartScale::linear, true};
   for (std::size_t row = 0; row < r.rows.size(); ++row) {
