@@ -164,16 +164,7 @@ class SqliteStore final : public RowStore {
   }
 
   void finish(const Decision& decision) override {
-    database_->run("BEGIN");
-    Statement write(*database_, "UPDATE rows SET kept = ?, pareto = ?, place = ? WHERE row = ?");
-    for (std::size_t place = 0; place < decision.order.size(); ++place) {
-      const std::size_t row = decision.order[place];
-      write.again();
-      write.add(std::int64_t{decision.kept[row]}).add(std::int64_t{decision.on_front[row]});
-      write.add(static_cast<std::int64_t>(place + 1)).add(static_cast<std::int64_t>(row));
-      write.step();
-    }
-    database_->run("COMMIT");
+    mark(decision);
     // A copy is laid out by its contents alone; pages of the file itself also tell of the order of work.
     const std::string file = database_->file(), copy = file + ".whole";
     std::filesystem::remove(copy);
@@ -189,6 +180,19 @@ class SqliteStore final : public RowStore {
   }
 
  private:
+  void mark(const Decision& decision) {
+    database_->run("BEGIN");
+    Statement write(*database_, "UPDATE rows SET kept = ?, pareto = ?, place = ? WHERE row = ?");
+    for (std::size_t place = 0; place < decision.order.size(); ++place) {
+      const std::size_t row = decision.order[place];
+      write.again();
+      write.add(std::int64_t{decision.kept[row]}).add(std::int64_t{decision.on_front[row]});
+      write.add(static_cast<std::int64_t>(place + 1)).add(static_cast<std::int64_t>(row));
+      write.step();
+    }
+    database_->run("COMMIT");
+  }
+
   void create(const std::vector<std::pair<std::string, std::string>>& about) {
     database_->run("BEGIN");
     database_->run("CREATE TABLE study (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID");
