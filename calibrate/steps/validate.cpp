@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cmath>
-#include <mutex>
 
 #include "fabricast/calibrate/steps.hpp"
 #include "fabricast/core/parallel.hpp"
@@ -29,16 +28,13 @@ StepValidation validate_steps(const std::vector<StepCase>& steps, const Hardware
                               const std::function<void(double)>& progress) {
   StepValidation v;
   v.rows.resize(steps.size());
-  std::size_t done = 0;
-  std::mutex mutex;
+  TaskProgress told(progress, steps.size());
   in_parallel(steps.size(), thread_count(0), [&](std::size_t i) {
     stop_if_requested();
     const StepCase& c = steps[i];
     StepRunner runner(c);
     v.rows[i] = step_row(c, runner, hardware);
-    if (!progress) return;
-    const std::scoped_lock lock(mutex);
-    progress(static_cast<double>(++done) / static_cast<double>(steps.size()));
+    told.one_done();
   });
   return v;
 }

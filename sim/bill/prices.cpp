@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "../scenario/named_file.hpp"
 #include "../scenario/yaml_reader.hpp"
-#include "fabricast/core/file.hpp"
 #include "fabricast/core/names.hpp"
 
 namespace fabricast {
@@ -131,18 +131,9 @@ Prices parse_prices(const std::string& text, const std::string& path) {
   return prices;
 }
 
-Prices read_prices(const std::string& path) { return parse_prices(read_file(path, std::size_t{4} << 20), path); }
-
 Prices prices_of(const Scenario& scenario) {
   const std::string path = beside(scenario.file, scenario.prices);
-  std::string text;
-  try {
-    text = read_file(path, std::size_t{4} << 20);
-  } catch (const UserError& e) {
-    const Diagnostic& d = e.diagnostics().front();
-    throw UserError::at("prices", d.message, d.hint);
-  }
-  return parse_prices(text, path);
+  return parse_prices(read_named("prices", path), path);
 }
 
 }  // namespace fabricast

@@ -5,6 +5,7 @@
 
 #include "fabricast/bill/cost.hpp"
 #include "fabricast/core/quantity.hpp"
+#include "fabricast/core/text.hpp"
 
 namespace fabricast {
 
@@ -106,15 +107,6 @@ std::string bill_text(const World& world, const Bill& bill, const Prices* prices
   return out;
 }
 
-namespace {
-/// A text of the user's or ours as a field of CSV.
-std::string quoted(const std::string& text) {
-  std::string out = "\"";
-  for (const char c : text) out += c == '"' ? "\"\"" : std::string(1, c);
-  return out + "\"";
-}
-}  // namespace
-
 std::string bill_csv(const Bill& bill, const Cost* cost) {
   std::string out = "item,tier,name,link,medium,ports,rate_gbps,up_to_m,count,metres,power_w,power_source,price,price_source\n";
   for (std::size_t i = 0; i < bill.lines.size(); ++i) {
@@ -128,9 +120,9 @@ std::string bill_csv(const Bill& bill, const Cost* cost) {
                        some(l.rate.value > 0, to_text(rounded(l.rate.value * 8e-9, 10))),
                        some(length, to_text(l.up_to.value)), l.count,
                        some(l.metres.value > 0, to_text(rounded(l.metres.value, 10))),
-                       to_text(rounded(l.each.power.value, 10)), quoted(l.each.source),
+                       to_text(rounded(l.each.power.value, 10)), double_quoted(l.each.source),
                        priced && priced->unit ? to_text(rounded(*priced->unit, 10)) : "",
-                       quoted(priced ? priced->source : ""));
+                       double_quoted(priced ? priced->source : ""));
   }
   return out;
 }

@@ -1,6 +1,4 @@
 // `bill`: what is to be bought, what it draws, and what it costs.
-#include <fmt/format.h>
-
 #include "commands.hpp"
 #include "fabricast/bill/cost.hpp"
 #include "options.hpp"
@@ -21,10 +19,8 @@ int bill_verb(const std::vector<std::string>& arguments) {
       "threads", po::value<std::string>(), "number of threads (default: all cores)");
   if (!options.parse(arguments)) return 0;
   const std::string json = output_path(options, "json"), csv = output_path(options, "csv");
-  if (json == "-" && csv == "-")
-    throw UserError("--json - and --csv - both want standard output", "give one of them a file");
-  if (!json.empty() && json != "-" && json == csv)
-    throw UserError(fmt::format("--json and --csv both want '{}'", json));
+  const OutputPlaces places{{"json", &json}, {"csv", &csv}};
+  require_own_places(places);
   const RunOptions how = run_options(options);
   const auto world = load_world(options);
   placed(world->scenario, [&] {
@@ -39,7 +35,7 @@ int bill_verb(const std::vector<std::string>& arguments) {
     const Cost* sums = cost ? &*cost : nullptr;
     if (!json.empty()) emit(json, bill_json(*world, bill, known, sums, work));
     if (!csv.empty()) emit(csv, bill_csv(bill, sums));
-    if (json != "-" && csv != "-") emit("-", bill_text(*world, bill, known, sums, work));
+    if (leaves_standard_output(places)) emit("-", bill_text(*world, bill, known, sums, work));
   });
   return 0;
 }

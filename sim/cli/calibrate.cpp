@@ -110,7 +110,7 @@ int fit(const std::vector<std::string>& arguments) {
   if (options.has("profile")) overlay_profile(hardware, read_file(options.text("profile")), options.text("profile"));
   const std::vector<MeasuredCase> cases = chosen_cases(options);
   FitOptions fit_options = fit_options_of(options, 0);
-  if (options.has("parameters")) fit_options.parameters = options.get<std::vector<std::string>>("parameters");
+  fit_options.parameters = options.list("parameters");
   for (const std::string& prefix : fit_options.parameters) hardware.own(prefix);
   const auto known = hardware.all_parameters();
   for (const std::string& prefix : fit_options.parameters)
@@ -118,7 +118,7 @@ int fit(const std::vector<std::string>& arguments) {
                      [&](const auto& p) { return p.first == prefix || p.first.starts_with(prefix + "."); }))
       throw UserError(fmt::format("--parameters: no parameter or group is called '{}'", prefix),
                       "`fabricast list parameters` shows all");
-  if (options.has("leave-out")) fit_options.left_out = options.get<std::vector<std::string>>("leave-out");
+  fit_options.left_out = options.list("leave-out");
   fit_options.iterations = options.integer("iterations", 12, 1, 1000);
   fit_options.seed = static_cast<std::uint64_t>(options.integer("seed", 1, 0, 1 << 30));
   const Fit result = fit_parameters(cases, hardware, fit_options);

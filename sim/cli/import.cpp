@@ -37,7 +37,7 @@ int import_verb(const std::vector<std::string>& arguments) {
   }
   NamedLogs logs;
   bool found = false;
-  for (const std::string& path : options.get<std::vector<std::string>>("LOG...")) {
+  for (const std::string& path : options.list("LOG...")) {
     logs.emplace_back(path, read_log(path));
     found = found || !logs.back().second.empty();
   }

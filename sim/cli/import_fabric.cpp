@@ -72,7 +72,7 @@ int import_fabric_verb(const std::vector<std::string>& arguments) {
     throw UserError("--oversubscription: between 1 and 64");
   if (options.has("slurm")) wanted.order = slurm_order(options.text("slurm"));
   std::vector<NamedText> texts;
-  for (const std::string& path : options.get<std::vector<std::string>>("FILE..."))
+  for (const std::string& path : options.list("FILE..."))
     texts.push_back({path, read_file(path)});
   if (options.has("lft") && texts.size() > 1)
     throw UserError("--lft: only with one subnet", "LIDs of several subnets are not told apart");

@@ -105,7 +105,7 @@ std::vector<std::string> heading(const Scenario& s, const std::string& path) {
 /// Options that are keys of their own accord win over answers.
 void add_set_words(std::vector<GivenKey>& keys, const Options& options) {
   if (!options.has("set")) return;
-  for (const std::string& word : options.get<std::vector<std::string>>("set")) {
+  for (const std::string& word : options.list("set")) {
     const std::size_t equals = word.find('=');
     if (equals == std::string::npos || equals == 0)
       throw UserError(fmt::format("'--set {}' has no value", word),

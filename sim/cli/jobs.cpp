@@ -1,6 +1,4 @@
 // `jobs`: several jobs on one fabric.
-#include <fmt/format.h>
-
 #include "commands.hpp"
 #include "fabricast/jobs/jobs.hpp"
 #include "options.hpp"
@@ -22,10 +20,8 @@ int jobs_verb(const std::vector<std::string>& arguments) {
       "threads", po::value<std::string>(), "number of threads (default: all cores); results do not depend on it");
   if (!options.parse(arguments)) return 0;
   const std::string json = output_path(options, "json"), csv = output_path(options, "csv");
-  if (json == "-" && csv == "-")
-    throw UserError("--json - and --csv - both want standard output", "give one of them a file");
-  if (!json.empty() && json != "-" && json == csv)
-    throw UserError(fmt::format("--json and --csv both want '{}'", json));
+  const OutputPlaces places{{"json", &json}, {"csv", &csv}};
+  require_own_places(places);
   const RunOptions how = run_options(options);
   const auto world = load_world(options, Beside::counted);
   const bool call = world->scenario.workload.kind == WorkloadKind::collective;
@@ -34,7 +30,7 @@ int jobs_verb(const std::vector<std::string>& arguments) {
   const JobsForecast found = placed(world->scenario, [&] { return forecast_jobs(*world, size, how); });
   if (!json.empty()) emit(json, jobs_json(*world, found));
   if (!csv.empty()) emit(csv, jobs_csv(found));
-  if (json != "-" && csv != "-") emit("-", jobs_text(*world, found));
+  if (leaves_standard_output(places)) emit("-", jobs_text(*world, found));
   return 0;
 }
 

@@ -165,9 +165,7 @@ RunOptions run_options(const Options& options) {
 }
 
 std::unique_ptr<World> load_world(const Options& options, Beside others, const std::string& option) {
-  const std::vector<std::string> overrides =
-      options.has("set") ? options.get<std::vector<std::string>>("set") : std::vector<std::string>();
-  ReadResult read = read_scenario(options.get<std::string>(option), overrides);
+  ReadResult read = read_scenario(options.get<std::string>(option), options.list("set"));
   for (const Diagnostic& w : read.warnings) print_diagnostic(w);
   Scenario names;  // outlives the scenario's move into the world
   names.file = read.scenario.file, names.places = read.scenario.places,

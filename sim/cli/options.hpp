@@ -62,6 +62,10 @@ class Options {
   std::string text(const std::string& name, std::string otherwise = {}) const {
     return has(name) ? get<std::string>(name) : otherwise;
   }
+  /// The words of an option or of a positional one that may be given more than once; empty: none was.
+  std::vector<std::string> list(const std::string& name) const {
+    return has(name) ? get<std::vector<std::string>>(name) : std::vector<std::string>();
+  }
   int integer(const std::string& name, int otherwise, int low, int high) const;
 
  private:
@@ -87,14 +91,14 @@ std::unique_ptr<World> load_world(const Options& options, Beside others = Beside
 /// `--size`, or the middle one of the scenario's.
 std::int64_t chosen_size(const Options& options, const World& world);
 
-/// Runs `f`; the user's faults that name a key of the scenario get its place in the file.
-template <class F>
-auto placed(const Scenario& scenario, F f) {
+/// Runs `f`; the user's faults that name a key of what was read (a Scenario, a Study) get its place in the file.
+template <class Read, class F>
+auto placed(const Read& read, F f) {
   try {
     return f();
   } catch (const UserError& e) {
     std::vector<Diagnostic> faults = e.diagnostics();
-    for (Diagnostic& d : faults) scenario.locate(d);
+    for (Diagnostic& d : faults) read.locate(d);
     throw UserError(std::move(faults));
   }
 }

@@ -73,22 +73,6 @@ void search(const Options& options, const PlanPaths& to, std::size_t top) {
   emit_all(to, placed(world->scenario, [&] { return search->run({*world, limit, top, how}); }));
 }
 
-std::vector<std::string> words(const Options& options, const std::string& name) {
-  return options.has(name) ? options.get<std::vector<std::string>>(name) : std::vector<std::string>();
-}
-
-/// Faults of the objective get their place in the file.
-template <class F>
-auto placed_in(const Study& study, F f) {
-  try {
-    return f();
-  } catch (const UserError& e) {
-    std::vector<Diagnostic> faults = e.diagnostics();
-    for (Diagnostic& d : faults) study.locate(d);
-    throw UserError(std::move(faults));
-  }
-}
-
 /// If nothing can be forecast, the fault is more likely in what all rows share: it is told with its place.
 void check_rows(const Study& study, const SweepResult& result, const Decision& decision) {
   if (decision.done > 0 || result.interrupted) return;
@@ -114,8 +98,8 @@ std::vector<std::string> notes_of(const Study& study) {
 }
 
 int sweep(const Options& options, const PlanPaths& to, std::size_t top, const std::string& command) {
-  const Study study = read_study(options.get<std::string>("SCENARIO"), words(options, "set"), words(options, "sweep"));
-  const Objective objective = placed_in(study, [&] { return objective_of(study); });
+  const Study study = read_study(options.get<std::string>("SCENARIO"), options.list("set"), options.list("sweep"));
+  const Objective objective = placed(study, [&] { return objective_of(study); });
   if (study.axes.empty())
     throw UserError(fmt::format("{}: there is nothing to vary", study.file),
                     "a section `sweep: {cluster.nodes: [32, 64]}`, --sweep 'cluster.nodes=[32, 64]', or --search parallel");

@@ -1,8 +1,6 @@
 // `risk`: what failures do to a job.
 #include "fabricast/risk/risk.hpp"
 
-#include <fmt/format.h>
-
 #include "commands.hpp"
 #include "fabricast/report/step.hpp"
 #include "options.hpp"
@@ -24,10 +22,8 @@ int risk_verb(const std::vector<std::string>& arguments) {
       "threads", po::value<std::string>(), "number of threads (default: all cores); results do not depend on it");
   if (!options.parse(arguments)) return 0;
   const std::string json = output_path(options, "json"), csv = output_path(options, "csv");
-  if (json == "-" && csv == "-")
-    throw UserError("--json - and --csv - both want standard output", "give one of them a file");
-  if (!json.empty() && json != "-" && json == csv)
-    throw UserError(fmt::format("--json and --csv both want '{}'", json));
+  const OutputPlaces places{{"json", &json}, {"csv", &csv}};
+  require_own_places(places);
   RiskOptions how;
   how.run = run_options(options);
   how.samples = options.integer("samples", how.samples, 1, 1'000'000);
@@ -43,7 +39,7 @@ int risk_verb(const std::vector<std::string>& arguments) {
   });
   if (!json.empty()) emit(json, risk_json(*world, risk));
   if (!csv.empty()) emit(csv, risk_csv(risk));
-  if (json != "-" && csv != "-") emit("-", risk_text(*world, risk));
+  if (leaves_standard_output(places)) emit("-", risk_text(*world, risk));
   return 0;
 }
 

@@ -18,4 +18,10 @@ std::vector<std::string> split(std::string_view text, char separator) {
   }
 }
 
+std::string double_quoted(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : text) out += c == '"' ? "\"\"" : std::string(1, c);
+  return out + "\"";
+}
+
 }  // namespace fabricast

@@ -7,6 +7,7 @@
 
 #include "../report/step_parts.hpp"
 #include "fabricast/core/names.hpp"
+#include "fabricast/report/draws.hpp"
 
 namespace fabricast {
 
@@ -33,18 +34,15 @@ TableCell with_factor(double value, double factor) {
 }
 
 PageSection draws_section(const std::vector<double>& seconds, const std::string& what) {
-  std::vector<double> sorted = seconds;
-  std::sort(sorted.begin(), sorted.end());
-  const auto at = [&](double part) {
-    return sorted[std::min(sorted.size() - 1, static_cast<std::size_t>(part * static_cast<double>(sorted.size())))];
-  };
+  const RankedDraws ranked(seconds);
+  const auto at = [&](double part) { return seconds[ranked.at(part)]; };
   const auto text = [](double s) { return value_text(s, Measure::seconds, {}, 3); };
   PageSection section{"draws", "The part that is chance", {}};
   section.blocks.push_back(Prose{fmt::format(
       "{} in {} draws: {} at best, {} in the median, {} at p95, {} at worst. A draw is one seed of what is random: the "
       "hash of the switches, and which hosts are slow. It is chance of the cluster, not error of the forecast, and so "
       "no part of the 90 % interval.",
-      what, sorted.size(), text(sorted.front()), text(at(0.5)), text(at(0.95)), text(sorted.back()))});
+      what, seconds.size(), text(at(0)), text(at(0.5)), text(at(0.95)), text(at(1)))});
   LineChart chart = cumulative_chart("draws", fmt::format("{}: part of the draws that take at most so long", what),
                                      {"time", Measure::seconds, {}, ChartScale::linear, false}, seconds);
   section.blocks.push_back(std::move(chart));
@@ -89,7 +87,6 @@ std::vector<std::size_t> some_of(std::size_t count, std::size_t most) {
 }
 
 BarChart memory_chart(const std::vector<MemoryUse>& stages, double capacity) {
-  constexpr double gib = 1024.0 * 1024 * 1024;
   BarChart chart;
   chart.name = "memory", chart.title = "What a GPU holds";
   chart.value = {"memory of a GPU", Measure::number, "GiB", ChartScale::linear, true};

@@ -43,14 +43,12 @@ void forecast_into(SweepRow& row, Measured& measured, const EvaluateOptions& how
       return done(&Measured::collective, forecast);
     }
     case WorkloadKind::training_step: {
-      require_memory(world);
       StepForecast step = run_step(world, run);
       if (how.intervals) add_interval(world, step, run);
       return done(&Measured::step, step);
     }
     case WorkloadKind::trace: return done(&Measured::step, run_trace(world, run));
     case WorkloadKind::inference: {
-      require_memory(world);
       constexpr bool other_batches = false;
       return done(&Measured::inference, run_inference(world, run, other_batches));
     }
@@ -69,6 +67,8 @@ SweepRow evaluate(const Study& study, std::size_t number, const EvaluateOptions&
   row.row = number;
   try {
     const auto world = build_world(scenario_of(study, number));
+    const WorkloadKind kind = world->scenario.workload.kind;
+    if (kind == WorkloadKind::training_step || kind == WorkloadKind::inference) require_memory(*world);
     const auto prices =
         world->scenario.prices.empty() ? std::nullopt : std::optional(prices_of(world->scenario));
     const Bill bill = bill_of(*world, prices ? &*prices : nullptr);

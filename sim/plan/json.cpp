@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "fabricast/core/text.hpp"
 #include "fabricast/plan/metric.hpp"
 #include "fabricast/plan/report.hpp"
 #include "fabricast/report/report.hpp"
@@ -49,9 +50,7 @@ Json row_json(const PlanReport& r, const SweepRow& row) {
 /// A cell, in quotes where it needs some [RFC4180].
 std::string cell(const std::string& text) {
   if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
-  std::string out = "\"";
-  for (const char c : text) out += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return out + "\"";
+  return double_quoted(text);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "fabricast/core/file.hpp"
+#include "fabricast/core/text.hpp"
 #include "fabricast/plan/metric.hpp"
 #include "fabricast/plan/store.hpp"
 #include "fabricast/report/report.hpp"
@@ -13,12 +14,6 @@ namespace fabricast {
 namespace {
 
 constexpr const char* format = "1";
-
-std::string column_name(std::string_view name) {
-  std::string text = "\"";
-  for (const char c : name) text += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return text + "\"";
-}
 
 /// A connection to one file; every failure is about that file.
 class Database {
@@ -197,8 +192,8 @@ class SqliteStore final : public RowStore {
     database_->run("BEGIN");
     database_->run("CREATE TABLE study (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID");
     std::string columns = "row INTEGER PRIMARY KEY, state TEXT NOT NULL, why TEXT NOT NULL";
-    for (const SweepAxis& axis : study_.axes) columns += ", " + column_name(axis.name) + " TEXT NOT NULL";
-    for (const Metric& metric : metrics()) columns += ", " + column_name(metric.name) + " REAL";
+    for (const SweepAxis& axis : study_.axes) columns += ", " + double_quoted(axis.name) + " TEXT NOT NULL";
+    for (const Metric& metric : metrics()) columns += ", " + double_quoted(metric.name) + " REAL";
     database_->run("CREATE TABLE rows (" + columns + ", kept INTEGER, pareto INTEGER, place INTEGER)");
     database_->run(
         "CREATE TABLE sizes (row INTEGER NOT NULL, place INTEGER NOT NULL, bytes INTEGER NOT NULL, time_us REAL, "

@@ -1,21 +1,16 @@
 #include "fabricast/report/forecast.hpp"
 
 #include <algorithm>
-#include <mutex>
 
 #include "fabricast/core/parallel.hpp"
 #include "fabricast/core/stop.hpp"
+#include "fabricast/report/draws.hpp"
 #include "fabricast/report/harness.hpp"
 #include "fabricast/step/beside.hpp"
 
 namespace fabricast {
 
 namespace {
-
-/// The value at a fraction of a sorted list, the nearest there is.
-std::size_t at_fraction(std::size_t size, double fraction) {
-  return std::min(size - 1, static_cast<std::size_t>(fraction * static_cast<double>(size)));
-}
 
 struct Cell {
   double time = 0;
@@ -24,6 +19,7 @@ struct Cell {
 
 /// Runs the rows' plans over all draws, and fills in what comes out.
 void simulate(const World& world, const RunOptions& options, Forecast& forecast) {
+  if (forecast.rows.empty()) return;
   const Scenario& s = world.scenario;
   const Communicator& comm = world.planner.comm;
   // A task is one draw with all sizes: they share its loads. With one draw, sizes are shared out instead.
@@ -31,12 +27,11 @@ void simulate(const World& world, const RunOptions& options, Forecast& forecast)
   std::vector<Cell> cells(draws * sizes);
   // The chunk engine forks, which goes with one thread only.
   const std::size_t threads = s.network.engine == EngineKind::chunk ? 1 : thread_count(options.threads);
-  const std::size_t parts = draws > 1 || thread_count(options.threads) == 1 ? 1 : std::clamp<std::size_t>(sizes, 1, 8);
+  const std::size_t parts = draws > 1 || thread_count(options.threads) == 1 ? 1 : std::min<std::size_t>(sizes, 8);
   // What tasks leave of the threads goes to their engines.
   NetworkSetup setup = world.setup;
   setup.threads = std::max<std::size_t>(1, threads / (draws * parts));
-  std::size_t done = 0;
-  std::mutex mutex;
+  TaskProgress progress(options.progress, cells.size());
   in_parallel(draws * parts, threads, [&](std::size_t task) {
     const std::size_t draw = task / parts, part = task % parts;
     const std::uint64_t seed = world.draws.first_seed + draw;
@@ -49,24 +44,18 @@ void simulate(const World& world, const RunOptions& options, Forecast& forecast)
       cell.result = engine->run(forecast.rows[i].plan);
       if (beside) beside->slow_down(forecast.rows[i].plan, cell.result);
       cell.time = harness_time(s.workload.harness, comm, forecast.rows[i].plan, cell.result);
-      if (!options.progress) continue;
-      const std::scoped_lock lock(mutex);
-      options.progress(static_cast<double>(++done) / static_cast<double>(cells.size()));
+      progress.one_done();
     }
   });
 
   for (std::size_t i = 0; i < sizes; ++i) {
     ForecastRow& row = forecast.rows[i];
-    std::vector<std::size_t> order(draws);
-    for (std::size_t d = 0; d < draws; ++d) order[d] = d;
-    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-      return cells[a * sizes + i].time < cells[b * sizes + i].time;
-    });
-    const auto time_at = [&](double fraction) { return cells[order[at_fraction(draws, fraction)] * sizes + i].time; };
-    row.time = time_at(0.5), row.time_p5 = time_at(0.05), row.time_p95 = time_at(0.95), row.time_worst = time_at(1);
-    row.median_draw = order[at_fraction(draws, 0.5)];
     row.draw_times.clear();
     for (std::size_t d = 0; d < draws; ++d) row.draw_times.push_back(cells[d * sizes + i].time);
+    const RankedDraws ranked(row.draw_times);
+    const auto time_at = [&](double fraction) { return row.draw_times[ranked.at(fraction)]; };
+    row.time = time_at(0.5), row.time_p5 = time_at(0.05), row.time_p95 = time_at(0.95), row.time_worst = time_at(1);
+    row.median_draw = ranked.at(0.5);
     for (std::size_t d = 0; d < draws; ++d)
       forecast.fingerprint = fold(forecast.fingerprint, cells[d * sizes + i].result.fingerprint);
     row.result = std::move(cells[row.median_draw * sizes + i].result);

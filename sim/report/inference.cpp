@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <mutex>
 #include <numeric>
 
 #include "fabricast/core/parallel.hpp"
 #include "fabricast/core/rng.hpp"
 #include "fabricast/core/stop.hpp"
+#include "fabricast/report/draws.hpp"
 #include "fabricast/step/flow_traffic.hpp"
 #include "step_parts.hpp"
 
@@ -263,27 +263,20 @@ InferenceForecast run_inference(const World& world, const RunOptions& options, b
     return prompts_only ? d.prefill(step, step.batch) : d.decode(step);
   };
   std::vector<double> seconds(draws);
-  std::size_t done = 0;
-  std::mutex mutex;
+  TaskProgress progress(options.progress, 2 * draws);
   in_parallel(draws, thread_count(options.threads), [&](std::size_t draw) {
     seconds[draw] = step_at(draw).seconds;
-    if (!options.progress) return;
-    const std::scoped_lock lock(mutex);
-    options.progress(static_cast<double>(++done) / static_cast<double>(2 * draws));
+    progress.one_done();
   });
-  std::vector<std::size_t> order(draws);
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return seconds[a] < seconds[b]; });
-  const auto at = [&](double part) {
-    return order[std::min(draws - 1, static_cast<std::size_t>(part * static_cast<double>(draws)))];
-  };
-  f.step = step_at(at(0.5)), f.step_p5 = seconds[at(0.05)], f.step_p95 = seconds[at(0.95)];
-  f.step_worst = seconds[order.back()];
+  const RankedDraws ranked(seconds);
+  const std::size_t median = ranked.at(0.5);
+  f.step = step_at(median), f.step_p5 = seconds[ranked.at(0.05)], f.step_p95 = seconds[ranked.at(0.95)];
+  f.step_worst = seconds[ranked.at(1)];
   f.mfu = flops_per_gpu(step, prompts_only) /
           (f.step.seconds * step.kernels.peak[static_cast<std::size_t>(step.precision)]);
   for (const double s : seconds) f.fingerprint = fold(f.fingerprint, std::bit_cast<std::uint64_t>(s));
   f.draw_seconds = seconds;
-  const Draw draw(world, world.draws.first_seed + at(0.5));
+  const Draw draw(world, world.draws.first_seed + median);
   const double tokens = static_cast<double>(step.batch) * static_cast<double>(prompts_only ? step.input : 1);
   f.tokens_per_second = tokens * step.layout.data / f.step.seconds;
   f.capacity = capacity_of(world, step), f.memory = memory_at(world, step, step.batch);
@@ -301,7 +294,7 @@ InferenceForecast run_inference(const World& world, const RunOptions& options, b
         const auto without = build_world(std::move(staged));
         without->beside = world.beside;
         f.disaggregated =
-            disaggregate(*without, step, f.step.seconds, Draw(*without, without->draws.first_seed + at(0.5)));
+            disaggregate(*without, step, f.step.seconds, Draw(*without, without->draws.first_seed + median));
       } else {
         f.disaggregated = disaggregate(world, step, f.step.seconds, draw);
       }

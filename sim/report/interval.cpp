@@ -1,7 +1,6 @@
 #include "fabricast/report/interval.hpp"
 
 #include <cmath>
-#include <mutex>
 
 #include "fabricast/core/parallel.hpp"
 
@@ -37,17 +36,14 @@ void add_intervals(const World& world, Forecast& forecast, int draws, const RunO
   const auto count = static_cast<std::size_t>(draws);
   // The last task is the hardware as it is.
   std::vector<std::vector<double>> times(count + 1);
-  std::mutex mutex;
-  std::size_t done = 0;
+  TaskProgress progress(options.progress, count + 1);
   in_parallel(count + 1, thread_count(options.threads), [&](std::size_t d) {
     if (d < count || forecast.draws > 1)
       times[d] =
           times_with(world, forecast, d < count ? drawn_hardware(world.scenario.hardware, d) : world.scenario.hardware);
     else
       for (const ForecastRow& row : forecast.rows) times[d].push_back(row.time);
-    if (!options.progress) return;
-    const std::scoped_lock lock(mutex);
-    options.progress(static_cast<double>(++done) / static_cast<double>(count + 1));
+    progress.one_done();
   });
   for (std::size_t i = 0; i < forecast.rows.size(); ++i) {
     double squares = 0;

@@ -1,7 +1,6 @@
 #include "fabricast/report/plan.hpp"
 
 #include <algorithm>
-#include <mutex>
 #include <numeric>
 #include <optional>
 
@@ -47,8 +46,7 @@ PlanResult plan_parallel(const World& world, std::size_t limit, const RunOptions
 
   const std::string effective = to_yaml(world.scenario);
   std::vector<std::optional<PlanRow>> rows(all.size());
-  std::mutex mutex;
-  std::size_t done = 0;
+  TaskProgress progress(options.progress, all.size());
   in_parallel(all.size(), thread_count(options.threads), [&](std::size_t i) {
     RunOptions alone;
     alone.threads = 1;
@@ -63,9 +61,7 @@ PlanResult plan_parallel(const World& world, std::size_t limit, const RunOptions
     } catch (const UserError&) {
       // Its groups lie unevenly over the nodes.
     }
-    if (!options.progress) return;
-    const std::scoped_lock lock(mutex);
-    options.progress(static_cast<double>(++done) / static_cast<double>(all.size()));
+    progress.one_done();
   });
   for (std::optional<PlanRow>& row : rows) {
     if (row)

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <mutex>
 #include <optional>
 #include <vector>
 
@@ -51,13 +50,10 @@ std::vector<W> run_trials(const World& world, const std::vector<Alternatives>& a
       return std::nullopt;  // this scenario has no such key, or can not be changed in that way
     }
   };
-  std::mutex mutex;
-  std::size_t done = 0;
+  TaskProgress progress(options.progress, tasks.size());
   in_parallel(tasks.size(), thread_count(options.threads), [&](std::size_t i) {
     outcomes[i] = try_one(*tasks[i].trial);
-    if (!options.progress) return;
-    const std::scoped_lock lock(mutex);
-    options.progress(static_cast<double>(++done) / static_cast<double>(tasks.size()));
+    progress.one_done();
   });
   std::vector<W> found;
   for (std::size_t k = 0; k < all.size(); ++k) {

@@ -9,22 +9,12 @@
 #include "fabricast/core/names.hpp"
 #include "fabricast/core/parallel.hpp"
 #include "fabricast/core/quantity.hpp"
+#include "fabricast/report/draws.hpp"
 #include "fabricast/scenario/trial.hpp"
 
 namespace fabricast {
 
 namespace {
-
-/// The value of a sorted list at a fraction of it, the nearest there is.
-double at_fraction(const std::vector<double>& sorted, double fraction) {
-  const auto n = static_cast<double>(sorted.size());
-  return sorted[std::min(sorted.size() - 1, static_cast<std::size_t>(fraction * n))];
-}
-
-std::vector<double> sorted_copy(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values;
-}
 
 std::vector<MonthOutcome> draw_months(const MonthModel& model, const RiskOptions& options) {
   std::vector<MonthOutcome> months(static_cast<std::size_t>(options.samples));
@@ -91,8 +81,8 @@ MonthForecast forecast_month(const Outlook& outlook, const std::vector<MonthOutc
   double squares = 0;
   for (const double u : useful) squares += (u - f.goodput) * (u - f.goodput);
   f.error = n > 1 ? std::sqrt(squares / (n - 1) / n) : 0;
-  std::sort(useful.begin(), useful.end());
-  f.goodput_p5 = at_fraction(useful, 0.05), f.goodput_p95 = at_fraction(useful, 0.95);
+  const RankedDraws ranked(useful);
+  f.goodput_p5 = useful[ranked.at(0.05)], f.goodput_p95 = useful[ranked.at(0.95)];
   add_losses(months, outlook, f);
   add_steps(months, f);
   return f;
@@ -178,7 +168,7 @@ Ground ground_of(const World& world, Trials& trials, const Elements* elements, c
   in_parallel(timed.size(), thread_count(options.run.threads),
               [&](std::size_t draw) { timed[draw] = *trials.run(static_cast<int>(draw), {}, 1); });
   for (std::size_t d = 0; d < timed.size(); ++d) ground.healthy[d] = timed[d].seconds;
-  ground.median = at_fraction(sorted_copy(ground.healthy), 0.5);
+  ground.median = ground.healthy[RankedDraws(ground.healthy).at(0.5)];
   for (const Timed& t : timed)
     if (t.seconds == ground.median) ground.computing = t.computing;
   return ground;
@@ -230,10 +220,10 @@ Risk assess(const World& world, const RiskOptions& options) {
   Outlook outlook = outlook_of(ground, spec, effects, options.month);
   Risk risk;
   risk.of = trials.what(), risk.draws = trials.draws();
-  const std::vector<double> sorted = sorted_copy(ground.healthy);
-  risk.seconds = ground.median, risk.seconds_p5 = at_fraction(sorted, 0.05),
-  risk.seconds_p95 = at_fraction(sorted, 0.95);
-  risk.seconds_worst = sorted.back();
+  const RankedDraws ranked(ground.healthy);
+  const auto seconds_at = [&](double fraction) { return ground.healthy[ranked.at(fraction)]; };
+  risk.seconds = ground.median, risk.seconds_p5 = seconds_at(0.05), risk.seconds_p95 = seconds_at(0.95);
+  risk.seconds_worst = seconds_at(1);
   risk.checkpoint = outlook.checkpoint, risk.window = outlook.transport.window, risk.spares = outlook.spares;
   risk.samples = options.samples, risk.seed = options.seed;
   const std::vector<MonthOutcome> months = draw_months(outlook.model, options);

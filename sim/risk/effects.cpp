@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <mutex>
 #include <numeric>
 #include <optional>
 
@@ -64,8 +63,7 @@ Effects find_effects(const World& world, Trials& trials, const Elements& element
     for (Task task : own) task.probes = true, tasks.push_back(task);
   }
   std::vector<std::optional<Timed>> outcomes(tasks.size());
-  std::size_t done = 0;
-  std::mutex mutex;
+  TaskProgress progress(options.run.progress, tasks.size());
   in_parallel(tasks.size(), thread_count(options.run.threads), [&](std::size_t t) {
     const Task& task = tasks[t];
     const Component component = elements.classes()[wanted[task.key].elements].component;
@@ -73,9 +71,7 @@ Effects find_effects(const World& world, Trials& trials, const Elements& element
     const std::vector<LinkId> links =
         task.probes && spreads ? elements.siblings(task.element) : elements.links(component, task.element);
     outcomes[t] = trials.run(task.draw, links, task.probes ? crawl : wanted[task.key].left);
-    if (!options.run.progress) return;
-    const std::scoped_lock lock(mutex);
-    options.run.progress(static_cast<double>(++done) / static_cast<double>(tasks.size()));
+    progress.one_done();
   });
 
   Effects effects;

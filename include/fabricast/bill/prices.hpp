@@ -51,7 +51,6 @@ void visit_fields(FieldVisitor& visit, PriceItem& item);
 void visit_fields(FieldVisitor& visit, Prices& prices);
 
 /// \throws UserError with every fault of the file at once
-Prices read_prices(const std::string& path);
 Prices parse_prices(const std::string& text, const std::string& path);
 /// Those that a scenario names. \throws UserError at `prices` if there is no such file \pre it names some
 Prices prices_of(const Scenario& scenario);

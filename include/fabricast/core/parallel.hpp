@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstddef>
 #include <exception>
+#include <functional>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -45,5 +46,22 @@ void in_parallel(std::size_t count, std::size_t threads, F f) {
   for (std::thread& t : pool) t.join();
   if (failure) std::rethrow_exception(failure);
 }
+
+/// Counts tasks that are done, from any thread, and tells the part of all.
+class TaskProgress {
+ public:
+  /// \param tell  may be empty. It outlives this.
+  TaskProgress(const std::function<void(double)>& tell, std::size_t count) : tell_(tell), count_(count) {}
+  void one_done() {
+    if (!tell_) return;
+    const std::scoped_lock lock(mutex_);
+    tell_(static_cast<double>(++done_) / static_cast<double>(count_));
+  }
+
+ private:
+  const std::function<void(double)>& tell_;
+  std::size_t count_, done_ = 0;
+  std::mutex mutex_;
+};
 
 }  // namespace fabricast

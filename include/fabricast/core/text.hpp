@@ -13,4 +13,7 @@ std::string lower_case(std::string_view text);
 /// The parts between separators, empty ones too; of an empty text one empty part.
 std::vector<std::string> split(std::string_view text, char separator);
 
+/// In double quotes, its own doubled: a field of CSV [RFC4180], a name in SQL.
+std::string double_quoted(std::string_view text);
+
 }  // namespace fabricast

@@ -11,6 +11,8 @@
 
 namespace fabricast {
 
+inline constexpr double gib = 1024.0 * 1024 * 1024;  ///< B
+
 struct Bytes {
   std::int64_t value = 0;
   friend constexpr auto operator<=>(Bytes, Bytes) = default;

@@ -18,5 +18,10 @@ TEST_CASE("a text is split at every separator", "[core]") {
   CHECK(split("a;b", ',') == Words{"a;b"});
 }
 
+TEST_CASE("a quoted text doubles its own quotes", "[core]") {
+  CHECK(double_quoted("a \"b\", c") == "\"a \"\"b\"\", c\"");
+  CHECK(double_quoted("") == "\"\"");
+}
+
 }  // namespace
 }  // namespace fabricast
