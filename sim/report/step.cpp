@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <bit>
 #include <memory>
-#include <mutex>
 #include <numeric>
 
 #include "fabricast/core/parallel.hpp"
 #include "fabricast/core/stop.hpp"
+#include "fabricast/report/draws.hpp"
 #include "fabricast/step/flow_traffic.hpp"
 #include "step_parts.hpp"
 #include "variation.hpp"
@@ -76,43 +76,38 @@ void simulate(const World& world, int draws_of_step, OptionsOf options_of, const
   f.draws = draws_of_step;
   const auto draws = static_cast<std::size_t>(f.draws);
   const auto seeds = std::min(draws, static_cast<std::size_t>(world.draws.count));
-  const auto traffic_of = [&](std::size_t draw) {
-    return make_flow_traffic(world, f.program, world.draws.first_seed + draw % seeds);
+  const std::size_t threads = thread_count(options.threads);
+  const auto traffic_of = [&](std::size_t draw, std::size_t beside) {
+    return make_flow_traffic(world, f.program, world.draws.first_seed + draw % seeds,
+                             std::max<std::size_t>(1, threads / beside));
   };
   const auto run = [&](std::size_t draw, Traffic& traffic) {
     return run_program(f.program, traffic, options_of(draw, traffic));
   };
   std::vector<double> seconds(draws);
   std::unique_ptr<Traffic> traffic;
-  std::size_t done = 0;
-  std::mutex mutex;
+  TaskProgress progress(options.progress, draws + 1);
   // Steps on the same draw of the network share what its exchanges take.
-  in_parallel(seeds, thread_count(options.threads), [&](std::size_t seed) {
-    std::unique_ptr<Traffic> own = traffic_of(seed);
+  in_parallel(seeds, threads, [&](std::size_t seed) {
+    std::unique_ptr<Traffic> own = traffic_of(seed, seeds);
     for (std::size_t draw = seed; draw < draws; draw += seeds) {
       stop_if_requested();
       Timeline timeline = run(draw, *own);
       seconds[draw] = timeline.seconds;
       if (draws == 1) f.timeline = std::move(timeline);
-      if (!options.progress) continue;
-      const std::scoped_lock lock(mutex);
-      options.progress(static_cast<double>(++done) / static_cast<double>(draws + 1));
+      progress.one_done();
     }
     if (seeds == 1) traffic = std::move(own);
   });
-  std::vector<std::size_t> order(draws);
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return seconds[a] < seconds[b]; });
-  const auto at = [&](double part) {
-    return order[std::min(draws - 1, static_cast<std::size_t>(part * static_cast<double>(draws)))];
-  };
-  f.seconds = seconds[at(0.5)], f.seconds_p5 = seconds[at(0.05)], f.seconds_p95 = seconds[at(0.95)];
-  f.seconds_worst = seconds[order.back()];
+  const RankedDraws ranked(seconds);
+  const std::size_t median = ranked.at(0.5);
+  f.seconds = seconds[median], f.seconds_p5 = seconds[ranked.at(0.05)], f.seconds_p95 = seconds[ranked.at(0.95)];
+  f.seconds_worst = seconds[ranked.at(1)];
   for (const double s : seconds) f.fingerprint = fold(f.fingerprint, std::bit_cast<std::uint64_t>(s));
   f.draw_seconds = seconds;
   // Of several the median draw once more, to keep what happens in it.
-  if (!traffic) traffic = traffic_of(at(0.5));
-  if (draws > 1) f.timeline = run(at(0.5), *traffic);
+  if (!traffic) traffic = traffic_of(median, 1);
+  if (draws > 1) f.timeline = run(median, *traffic);
   f.stages = f.timeline.actors, f.mean = mean_of(f.program, f.stages);
   f.exchanges = uses_of(f.program, f.timeline, *traffic);
   if (options.progress) options.progress(1);

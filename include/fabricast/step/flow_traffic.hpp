@@ -15,6 +15,7 @@ namespace fabricast {
 /// order. World and program outlive it.
 /// \throws UserError, then or later, if a fault comes or goes, if a group's ranks are spread unevenly over its nodes, or
 ///   if the fabric is cut. Interrupted on Ctrl-C
-std::unique_ptr<Traffic> make_flow_traffic(const World& world, const Program& program, std::uint64_t seed);
+std::unique_ptr<Traffic> make_flow_traffic(const World& world, const Program& program, std::uint64_t seed,
+                                           std::size_t threads = 1);
 
 }  // namespace fabricast

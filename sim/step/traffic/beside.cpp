@@ -10,9 +10,6 @@ namespace fabricast {
 
 namespace {
 
-/// A link is crowded from here on.
-constexpr double full = 1 + 1e-9;
-
 bool by_resource(const Background::Use& a, const Background::Use& b) {
   return a.resource != b.resource ? a.resource < b.resource : a.item < b.item;
 }

@@ -55,7 +55,7 @@ Planner& Communicators::of(const TeamShape& shape, const Team& team, std::uint32
   Communicator& comm = planner->comm;
   comm.placement = team.placement;
   comm.first_qp = number * qps_of_communicator;
-  if (shape.nodes > 1 && uses_collnet(comm.node, shape.nodes, planner->settings) && (!whole || number > 0))
+  if (shape.nodes > 1 && uses_collnet(comm.node, shape.nodes, planner->settings))
     use_sharp(*planner, sharp_service(world_.scenario.sharp, comm, world_.fabric.get()));
   return *planner;
 }

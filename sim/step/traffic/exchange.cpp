@@ -66,7 +66,8 @@ double Exchange::at(std::uint32_t item, double other) const {
 }
 
 ExchangeTimer::ExchangeTimer(const World& world, const Program& program, std::uint64_t seed)
-    : world_(world), program_(program), seed_(seed), communicators_(world), teams_(program.groups.size()) {
+    : world_(world), program_(program), seed_(seed), teams_(program.groups.size()) {
+  communicators_.push_back(std::make_unique<Communicators>(world));
   const Communicator& comm = world.planner.comm;
   if (comm.nodes() > 1) {
     router_ =
@@ -89,25 +90,44 @@ std::uint32_t ExchangeTimer::number_of(const ExchangeKind& kind, std::uint32_t s
   return kind.groups * communicators_per_set + shape % communicators_per_set;
 }
 
-std::shared_ptr<const TimedShape> ExchangeTimer::time_team(const ExchangeKind& kind, const TeamSet& set,
-                                                           std::uint32_t team) {
-  const Team& t = set.teams[team];
-  const TeamShape& s = set.shapes[t.shape];
-  const bool alike = s.nodes == 1 && !communicators_.is_faulty(t);
-  const auto key = std::tuple(s, kind.op, kind.bytes, kind.one_way);
-  if (const auto known = inside_.find(key); alike && known != inside_.end()) return known->second;
-  const Planner& planner = communicators_.of(s, t, number_of(kind, t.shape));
-  auto shape = std::make_shared<TimedShape>();
-  shape->place = t.placement.front();
-  shape->plan = communicators_.plan(planner, kind);
-  const NetworkSetup setup = communicators_.setup(planner, kind.op);
-  shape->time = time_group(setup, shape->plan, seed_, router_.get());
-  find_roles(planner.comm, *shape);
-  if (alike) inside_.emplace(key, shape);
-  return shape;
+/// Planners are placed where a team is: a thread has its own while it times an exchange.
+std::unique_ptr<Communicators> ExchangeTimer::take_communicators() {
+  const std::scoped_lock lock(mutex_);
+  if (communicators_.empty()) return std::make_unique<Communicators>(world_);
+  std::unique_ptr<Communicators> taken = std::move(communicators_.back());
+  communicators_.pop_back();
+  return taken;
 }
 
-ExchangeTimer::FabricUses ExchangeTimer::fabric_of(const ExchangeKind& kind, const Exchange& x) {
+void ExchangeTimer::give_back(std::unique_ptr<Communicators> taken) {
+  const std::scoped_lock lock(mutex_);
+  communicators_.push_back(std::move(taken));
+}
+
+std::shared_ptr<const TimedShape> ExchangeTimer::time_team(Communicators& communicators, const ExchangeKind& kind,
+                                                           const TeamSet& set, std::uint32_t team) {
+  const Team& t = set.teams[team];
+  const TeamShape& s = set.shapes[t.shape];
+  const bool alike = s.nodes == 1 && !communicators.is_faulty(t);
+  const auto key = std::tuple(s, kind.op, kind.bytes, kind.one_way);
+  if (alike) {
+    const std::scoped_lock lock(mutex_);
+    if (const auto known = inside_.find(key); known != inside_.end()) return known->second;
+  }
+  const Planner& planner = communicators.of(s, t, number_of(kind, t.shape));
+  auto shape = std::make_shared<TimedShape>();
+  shape->place = t.placement.front();
+  shape->plan = communicators.plan(planner, kind);
+  const NetworkSetup setup = communicators.setup(planner, kind.op);
+  shape->time = time_group(setup, shape->plan, seed_, router_.get());
+  find_roles(planner.comm, *shape);
+  if (!alike) return shape;
+  const std::scoped_lock lock(mutex_);
+  return inside_.emplace(key, shape).first->second;
+}
+
+ExchangeTimer::FabricUses ExchangeTimer::fabric_of(Communicators& communicators, const ExchangeKind& kind,
+                                                    const Exchange& x) {
   std::vector<std::array<int, 3>> runs(x.teams->shapes.size());
   bool by_size = false, by_op = is_chain(kind.op);
   for (std::uint32_t t = 0; t < x.timed.size(); ++t) {
@@ -118,35 +138,45 @@ ExchangeTimer::FabricUses ExchangeTimer::fabric_of(const ExchangeKind& kind, con
         plan.algorithm != Algorithm::ring && plan.algorithm != Algorithm::tree && plan.algorithm != Algorithm::pat;
     by_op |= plan.algorithm == Algorithm::pat;
   }
-  if (by_size) return count_fabric(kind, x);
-  FabricUses& known = fabrics_[{kind.groups, by_op ? static_cast<int>(kind.op) : -1, std::move(runs)}];
-  if (!known) known = count_fabric(kind, x);
-  return known;
+  if (by_size) return count_fabric(communicators, kind, x);
+  FabricUses* known = nullptr;  // of these groups, which one thread times
+  {
+    const std::scoped_lock lock(mutex_);
+    known = &fabrics_[{kind.groups, by_op ? static_cast<int>(kind.op) : -1, std::move(runs)}];
+  }
+  if (!*known) *known = count_fabric(communicators, kind, x);
+  return *known;
 }
 
-ExchangeTimer::FabricUses ExchangeTimer::count_fabric(const ExchangeKind& kind, const Exchange& x) {
+ExchangeTimer::FabricUses ExchangeTimer::count_fabric(Communicators& communicators, const ExchangeKind& kind,
+                                                       const Exchange& x) {
   std::vector<LinkUse> uses;
+  std::vector<std::uint32_t> last(world_.fabric ? first_inside_ : 0, Exchange::none);  // use of each resource
   const NetworkSetup* setup = nullptr;
   std::map<std::uint32_t, NetworkSetup> setups;  // by shape
   for (std::uint32_t t = 0; t < x.teams->teams.size(); ++t) {
     const Team& team = x.teams->teams[t];
     if (team.nodes.size() == 1) continue;
-    const Planner& planner = communicators_.of(x.teams->shapes[team.shape], team, number_of(kind, team.shape));
+    const Planner& planner = communicators.of(x.teams->shapes[team.shape], team, number_of(kind, team.shape));
     const auto known = setups.find(team.shape);
     setup = known != setups.end() ? &known->second
-                                  : &setups.emplace(team.shape, communicators_.setup(planner, kind.op)).first->second;
-    for (const FabricUse& use : fabric_use(*setup, *router_, x.timed[t]->plan))
-      uses.push_back({use.resource, x.first_item[t] + use.channel, use.use});
+                                  : &setups.emplace(team.shape, communicators.setup(planner, kind.op)).first->second;
+    for_each_fabric_use(*setup, *router_, x.timed[t]->plan, [&](std::span<const FabricUse> channel) {
+      for (const FabricUse& use : channel) {
+        // Connections of a channel on one link are one use.
+        const std::uint32_t item = x.first_item[t] + use.channel;
+        std::uint32_t& at = last[use.resource];
+        if (at != Exchange::none && uses[at].item == item) {
+          uses[at].use += use.use;
+          continue;
+        }
+        at = static_cast<std::uint32_t>(uses.size());
+        uses.push_back({use.resource, item, use.use});
+      }
+    });
+    if (t == 0) uses.reserve((uses.size() + 64) * x.teams->teams.size());
   }
   sort_by_link(uses);
-  // Connections of a channel on one link are one use.
-  auto last = uses.begin();
-  for (auto it = uses.begin(); it != uses.end(); ++it)
-    if (last != uses.begin() && std::prev(last)->link == it->link && std::prev(last)->item == it->item)
-      std::prev(last)->use += it->use;
-    else
-      *last++ = *it;
-  uses.erase(last, uses.end());
   uses.shrink_to_fit();
   return std::make_shared<const std::vector<LinkUse>>(std::move(uses));
 }
@@ -233,21 +263,24 @@ std::string ExchangeTimer::name_of_resource(std::uint32_t r) const {
 
 std::unique_ptr<Exchange> ExchangeTimer::time(const ExchangeKind& kind) {
   stop_if_requested();
+  std::unique_ptr<Communicators> taken = take_communicators();
+  Communicators& communicators = *taken;
   auto x = std::make_unique<Exchange>();
   x->teams = &teams_of_groups(kind);
   const std::vector<Team>& teams = x->teams->teams;
   std::vector<std::shared_ptr<const TimedShape>> of_shape(x->teams->shapes.size());
   for (std::uint32_t t = 0; t < teams.size(); ++t) {
     std::shared_ptr<const TimedShape>& known = of_shape[teams[t].shape];
-    const bool faulty = communicators_.is_faulty(teams[t]);
-    if (faulty || !known) x->timed.push_back(time_team(kind, *x->teams, t));
+    const bool faulty = communicators.is_faulty(teams[t]);
+    if (faulty || !known) x->timed.push_back(time_team(communicators, kind, *x->teams, t));
     if (!faulty && !known) known = x->timed.back();
     if (!faulty && x->timed.size() == t) x->timed.push_back(known);
     x->first_item.push_back(static_cast<std::uint32_t>(x->team_of.size()));
     x->team_of.insert(x->team_of.end(), x->timed[t]->time.channels.size(), t);
   }
   x->first_item.push_back(static_cast<std::uint32_t>(x->team_of.size()));
-  x->fabric = fabric_of(kind, *x);
+  x->fabric = fabric_of(communicators, kind, *x);
+  give_back(std::move(taken));
   sign_nodes(*x);
 
   const GroupTime* slowest = nullptr;

@@ -14,6 +14,7 @@
 #include <array>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <tuple>
 
 #include "communicators.hpp"
@@ -23,6 +24,9 @@
 #include "sharing.hpp"
 
 namespace fabricast {
+
+/// A link is crowded from this load on.
+inline constexpr double full = 1 + 1e-9;
 
 /// A team's call as the engine times it.
 struct TimedShape {
@@ -79,7 +83,7 @@ void Exchange::for_each_inside(std::size_t node, std::uint16_t link, Use use) co
   }
 }
 
-/// Times exchanges of one program on one draw of the network.
+/// Times exchanges of one program on one draw of the network. Threads may share it if each times those of other groups.
 class ExchangeTimer {
  public:
   ExchangeTimer(const World& world, const Program& program, std::uint64_t seed);
@@ -97,12 +101,14 @@ class ExchangeTimer {
 
  private:
   const TeamSet& teams_of_groups(const ExchangeKind& kind);
-  std::shared_ptr<const TimedShape> time_team(const ExchangeKind& kind, const TeamSet& set, std::uint32_t team);
+  std::unique_ptr<Communicators> take_communicators();
+  void give_back(std::unique_ptr<Communicators> taken);
+  std::shared_ptr<const TimedShape> time_team(Communicators& communicators, const ExchangeKind& kind, const TeamSet& set, std::uint32_t team);
   std::uint32_t number_of(const ExchangeKind& kind, std::uint32_t shape) const;
   /// Of teams that span nodes. Exchanges of the same groups by the same algorithm use the same links.
   using FabricUses = std::shared_ptr<const std::vector<LinkUse>>;
-  FabricUses fabric_of(const ExchangeKind& kind, const Exchange& x);
-  FabricUses count_fabric(const ExchangeKind& kind, const Exchange& x);
+  FabricUses fabric_of(Communicators& communicators, const ExchangeKind& kind, const Exchange& x);
+  FabricUses count_fabric(Communicators& communicators, const ExchangeKind& kind, const Exchange& x);
   void sign_nodes(Exchange& x) const;
   LinkShares share(const Exchange& x) const;
   void share_with_others(Exchange& x) const;
@@ -122,7 +128,8 @@ class ExchangeTimer {
   const World& world_;
   const Program& program_;
   std::uint64_t seed_;
-  Communicators communicators_;
+  std::mutex mutex_;  ///< of what the groups share
+  std::vector<std::unique_ptr<Communicators>> communicators_;  ///< that no thread has taken
   std::unique_ptr<Router> router_;
   const Background* others_ = nullptr;
   std::uint32_t first_inside_ = 0, nodes_ = 0, node_links_ = 0;

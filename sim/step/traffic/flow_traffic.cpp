@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "fabricast/core/error.hpp"
+#include "fabricast/core/parallel.hpp"
 #include "meeting.hpp"
 
 namespace fabricast {
@@ -12,8 +13,9 @@ namespace {
 
 class FlowTraffic final : public Traffic {
  public:
-  FlowTraffic(const World& world, const Program& program, std::uint64_t seed)
+  FlowTraffic(const World& world, const Program& program, std::uint64_t seed, std::size_t threads)
       : program_(program),
+        threads_(threads),
         timer_(world, program, seed),
         exchanges_(program.exchanges.size()),
         meetings_(timer_, exchanges_) {}
@@ -56,21 +58,35 @@ class FlowTraffic final : public Traffic {
  private:
   const Exchange& exchange(std::uint32_t kind) {
     std::unique_ptr<Exchange>& x = exchanges_.at(kind);
+    if (!x && threads_ > 1) time_all();
     if (!x) x = timer_.time(program_.exchanges[kind]);
     return *x;
+  }
+
+  /// A step needs them all. Those of the same groups share what they know of these, and so go together.
+  void time_all() {
+    const std::vector<std::vector<std::uint32_t>> by_groups = kinds_by_groups();
+    in_parallel(by_groups.size(), std::exchange(threads_, 1), [&](std::size_t groups) {
+      for (const std::uint32_t k : by_groups[groups])
+        if (!exchanges_[k]) exchanges_[k] = timer_.time(program_.exchanges[k]);
+    });
+  }
+
+  std::vector<std::vector<std::uint32_t>> kinds_by_groups() const {
+    std::vector<std::vector<std::uint32_t>> kinds(program_.groups.size());
+    for (std::uint32_t k = 0; k < program_.exchanges.size(); ++k) kinds[program_.exchanges[k].groups].push_back(k);
+    return kinds;
   }
 
   /// Independent is what finds room on all its links beside the most that each other set of groups asks of them. What other
   /// jobs ask is in its time already.
   void find_independent() {
-    std::vector<std::vector<std::uint32_t>> by_groups(program_.groups.size());
-    for (std::uint32_t k = 0; k < program_.exchanges.size(); ++k)
-      exchange(k), by_groups[program_.exchanges[k].groups].push_back(k);
+    for (std::uint32_t k = 0; k < program_.exchanges.size(); ++k) exchange(k);
     std::vector<double> all(timer_.resources(), 0), most(timer_.resources(), 0);
     std::vector<std::uint32_t> sets(timer_.resources(), 0);  // of groups that use it
     if (const Background* others = timer_.others())
       for (const Background::Use& u : others->uses) all[u.resource] += u.use * others->rate[u.item];
-    for (const std::vector<std::uint32_t>& kinds : by_groups) {
+    for (const std::vector<std::uint32_t>& kinds : kinds_by_groups()) {
       for (const std::uint32_t k : kinds)
         for (const Exchange::Load& load : exchanges_[k]->loads)
           most[load.resource] = std::max(most[load.resource], load.part);
@@ -87,6 +103,7 @@ class FlowTraffic final : public Traffic {
   }
 
   const Program& program_;
+  std::size_t threads_;
   ExchangeTimer timer_;
   std::vector<std::unique_ptr<Exchange>> exchanges_;
   Meetings meetings_;
@@ -95,8 +112,9 @@ class FlowTraffic final : public Traffic {
 
 }  // namespace
 
-std::unique_ptr<Traffic> make_flow_traffic(const World& world, const Program& program, std::uint64_t seed) {
-  return std::make_unique<FlowTraffic>(world, program, seed);
+std::unique_ptr<Traffic> make_flow_traffic(const World& world, const Program& program, std::uint64_t seed,
+                                           std::size_t threads) {
+  return std::make_unique<FlowTraffic>(world, program, seed, threads);
 }
 
 }  // namespace fabricast

@@ -11,10 +11,7 @@ namespace fabricast {
 
 namespace {
 
-/// A link is crowded from here on.
-constexpr double full = 1 + 1e-9;
-
-constexpr std::uint32_t none = Exchange::none, untouched = none - 1;
+constexpr std::uint32_t untouched = Exchange::none - 1;
 
 /// Sets that merge.
 class Sets {
@@ -71,7 +68,7 @@ void Meetings::add_loads(const Flight& flight, const std::vector<double>& times)
     for (const Exchange::Load& load : exchanges_[flight[k]]->loads) {
       load_[load.resource] += times[k] * load.part;
       std::uint32_t& behind = behind_[load.resource];
-      behind = behind == untouched || behind == load.behind ? load.behind : none;
+      behind = behind == untouched || behind == load.behind ? load.behind : Exchange::none;
     }
 }
 
@@ -82,7 +79,7 @@ void Meetings::clear_loads(const Flight& flight) {
 }
 
 bool Meetings::is_crowded(std::uint32_t resource) const {
-  if (others_load_.empty() || others_load_[resource] == 0) return load_[resource] > full && behind_[resource] == none;
+  if (others_load_.empty() || others_load_[resource] == 0) return load_[resource] > full && behind_[resource] == Exchange::none;
   return load_[resource] + others_load_[resource] > full;
 }
 
@@ -152,15 +149,15 @@ void Meetings::add_inside(const Flight& flight, const std::vector<double>& times
       const Exchange& x = *exchanges_[flight[k]];
       const auto it = std::lower_bound(x.teams->nodes.begin(), x.teams->nodes.end(), node);
       const bool there = it != x.teams->nodes.end() && *it == node;
-      place[k] = there ? static_cast<std::size_t>(it - x.teams->nodes.begin()) : none;
-      signature = mix64(signature ^ (there ? x.signature[place[k]] : none));
+      place[k] = there ? static_cast<std::size_t>(it - x.teams->nodes.begin()) : Exchange::none;
+      signature = mix64(signature ^ (there ? x.signature[place[k]] : Exchange::none));
     }
     if (!seen.insert(signature).second) continue;
     std::sort(resources.begin(), resources.end());
     resources.erase(std::unique(resources.begin(), resources.end()), resources.end());
     for (const std::uint32_t r : resources)
       for (std::size_t k = 0; k < flight.size(); ++k)
-        if (place[k] != none)
+        if (place[k] != Exchange::none)
           exchanges_[flight[k]]->for_each_inside(place[k], timer_.link_of(r), [&](std::uint32_t item, double use) {
             uses.push_back({r, base[k] + item, times[k] * use});
           });
@@ -192,11 +189,11 @@ std::vector<double> Meetings::share(const Flight& flight, const std::vector<doub
     all += static_cast<std::uint32_t>(timer_.others()->rate.size());
   }
   // Only items on crowded links take part.
-  std::vector<std::uint32_t> number(all, none), item_of;
+  std::vector<std::uint32_t> number(all, Exchange::none), item_of;
   std::vector<double> caps, weights;
   for (LinkUse& use : uses) {
     std::uint32_t& n = number[use.item];
-    if (n == none) n = static_cast<std::uint32_t>(item_of.size()), item_of.push_back(use.item);
+    if (n == Exchange::none) n = static_cast<std::uint32_t>(item_of.size()), item_of.push_back(use.item);
     use.item = n;
   }
   const auto exchange_of = [&](std::uint32_t item) {
