@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <atomic>
 #include <bit>
 #include <limits>
 
 #include "fabricast/core/error.hpp"
 #include "fabricast/core/parallel.hpp"
+#include "channel_planes.hpp"
 #include "fabricast/core/rng.hpp"
 
 namespace fabricast {
@@ -36,6 +38,12 @@ std::uint32_t first_of_range(std::uint32_t resources, std::size_t range, std::si
 std::uint64_t expected_crossings(const FabricCount::Input& in, const EdgeSets* sets) {
   if (sets) return sets->crossings();
   return 8 * static_cast<std::uint64_t>(in.comm.nodes());
+}
+
+/// A flow without a path waits, if what cuts it ends.
+void require_end(const FabricCount::Input& in, const Flow& flow) {
+  if (in.segment.faults.empty() || in.segment.end == std::numeric_limits<double>::infinity())
+    throw_cut(in.fabric, in.segment, flow);
 }
 
 }  // namespace
@@ -89,8 +97,7 @@ class FabricCount::Counter {
  private:
   bool route(const Flow& flow) {
     if (in_.router.route(flow, path_)) return true;
-    if (in_.segment.faults.empty() || in_.segment.end == std::numeric_limits<double>::infinity())
-      throw_cut(in_.fabric, in_.segment, flow);
+    require_end(in_, flow);
     blocked_ = true;
     return false;
   }
@@ -142,7 +149,66 @@ class FabricCount::Counter {
 FabricCount::FabricCount(const Input& input, std::shared_ptr<const EdgeSets> sets)
     : sets_(std::move(sets)),
       slots_(input.fabric.links() + input.router.bundles(), expected_crossings(input, sets_.get())) {
-  count_channels(input);
+  if (!count_in_planes(input)) count_channels(input);
+}
+
+/// \returns false where this way does not do
+bool FabricCount::count_in_planes(const Input& input) {
+  const auto channels = static_cast<std::size_t>(input.plan.channels);
+  if (!sets_ || !slots_.dense() || channels > ChannelPlanes::most_channels) return false;
+  const std::uint32_t resources = input.fabric.links() + input.router.bundles();
+  ChannelPlanes planes(2 * input.fabric.endpoints(), resources, channels);
+  std::vector<std::uint8_t> blocked(channels, 0);
+  std::atomic<bool> fits = true;
+  in_parallel(channels, input.threads, [&](std::size_t c) {
+    const auto channel = static_cast<std::uint32_t>(c);
+    const auto pairs = static_cast<std::uint32_t>(input.comm.qps_per_connection);
+    bool all_fit = true;
+    Path path;
+    const EdgeSet& set = sets_->of_channel(channel);
+    for (const OpenEdge& e : set.open)
+      for (std::uint32_t q = 0; q < pairs; ++q) {
+        const Flow flow = flow_between(input.comm, e.from, e.to, channel, e.odd, q);
+        if (!input.router.route(flow, path)) {
+          require_end(input, flow);
+          blocked[c] = 1;
+          continue;
+        }
+        for (std::size_t i = 1; i + 1 < path.resources.size(); ++i) all_fit &= planes.add(c, path.resources[i], e.weight);
+      }
+    for (const auto& [r, count] : set.between) all_fit &= planes.add(c, r, count * pairs);
+    if (!all_fit) fits = false;
+  });
+  if (!fits) return false;
+  blocked_.assign(blocked.begin(), blocked.end());
+  mean_latency_.assign(channels, 0);
+  channels_ = channels;
+  group_.assign(slots_.size(), no_group);
+  const double unit = 1.0 / input.comm.qps_per_connection;
+  collect_ports(input, unit);
+  // Ports that are nominal are of kinds of their own: no group of theirs can be one of these.
+  const bool apart = input.segment.links.all_nominal();
+  struct Known {
+    std::uint32_t shape, group = no_group;  ///< the last group
+    std::uint64_t kind = 0;
+  };
+  SeenCounts seen(channels);
+  std::vector<Known> known;  // by number of what was seen
+  std::vector<double> connections(channels);
+  planes.for_each([&](std::uint32_t resource, const ChannelPlanes::Counts& counts) {
+    const auto [number, fresh] = seen.find_or_add(counts);
+    if (fresh) {
+      for (std::size_t c = 0; c < channels; ++c) connections[c] = ChannelPlanes::count_of(counts, c) * unit;
+      known.push_back({apart ? add_shape(connections) : find_shape(connections)});
+    }
+    Known& k = known[number];
+    const std::uint64_t kind = kind_of(input, resource);
+    if (k.group == no_group || k.kind != kind) k.kind = kind, k.group = find_group(kind, k.shape, resource);
+    ++groups_[k.group].members;
+    group_[resource] = k.group;
+  });
+  shape_at_ = {};
+  return true;
 }
 
 void FabricCount::count_channels(const Input& input) {
@@ -201,16 +267,17 @@ std::uint32_t FabricCount::find_shape(std::span<const double> connections) {
   std::uint32_t& at = shape_at_[free_or(connections, [&](std::uint32_t s) {
     return std::equal(connections.begin(), connections.end(), shape(s).begin());
   })];
-  if (at == no_group) {
-    at = static_cast<std::uint32_t>(last_group_.size());
-    shapes_.insert(shapes_.end(), connections.begin(), connections.end());
-    last_group_.push_back(no_group);
-  }
+  if (at == no_group) at = add_shape(connections);
   return at;
 }
 
-std::uint32_t FabricCount::find_group(std::uint64_t kind, std::span<const double> connections, std::uint32_t resource) {
-  const std::uint32_t shape = find_shape(connections);
+std::uint32_t FabricCount::add_shape(std::span<const double> connections) {
+  shapes_.insert(shapes_.end(), connections.begin(), connections.end());
+  last_group_.push_back(no_group);
+  return static_cast<std::uint32_t>(last_group_.size() - 1);
+}
+
+std::uint32_t FabricCount::find_group(std::uint64_t kind, std::uint32_t shape, std::uint32_t resource) {
   for (std::uint32_t g = last_group_[shape]; g != no_group; g = groups_[g].next)
     if (groups_[g].kind == kind) return g;
   groups_.push_back({resource, 0, shape, last_group_[shape], kind});
@@ -225,18 +292,18 @@ void FabricCount::collect_ports(const Input& input, double unit) {
     std::uint64_t kind = 0;
     std::uint32_t group = no_group;
   };
-  std::vector<Known> known(signatures.size());  // by signature: of the last kind that had it
+  std::vector<Known> known(2 * std::size_t{signatures.size()});  // by signature and direction: of the last kind
   std::vector<std::uint64_t> by_set(static_cast<std::size_t>(input.plan.channels));
   std::vector<double> connections(channels_);
   sets_->for_each_port([&](std::uint32_t port, std::uint32_t signature) {
     const std::uint64_t kind = kind_of(input, port);
-    Known& at = known[signature];
+    Known& at = known[2 * std::size_t{signature} + (port & 1U)];
     if (at.group == no_group || at.kind != kind) {
       std::fill(by_set.begin(), by_set.end(), 0);
       signatures.for_each(signature, [&](std::uint32_t set, std::uint64_t count) { by_set[set] = count; });
       for (std::uint32_t c = 0; c < channels_; ++c)
         connections[c] = static_cast<double>(by_set[sets_->set_of(c)] * pairs) * unit;
-      at = {kind, find_group(kind, connections, port)};
+      at = {kind, find_group(kind, find_shape(connections), port)};
     }
     ++groups_[at.group].members;
     const std::uint32_t slot = slots_.find_or_add(port);
@@ -264,7 +331,7 @@ void FabricCount::collect_groups(const Input& input, const std::vector<Signature
       ranges[range].for_each(group_[slot], [&](std::uint32_t channel, std::uint64_t count) {
         connections[channel] = static_cast<double>(count) * unit;
       });
-      group = find_group(kind_of(input, r), connections, r);
+      group = find_group(kind_of(input, r), find_shape(connections), r);
     }
     ++groups_[group].members;
     group_[slot] = group;

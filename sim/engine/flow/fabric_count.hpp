@@ -1,9 +1,10 @@
 // How many connections of every channel cross each link of a fabric, folded: what holds for one draw of the network,
 // whatever the rates of its links. Paths are not stored.
 //
-// Channels are counted on several threads, each with counts of its own; then every thread finds the signatures of a
+// Channels are counted on several threads. Where most links are crossed and no count is large, a byte counts a channel on
+// a link, and links with the same bytes are alike. Else each thread has counts of its own, and finds the signatures of a
 // range of the links, channel by channel. Counts are whole numbers and groups are numbered by their lowest link, so what
-// comes out does not depend on the number of threads [solver-study-3].
+// comes out depends on neither the way nor the number of threads [solver-study-3].
 #pragma once
 
 #include <memory>
@@ -55,8 +56,10 @@ class FabricCount {
  private:
   class Counter;
   void count_channels(const Input& input);
+  bool count_in_planes(const Input& input);
   std::uint32_t find_shape(std::span<const double> connections);
-  std::uint32_t find_group(std::uint64_t kind, std::span<const double> connections, std::uint32_t resource);
+  std::uint32_t add_shape(std::span<const double> connections);
+  std::uint32_t find_group(std::uint64_t kind, std::uint32_t shape, std::uint32_t resource);
   void collect_ports(const Input& input, double unit);
   void collect_groups(const Input& input, const std::vector<Signatures>& ranges);
 

@@ -13,12 +13,13 @@ namespace fabricast {
 namespace {
 
 /// 48 nodes on leaves of 16 NIC ports, so that few connections stay below a leaf, or of 64, so that most do.
-std::unique_ptr<World> world_of(int ports, const char* routing, const char* faults = "[]") {
+std::unique_ptr<World> world_of(int ports, const char* routing, const char* faults = "[]", int queue_pairs = 2,
+                                const char* tiers = "tiers: 3") {
   const std::string text = fmt::format(
       "fabricast: 1\nnode: {{gpu: h100-sxm, gpus: 8}}\ncluster: {{nodes: 48}}\n"
-      "fabric: {{kind: fat_tree, tiers: 3, switch: {{ports: {}}}}}\nrouting: {{kind: {}}}\nfaults: {}\n"
-      "nccl: {{env: {{NCCL_IB_QPS_PER_CONNECTION: 2}}}}\nworkload: {{collective: all_reduce, sizes: [1GiB]}}\n",
-      ports, routing, faults);
+      "fabric: {{kind: fat_tree, {}, switch: {{ports: {}}}}}\nrouting: {{kind: {}}}\nfaults: {}\n"
+      "nccl: {{env: {{NCCL_IB_QPS_PER_CONNECTION: {}}}}}\nworkload: {{collective: all_reduce, sizes: [1GiB]}}\n",
+      tiers, ports, routing, faults, queue_pairs);
   return build_world(parse_scenario(text, "loads.yaml", {}).scenario);
 }
 
@@ -33,12 +34,12 @@ Census by_hand(const World& world, const Plan& plan, const Router& router, const
   for (int c = 0; c < plan.channels; ++c) {
     const auto edges = list_edges(*find_by_algorithm(plan.algorithm), comm, plan, c);
     for (std::size_t e = 0; e < edges.size(); ++e)
-      for (std::uint32_t pair = 0; pair < 2; ++pair) {
+      for (std::uint32_t pair = 0; pair < static_cast<std::uint32_t>(comm.qps_per_connection); ++pair) {
         REQUIRE(router.route(flow_of(comm, *world.fabric, edges[e], c, e, pair), path));
         for (const std::uint32_t r : path.resources) {
           auto& of_link = connections[r];
           of_link.resize(channels);
-          of_link[static_cast<std::size_t>(c)] += 0.5;  // of the connection's two queue pairs
+          of_link[static_cast<std::size_t>(c)] += 1.0 / comm.qps_per_connection;
         }
       }
   }
@@ -69,6 +70,22 @@ TEST_CASE("links are as crowded as their connections, routed one by one, make th
           CHECK(census == expected);
         }
       }
+}
+
+TEST_CASE("counts may be large", "[engine]") {
+  const auto world = world_of(64, "ecmp", "[]", 128, "oversubscription: 31");  // NCCL's most queue pairs, two ways up
+  const NetworkSegment& segment = world->setup.segments.front();
+  const auto router = world->setup.policy->make(*world->setup.policy_spec, *world->fabric, segment.links, 7);
+  const Plan plan =
+      plan_collective(world->planner, CollectiveOp::all_reduce, 1 << 30, Algorithm::tree, Protocol::simple);
+  InsidePaths paths(world->planner.comm);
+  const Loads loads = count_loads(world->planner.comm, plan, world->fabric.get(), router.get(), segment, paths);
+  Census census;
+  for (const LinkGroup& g : loads.groups)
+    if (!g.inside) census[{g.capacity, g.connections}] += g.members;
+  CHECK(census == by_hand(*world, plan, *router, segment));
+  const auto most = [](const auto& link) { return *std::max_element(link.first.second.begin(), link.first.second.end()); };
+  CHECK(std::any_of(census.begin(), census.end(), [&](const auto& link) { return 128 * most(link) > 255; }));
 }
 
 TEST_CASE("channels of one edge set have the same edges", "[engine]") {
