@@ -10,7 +10,7 @@ home=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
 need $build_packages
 if [ ! -f "$home/build/build.ninja" ]; then
-  quietly configuring cmake -S "$home" -B "$home/build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DFABRICAST_TESTS=OFF
+  quietly configuring cmake -S "$home" --preset default -DFABRICAST_TESTS=OFF
 fi
 [ -x "$home/build/fabricast" ] || echo "building (a few minutes, once) ..." >&2
 quietly building cmake --build "$home/build" --target fabricast

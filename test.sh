@@ -3,19 +3,21 @@
 #
 #   ./test.sh          all of them, Release, in build/
 #   ./test.sh --fast   without those that carry the label slow
-#   ./test.sh --asan   the unit tests under the address and undefined behaviour sanitizers, in build-asan/
+#   ./test.sh --asan   the unit tests under the address and undefined behaviour sanitizers, in build-asan/, without
+#                      those that take minutes so; --asan-all takes these too
 #
 # Further arguments go to ctest, e.g. ./test.sh -R scenarios.
 set -euo pipefail
 home=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 . "$home/.ci/packages.sh"
 
-build=build preset=default select=()
+build=build preset=default select=() configure=-DFABRICAST_TESTS=ON
 while [ $# -gt 0 ]; do
   case $1 in
     --fast) select+=(-LE slow) ;;
-    --asan) build=build-asan preset=asan select+=(-L unit -LE slow) ;;
-    -h | --help) sed -n '2,8s/^# \{0,1\}//p' "$0" && exit 0 ;;
+    --asan) build=build-asan preset=asan select+=(-L unit) configure=-DFABRICAST_SLOW_TESTS=OFF ;;
+    --asan-all) build=build-asan preset=asan select+=(-L unit) configure=-DFABRICAST_SLOW_TESTS=ON ;;
+    -h | --help) sed -n '2,9s/^# \{0,1\}//p' "$0" && exit 0 ;;
     *) break ;;
   esac
   shift
@@ -23,7 +25,7 @@ done
 
 need $build_packages $test_packages
 cd "$home"
-quietly configuring cmake --preset "$preset" -DFABRICAST_TESTS=ON
+quietly configuring cmake --preset "$preset" -DFABRICAST_TESTS=ON $configure
 [ -f "$build/CTestTestfile.cmake" ] && [ -n "$(ls "$build"/test_* 2>/dev/null)" ] || echo "building (some minutes, once) ..." >&2
 quietly building cmake --build "$build"
 jobs=${CTEST_PARALLEL_LEVEL:-$(nproc)}

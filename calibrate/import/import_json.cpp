@@ -6,23 +6,23 @@ namespace fabricast {
 
 namespace {
 
-using json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 template <class T>
-json or_null(const std::optional<T>& value) {
-  return value ? json(*value) : json(nullptr);
+OrderedJson or_null(const std::optional<T>& value) {
+  return value ? OrderedJson(*value) : OrderedJson(nullptr);
 }
 
-json table_of(const LogTable& t) {
-  json j = {{"tool", t.tool},         {"operation", t.operation},
+OrderedJson table_of(const LogTable& t) {
+  OrderedJson j = {{"tool", t.tool},         {"operation", t.operation},
             {"line", t.line},         {"ranks", t.ranks},
             {"nodes", t.nodes},       {"ranks_per_process", t.ranks_per_process},
             {"threads", t.threads},   {"nccl_version", t.nccl_version},
             {"gpu", t.gpu},           {"iterations", t.iterations},
             {"cpu_time", t.cpu_time}, {"details", t.details}};
-  json& rows = j["rows"] = json::array();
+  OrderedJson& rows = j["rows"] = OrderedJson::array();
   for (const LogRow& r : t.rows) {
-    json row = {{"line", r.line}, {"bytes", r.bytes}, {"time_us", r.time_us}};
+    OrderedJson row = {{"line", r.line}, {"bytes", r.bytes}, {"time_us", r.time_us}};
     if (r.in_place_us) row["in_place_us"] = *r.in_place_us;
     if (r.wrong > 0) row["wrong"] = r.wrong;
     if (r.gigabytes_per_second) row["gigabytes_per_second"] = *r.gigabytes_per_second;
@@ -31,8 +31,8 @@ json table_of(const LogTable& t) {
   return j;
 }
 
-json nccl_of(const NcclFacts& n) {
-  json j = {{"version", n.version},
+OrderedJson nccl_of(const NcclFacts& n) {
+  OrderedJson j = {{"version", n.version},
             {"channels", n.channels},
             {"collnet_channels", n.collnet_channels},
             {"nvls_channels", n.nvls_channels},
@@ -47,7 +47,7 @@ json nccl_of(const NcclFacts& n) {
             {"plugins", n.plugins},
             {"env", n.env},
             {"warnings", n.warnings}};
-  for (const char* list : {"communicators", "nics", "rings", "trees", "edges", "choices"}) j[list] = json::array();
+  for (const char* list : {"communicators", "nics", "rings", "trees", "edges", "choices"}) j[list] = OrderedJson::array();
   for (const auto& c : n.communicators)
     j["communicators"].push_back({{"ranks", c.ranks}, {"nodes", c.nodes}, {"local_ranks", c.local_ranks}});
   for (const auto& c : n.nics) j["nics"].push_back({{"number", c.number}, {"name", c.name}, {"kind", c.kind}});
@@ -67,10 +67,10 @@ json nccl_of(const NcclFacts& n) {
   return j;
 }
 
-json topo_of(const TopoMatrix& t) {
-  json links = json::array();
+OrderedJson topo_of(const TopoMatrix& t) {
+  OrderedJson links = OrderedJson::array();
   for (std::size_t row = 0; row < t.devices.size(); ++row) {
-    json line = json::array();
+    OrderedJson line = OrderedJson::array();
     for (std::size_t column = 0; column < t.devices.size(); ++column) line.push_back(t.link(row, column));
     links.push_back(std::move(line));
   }
@@ -78,8 +78,8 @@ json topo_of(const TopoMatrix& t) {
           {"cpus", t.cpus}, {"numa", t.numa},       {"names", t.names}};
 }
 
-json peers_of(const PeerMatrix& m) {
-  json values = json::array();
+OrderedJson peers_of(const PeerMatrix& m) {
+  OrderedJson values = OrderedJson::array();
   for (const auto& v : m.values) values.push_back(or_null(v));
   return {
       {"line", m.line}, {"kind", m.kind}, {"peer_to_peer", m.peer_to_peer}, {"devices", m.devices}, {"values", values}};
@@ -88,11 +88,11 @@ json peers_of(const PeerMatrix& m) {
 }  // namespace
 
 std::string import_json(const NamedLogs& logs) {
-  json list = json::array();
+  OrderedJson list = OrderedJson::array();
   for (const auto& [name, log] : logs) {
-    json j = {{"log", name},     {"lines", log.lines},        {"tables", json::array()},
-              {"nccl", nullptr}, {"topo", nullptr},           {"peers", json::array()},
-              {"node", nullptr}, {"problems", json::array()}, {"problems_left_out", log.problems_left_out}};
+    OrderedJson j = {{"log", name},     {"lines", log.lines},        {"tables", OrderedJson::array()},
+              {"nccl", nullptr}, {"topo", nullptr},           {"peers", OrderedJson::array()},
+              {"node", nullptr}, {"problems", OrderedJson::array()}, {"problems_left_out", log.problems_left_out}};
     for (const LogTable& t : log.tables) j["tables"].push_back(table_of(t));
     if (log.nccl.line > 0 || !log.nccl.env.empty()) j["nccl"] = nccl_of(log.nccl);
     if (log.topo) j["topo"] = topo_of(*log.topo);
@@ -103,7 +103,7 @@ std::string import_json(const NamedLogs& logs) {
     for (const Problem& p : log.problems) j["problems"].push_back({{"line", p.line}, {"message", p.message}});
     list.push_back(std::move(j));
   }
-  return list.dump(1, ' ', false, json::error_handler_t::replace) + "\n";
+  return list.dump(1, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
 }
 
 }  // namespace fabricast

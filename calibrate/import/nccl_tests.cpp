@@ -35,7 +35,7 @@ struct Columns {
   bool cpu_time = false;
 };
 
-std::optional<Columns> columns_of(const std::vector<std::string_view>& names) {
+std::optional<Columns> sizes_columns(const std::vector<std::string_view>& names) {
   if (names.size() < 6 || (names[0] != "size" && names[0] != "bytes")) return std::nullopt;
   Columns c;
   c.type = c.redop = c.root = c.wrong = -1, c.count = 0, c.width = 0, c.both = false;
@@ -144,7 +144,7 @@ class NcclTests : public NcclTestsFormat {
     }
     if (words[0] == "nThread" || words[0] == "nThreads") return parameters(text);
     if (words[0] == "Rank") return device(words, text, line);
-    if (const auto columns = columns_of(words)) {
+    if (const auto columns = sizes_columns(words)) {
       drop_pending();
       if (tables_.run_has_rows()) new_run();
       take_command();

@@ -53,7 +53,7 @@ std::string test_of(std::string_view text) {
 }
 
 /// Names of columns, between which there are two spaces or more.
-std::vector<std::string> columns_of(std::string_view text) {
+std::vector<std::string> osu_columns(std::string_view text) {
   std::vector<std::string> columns;
   text = trimmed(text.substr(1));
   while (!text.empty()) {
@@ -107,7 +107,7 @@ class Osu : public BlockFormat {
 
  private:
   void header(std::string_view text, int line) {
-    const std::vector<std::string> columns = columns_of(text);
+    const std::vector<std::string> columns = osu_columns(text);
     width_ = columns.size(), value_ = low_ = high_ = iterations_ = messages_ = validation_ = 0;
     const auto find = [&](std::string_view part) {
       for (std::size_t i = 1; i < columns.size(); ++i)

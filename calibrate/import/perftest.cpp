@@ -16,7 +16,7 @@ constexpr double mebi = 1048576e-9, giga_bit = 0.125;
 enum class Column { bytes, iterations, average_mb, average_gb, rate, low, high, typical, average, other };
 
 /// Columns of a header line, whose names may be of two words.
-std::vector<Column> columns_of(const std::vector<std::string_view>& words) {
+std::vector<Column> perftest_columns(const std::vector<std::string_view>& words) {
   std::vector<Column> columns;
   for (std::size_t i = 0; i < words.size(); ++i) {
     std::string name(words[i]);
@@ -115,7 +115,7 @@ class Perftest : public BlockFormat {
   void start_rows(const std::vector<std::string_view>& words, int line) {
     if (!table_.rows.empty()) close();
     if (table_.line == 0) table_.line = line;
-    columns_ = columns_of(words);
+    columns_ = perftest_columns(words);
   }
 
   void row(const std::vector<std::string_view>& words, int line) {

@@ -25,7 +25,7 @@ constexpr std::array<GraphId, 5> graph_ids = {{{"ring", &SearchGraphs::ring, 4},
                                                {"collnet direct", &SearchGraphs::collnet_direct, 6}}};
 
 // Each of them runs twice, and NCCL has 64 channels.
-constexpr int most_channels = 32;
+constexpr int most_graph_channels = 32;
 constexpr int most_devices = 1 << 16;
 
 class GraphReader {
@@ -66,8 +66,8 @@ class GraphReader {
     for (const XmlElement& child : element.children)
       if (child.name == "channel") graph.shapes.push_back(read_channel(child));
     graph.channels = static_cast<int>(graph.shapes.size());
-    if (graph.channels == 0 || graph.channels > most_channels)
-      xml_.fault(element, fmt::format("{} channels are not between 1 and {}", graph.channels, most_channels));
+    if (graph.channels == 0 || graph.channels > most_graph_channels)
+      xml_.fault(element, fmt::format("{} channels are not between 1 and {}", graph.channels, most_graph_channels));
     if (const auto count = xml_.integer(element, "nchannels", 0, 1 << 20); count && *count != graph.channels)
       xml_.fault(element, fmt::format("nchannels is {}, and {} channels follow", *count, graph.channels));
   }

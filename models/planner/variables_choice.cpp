@@ -153,7 +153,7 @@ constexpr std::string_view channel_values = "1 to 64";
 constexpr std::string_view fewest = "least channels of ring, tree and NVLS; where it adds channels they repeat others";
 constexpr std::string_view most = "most channels of ring, tree and NVLS";
 
-constexpr std::array table = {
+constexpr std::array choice_variables = {
     NcclVariable{"NCCL_ALGO", "all", "[list][;function:list]..., ^ inverts a list", "algorithms that may run",
                  "the choice; nothing left is an error from NCCL 2.24 on, before NCCL's own choice", read_algorithms},
     NcclVariable{"NCCL_PROTO", "LL, Simple; LL128 where stores of 128 B stay whole",
@@ -252,6 +252,6 @@ constexpr std::array table = {
 
 }  // namespace
 
-std::span<const NcclVariable> variables_of_choice() { return table; }
+std::span<const NcclVariable> variables_of_choice() { return choice_variables; }
 
 }  // namespace fabricast

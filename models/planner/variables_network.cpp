@@ -29,7 +29,7 @@ void check_file(VariableValue& v, NcclSettings&) {
   if (v.text().empty()) v.refuse("names no file");
 }
 
-constexpr std::array table = {
+constexpr std::array network_variables = {
     NcclVariable{"NCCL_TOPO_FILE", "none", "a file", "topology of a host, as XML",
                  "GPUs, NICs and their wiring, as node.topology", check_file},
     NcclVariable{"NCCL_GRAPH_FILE", "none", "a file", "rings and trees, as XML",
@@ -109,6 +109,6 @@ constexpr std::array table = {
 
 }  // namespace
 
-std::span<const NcclVariable> variables_of_network() { return table; }
+std::span<const NcclVariable> variables_of_network() { return network_variables; }
 
 }  // namespace fabricast

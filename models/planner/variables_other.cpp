@@ -11,7 +11,7 @@ constexpr NcclVariable other(std::string_view name, std::string_view unset, std:
   return {name, unset, accepts, summary, {}, nullptr};
 }
 
-constexpr std::array table = {
+constexpr std::array other_variables = {
     other("NCCL_ALLGATHERV_ENABLE", "1", "0 or 1", "grouped broadcasts as one all_gather"),
     other("NCCL_ALLOC_P2P_NET_LL_BUFFERS", "0", "0 or 1", "LL for send and receive over the network"),
     other("NCCL_BLOCKING_WAIT", "0", "0 or 1", "PyTorch: wait in the host"),
@@ -133,6 +133,6 @@ constexpr std::array table = {
 
 }  // namespace
 
-std::span<const NcclVariable> variables_of_no_effect() { return table; }
+std::span<const NcclVariable> variables_of_no_effect() { return other_variables; }
 
 }  // namespace fabricast

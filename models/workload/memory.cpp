@@ -13,7 +13,6 @@ namespace fabricast {
 
 namespace {
 
-constexpr double gib = 1024.0 * 1024 * 1024;
 double d(std::int64_t n) { return static_cast<double>(n); }
 
 /// Of activations and gathered parameters: fp8 and fp4 are for products only.

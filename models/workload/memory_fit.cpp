@@ -10,7 +10,6 @@ namespace fabricast {
 
 namespace {
 
-constexpr double gib = 1024.0 * 1024 * 1024;
 
 /// Ever stronger changes of one setting.
 using Steps = std::vector<MemoryQuestion>;

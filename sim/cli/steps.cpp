@@ -25,7 +25,7 @@ std::vector<StepCase> chosen_steps(const Options& options) {
   return steps;
 }
 
-void show_fit(int iteration, double loss) {
+void show_step_fit(int iteration, double loss) {
   if (isatty(STDERR_FILENO)) fmt::print(stderr, "\riteration {}: loss {:.5g} ", iteration, loss);
 }
 
@@ -49,7 +49,7 @@ int fit_steps_of(const Options& options) {
   if (options.has("profile")) overlay_profile(hardware, read_file(options.text("profile")), options.text("profile"));
   StepFitOptions how;
   how.iterations = options.integer("iterations", 20, 1, 1000);
-  how.progress = show_fit;
+  how.progress = show_step_fit;
   const std::vector<StepCase> steps = chosen_steps(options);
   const Fit fit = fit_steps(steps, hardware, how);
   std::string out = fmt::format("loss {:.5g} -> {:.5g}\n", fit.loss_before, fit.loss_after);

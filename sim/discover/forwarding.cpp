@@ -22,9 +22,9 @@ namespace fabricast {
 
 namespace {
 
-class Reader {
+class ForwardingReader {
  public:
-  explicit Reader(FileProblems& problems) : problems_(problems) {}
+  explicit ForwardingReader(FileProblems& problems) : problems_(problems) {}
 
   void line(std::string_view text, int number) {
     if (text.starts_with("Unicast lids")) return begin(Cursor(text, number));
@@ -132,7 +132,7 @@ class Reader {
 }  // namespace
 
 ForwardingTables read_forwarding_tables(std::istream& in, FileProblems& problems) {
-  Reader reader(problems);
+  ForwardingReader reader(problems);
   int last = 0;
   each_line(in, problems, [&](std::string_view text, int line) { reader.line(text, last = line); });
   return reader.finish(last);

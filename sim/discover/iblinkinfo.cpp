@@ -25,9 +25,9 @@ namespace {
 /// With --line nothing says what a device is; an HCA has few ports.
 constexpr int most_adapter_ports = 4;
 
-class Reader {
+class IblinkinfoReader {
  public:
-  explicit Reader(FileProblems& problems) : problems_(problems), builder_(problems, false) {}
+  explicit IblinkinfoReader(FileProblems& problems) : problems_(problems), builder_(problems, false) {}
 
   void line(std::string_view text, int number) {
     Cursor at(text, number);
@@ -210,7 +210,7 @@ class Reader {
 }  // namespace
 
 DiscoveredSubnet read_iblinkinfo(std::istream& in, FileProblems& problems) {
-  Reader reader(problems);
+  IblinkinfoReader reader(problems);
   each_line(in, problems, [&](std::string_view text, int line) { reader.line(text, line); });
   return reader.finish();
 }

@@ -27,9 +27,9 @@ namespace {
 
 constexpr int aggregation_device_id = 0xcf09;  // guess: as inventories of such subnets list it
 
-class Reader {
+class IbnetdiscoverReader {
  public:
-  explicit Reader(FileProblems& problems) : problems_(problems), builder_(problems, true) {}
+  explicit IbnetdiscoverReader(FileProblems& problems) : problems_(problems), builder_(problems, true) {}
 
   void line(std::string_view text, int number) {
     Cursor at(text, number);
@@ -211,7 +211,7 @@ class Reader {
 }  // namespace
 
 DiscoveredSubnet read_ibnetdiscover(std::istream& in, FileProblems& problems) {
-  Reader reader(problems);
+  IbnetdiscoverReader reader(problems);
   each_line(in, problems, [&](std::string_view text, int line) { reader.line(text, line); });
   return reader.finish();
 }

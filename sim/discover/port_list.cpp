@@ -16,9 +16,9 @@ namespace fabricast {
 
 namespace {
 
-class Reader {
+class PortListReader {
  public:
-  explicit Reader(FileProblems& problems) : problems_(problems), builder_(problems, true) {}
+  explicit PortListReader(FileProblems& problems) : problems_(problems), builder_(problems, true) {}
 
   void line(std::string_view text, int number) {
     if (text.front() == '#') return;
@@ -114,7 +114,7 @@ class Reader {
 }  // namespace
 
 DiscoveredSubnet read_port_list(std::istream& in, FileProblems& problems) {
-  Reader reader(problems);
+  PortListReader reader(problems);
   each_line(in, problems, [&](std::string_view text, int line) { reader.line(text, line); });
   return reader.finish();
 }

@@ -20,9 +20,9 @@ namespace fabricast {
 
 namespace {
 
-class Reader {
+class SlurmReader {
  public:
-  explicit Reader(FileProblems& problems) : problems_(problems) {}
+  explicit SlurmReader(FileProblems& problems) : problems_(problems) {}
 
   /// A line may go on in the next one, after a backslash.
   void line(std::string_view text, int number) {
@@ -191,7 +191,7 @@ bool is_slurm_topology(std::string_view text) {
 }
 
 SlurmTopology read_slurm_topology(std::istream& in, FileProblems& problems) {
-  Reader reader(problems);
+  SlurmReader reader(problems);
   each_line(in, problems, [&](std::string_view text, int line) { reader.line(text, line); });
   return reader.finish();
 }

@@ -14,7 +14,6 @@ namespace fabricast {
 
 namespace {
 
-std::string seconds_text(double s) { return value_text(s, Measure::seconds, {}, 3); }
 std::string with_90(const std::string& range) { return fmt::format("{} with 90 %", range); }
 std::string rate_text(double bytes_per_second) {
   return value_text(bytes_per_second * 1e-9, Measure::number, "GB/s", 3);

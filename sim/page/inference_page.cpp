@@ -11,7 +11,6 @@ namespace fabricast {
 
 namespace {
 
-std::string seconds_text(double s) { return value_text(s, Measure::seconds, {}, 3); }
 std::string rate_text(double tokens) { return value_text(tokens, Measure::number, "tokens/s", 3); }
 
 BarChart breakdown_chart(const InferenceForecast& f, std::string_view what) {
@@ -51,7 +50,6 @@ PageTable serving_table(const InferenceForecast& f) {
 }
 
 PageSection batches_section(const World& world, const InferenceForecast& f) {
-  constexpr double gib = 1024.0 * 1024 * 1024;
   const int own = inference_of(world).batch;
   PageSection section{"batches", "Throughput and latency by batch", {}};
   LineChart rate, step;

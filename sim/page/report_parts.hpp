@@ -10,6 +10,9 @@ namespace fabricast {
 
 inline constexpr double interval_part = 0.9;  ///< of measurements that lie in an interval
 
+/// Three digits and a unit of its size.
+inline std::string seconds_text(double s) { return value_text(s, Measure::seconds, {}, 3); }
+
 /// A value with its interval from value / factor to value x factor; a factor of 1 or less: none known.
 TableCell with_factor(double value, double factor);
 

@@ -11,8 +11,6 @@ namespace fabricast {
 
 namespace {
 
-std::string seconds_text(double s) { return value_text(s, Measure::seconds, {}, 3); }
-
 /// All that a step is made of: what each part takes, by stage and in the mean.
 BarChart breakdown_chart(const StepForecast& f) {
   BarChart chart;

@@ -68,7 +68,7 @@ class Table {
   std::vector<std::size_t> widths_;
 };
 
-std::string table(const PlanReport& r, std::size_t top) {
+std::string row_table(const PlanReport& r, std::size_t top) {
   const std::vector<std::size_t> shown = shown_metrics(r);
   Table out;
   std::vector<std::string> head = {"#"};
@@ -165,7 +165,7 @@ std::string plan_text(const PlanReport& r, std::size_t top) {
   for (const std::size_t m : d.objective.front) front.push_back(metrics()[m].name);
   out += fmt::format("\n# > the best; * on the front of {}; - does not fulfil the conditions\n", fmt::join(front, " and "));
   for (const std::string& note : r.notes) out += "# " + comment_text(note) + "\n";
-  out += table(r, top);
+  out += row_table(r, top);
   std::size_t told_of = 0;
   constexpr std::size_t most_told = 10;
   for (const SweepRow& row : r.rows)

@@ -7,16 +7,12 @@
 #include "fabricast/core/names.hpp"
 #include "fabricast/core/quantity.hpp"
 #include "fabricast/report/inference_advice.hpp"
+#include "json_parts.hpp"
 #include "step_trials.hpp"
 
 namespace fabricast {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
-
-constexpr double gib = 1024.0 * 1024 * 1024;
-double digits(double value) { return rounded(value, 10); }
 
 /// What the passes are that bind.
 std::string_view passes_name(const World& world, const InferenceForecast& f) {

@@ -9,18 +9,15 @@
 #include "fabricast/report/inference.hpp"
 #include "fabricast/report/report.hpp"
 #include "inference_parts.hpp"
+#include "json_parts.hpp"
 #include "step_parts.hpp"
 
 namespace fabricast {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-double digits(double value) { return rounded(value, 10); }
-
 /// As inference_lines: an exchange's part is exposed, with the fixed cost of its calls.
-Json breakdown_json(const ActorTimes& times) {
+Json inference_breakdown_json(const ActorTimes& times) {
   Json j = Json::object(), exposed = Json::object();
   for (const InferenceLine& line : inference_lines(times))
     (line.exposed ? exposed : j)[std::string(line.what)] = digits(line.seconds);
@@ -78,10 +75,10 @@ std::string inference_json(const World& world, const InferenceForecast& f) {
   j["tokens_per_s_per_gpu"] = digits(f.tokens_per_second / static_cast<double>(f.gpus));
   if (f.prefill > 0) j["prefill_s"] = digits(f.prefill);
   j["mfu"] = digits(f.mfu);
-  j["breakdown"] = breakdown_json(f.step.mean);
+  j["breakdown"] = inference_breakdown_json(f.step.mean);
   Json stages = Json::array();
   for (std::size_t s = 0; s < f.step.stages.size(); ++s) {
-    Json stage = breakdown_json(f.step.stages[s]);
+    Json stage = inference_breakdown_json(f.step.stages[s]);
     stage["stage"] = f.step.program.actors[s].name;
     stages.push_back(std::move(stage));
   }

@@ -13,7 +13,7 @@ namespace fabricast {
 
 namespace {
 
-struct Ground {
+struct InferenceGround {
   const World& world;
   const InferenceForecast& forecast;
   const InferenceSpec& spec;
@@ -22,7 +22,7 @@ struct Ground {
   bool decodes() const { return spec.phase != InferencePhase::prefill; }
   std::int64_t gpus() const { return std::int64_t{world.scenario.cluster.nodes} * world.scenario.node.spec.gpus; }
 };
-using G = const Ground&;
+using G = const InferenceGround&;
 
 constexpr auto one = one_if<Trial>;
 
@@ -134,7 +134,7 @@ Alternatives nvlink_handover(G g) {
              {key("disaggregated.transfer", "nvlink"), fmt::format("nvlink_domain.nodes={}", s.cluster.nodes)});
 }
 
-using Kind = Alternatives (*)(const Ground&);
+using Kind = Alternatives (*)(const InferenceGround&);
 
 constexpr Kind kinds[] = {
     [](G g) {
@@ -172,7 +172,7 @@ constexpr Kind kinds[] = {
 }  // namespace
 
 std::vector<Alternatives> inference_trials(const World& world, const InferenceForecast& forecast) {
-  const Ground ground{world, forecast, world.scenario.workload.inference, inference_of(world)};
+  const InferenceGround ground{world, forecast, world.scenario.workload.inference, inference_of(world)};
   std::vector<Alternatives> all;
   for (const Kind kind : kinds)
     if (Alternatives list = kind(ground); !list.empty()) all.push_back(std::move(list));

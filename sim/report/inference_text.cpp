@@ -14,7 +14,6 @@ namespace fabricast {
 
 namespace {
 
-constexpr double gib = 1024.0 * 1024 * 1024;
 
 std::string degrees(const ParallelLayout& l) {
   std::string out;

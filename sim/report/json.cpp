@@ -4,51 +4,46 @@
 #include <nlohmann/json.hpp>
 
 #include "../scenario/effective.hpp"
-#include "fabricast/core/quantity.hpp"
 #include "fabricast/report/report.hpp"
 #include "fabricast/report/versions.hpp"
+#include "json_parts.hpp"
 
 namespace fabricast {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
-
-/// Ten digits: what a forecast can mean.
-double rounded(double value) { return fabricast::rounded(value, 10); }
 
 std::string choice_text(const Choice& c) { return fmt::format("{}/{}", name_of(c.algorithm), name_of(c.protocol)); }
 
 Json row_json(const Forecast& forecast, const ForecastRow& row) {
   Json j;
   j["bytes"] = row.bytes;
-  j["time_us"] = rounded(row.time * 1e6);
-  j["algbw_gbps"] = rounded(row.algorithm_bandwidth() * 1e-9);
-  j["busbw_gbps"] = rounded(forecast.bus_bandwidth(row) * 1e-9);
+  j["time_us"] = digits(row.time * 1e6);
+  j["algbw_gbps"] = digits(row.algorithm_bandwidth() * 1e-9);
+  j["busbw_gbps"] = digits(forecast.bus_bandwidth(row) * 1e-9);
   j["algorithm"] = name_of(row.algorithm);
   j["protocol"] = name_of(row.protocol);
   j["channels"] = row.channels;
   if (!row.plan.kernels.empty()) j["kernel"] = name_of(row.plan.kernels.front().kernel);
   if (row.plan.chooser != Chooser::nccl) j["chosen_by"] = name_of(row.plan.chooser);
   j["bottleneck"] = row.result.bottleneck.name;
-  j["time_us_p5"] = rounded(row.time_p5 * 1e6);
-  j["time_us_p95"] = rounded(row.time_p95 * 1e6);
-  j["time_us_worst"] = rounded(row.time_worst * 1e6);
+  j["time_us_p5"] = digits(row.time_p5 * 1e6);
+  j["time_us_p95"] = digits(row.time_p95 * 1e6);
+  j["time_us_worst"] = digits(row.time_worst * 1e6);
   j["draws"] = forecast.draws;
   if (row.factor > 1)
-    j["interval_90_us"] = {{"low", rounded(row.time / row.factor * 1e6)},
-                           {"high", rounded(row.time * row.factor * 1e6)}};
+    j["interval_90_us"] = {{"low", digits(row.time / row.factor * 1e6)},
+                           {"high", digits(row.time * row.factor * 1e6)}};
   if (row.nccl) {
     j["nccl_choice"] = choice_text(*row.nccl);
-    if (row.nccl->time > 0) j["nccl_time_us"] = rounded(row.nccl->time * 1e6);
+    if (row.nccl->time > 0) j["nccl_time_us"] = digits(row.nccl->time * 1e6);
   }
   if (!row.by_version.empty()) {
-    j["time_us_low"] = rounded(fastest_version(row).time * 1e6);
-    j["time_us_high"] = rounded(slowest_version(row).time * 1e6);
+    j["time_us_low"] = digits(fastest_version(row).time * 1e6);
+    j["time_us_high"] = digits(slowest_version(row).time * 1e6);
     Json versions = Json::array();
     for (const VersionTime& v : row.by_version)
       versions.push_back({{"nccl_from", to_text(v.from)},
-                          {"time_us", rounded(v.time * 1e6)},
+                          {"time_us", digits(v.time * 1e6)},
                           {"algorithm", name_of(v.algorithm)},
                           {"protocol", name_of(v.protocol)},
                           {"channels", v.channels}});
@@ -84,19 +79,19 @@ namespace {
 Json advised_json(const Forecast& forecast, const Advised& a) {
   Json rows = Json::array();
   for (std::size_t i = 0; i < a.before.size(); ++i)
-    rows.push_back({{"bytes", forecast.rows[i].bytes}, {"gain", rounded(1 - a.change.times[i] / a.before[i])}});
-  return {{"what", a.change.what}, {"set", a.change.set}, {"gain", rounded(a.change.gain)}, {"rows", std::move(rows)}};
+    rows.push_back({{"bytes", forecast.rows[i].bytes}, {"gain", digits(1 - a.change.times[i] / a.before[i])}});
+  return {{"what", a.change.what}, {"set", a.change.set}, {"gain", digits(a.change.gain)}, {"rows", std::move(rows)}};
 }
 
 Json advice_json(const Advice& advice) {
-  Json j = {{"gain", rounded(advice.gain)}, {"settings", Json::array()}, {"mixed", Json::array()}};
+  Json j = {{"gain", digits(advice.gain)}, {"settings", Json::array()}, {"mixed", Json::array()}};
   for (const Advised& a : advice.taken) j["settings"].push_back(advised_json(advice.before, a));
   for (const Advised& a : advice.mixed) j["mixed"].push_back(advised_json(advice.before, a));
   return j;
 }
 
 Json choice_json(const Choice& c) {
-  return {{"algorithm", name_of(c.algorithm)}, {"protocol", name_of(c.protocol)}, {"time_us", rounded(c.time * 1e6)}};
+  return {{"algorithm", name_of(c.algorithm)}, {"protocol", name_of(c.protocol)}, {"time_us", digits(c.time * 1e6)}};
 }
 
 }  // namespace
@@ -107,24 +102,24 @@ std::string explain_json(const World& world, const Explanation& explanation) {
   Json j = head_json(world, forecast);
   Json r = row_json(forecast, row);
   const CollectiveResult& result = row.result;
-  r["breakdown_us"] = {{"launch", rounded(result.launch * 1e6)},
-                       {"latency", rounded(result.latency * 1e6)},
-                       {"fill", rounded(result.fill * 1e6)},
-                       {"transfer", rounded(result.transfer * 1e6)}};
+  r["breakdown_us"] = {{"launch", digits(result.launch * 1e6)},
+                       {"latency", digits(result.latency * 1e6)},
+                       {"fill", digits(result.fill * 1e6)},
+                       {"transfer", digits(result.transfer * 1e6)}};
   Json sharers = Json::array();
   for (const Bottleneck::Sharer& s : result.bottleneck.sharers)
-    sharers.push_back({{"channel", s.channel}, {"connections", rounded(s.connections)}});
+    sharers.push_back({{"channel", s.channel}, {"connections", digits(s.connections)}});
   r["bottleneck"] = {{"name", result.bottleneck.name},
-                     {"capacity_gbps", rounded(result.bottleneck.capacity * 1e-9)},
-                     {"payload_per_connection_gbps", rounded(result.bottleneck.rate * 1e-9)},
+                     {"capacity_gbps", digits(result.bottleneck.capacity * 1e-9)},
+                     {"payload_per_connection_gbps", digits(result.bottleneck.rate * 1e-9)},
                      {"alike", result.bottleneck.alike},
                      {"sharers", sharers}};
   Json candidates = Json::array();
   for (const Candidate& c : row.plan.candidates) {
     Json candidate = {{"algorithm", name_of(c.algorithm)},
                       {"protocol", name_of(c.protocol)},
-                      {"nccl_estimate_us", rounded(c.estimate_us)}};
-    if (const ForecastRow* own = weighed.find(c.algorithm, c.protocol)) candidate["time_us"] = rounded(own->time * 1e6);
+                      {"nccl_estimate_us", digits(c.estimate_us)}};
+    if (const ForecastRow* own = weighed.find(c.algorithm, c.protocol)) candidate["time_us"] = digits(own->time * 1e6);
     candidates.push_back(std::move(candidate));
   }
   r["candidates"] = std::move(candidates);
@@ -132,18 +127,18 @@ std::string explain_json(const World& world, const Explanation& explanation) {
     Json kernels = Json::array();
     for (const SymmetricRun& k : row.plan.kernels)
       kernels.push_back(
-          {{"kernel", name_of(k.kernel)}, {"blocks", k.blocks}, {"nccl_estimate_us", rounded(k.estimate_us)}});
+          {{"kernel", name_of(k.kernel)}, {"blocks", k.blocks}, {"nccl_estimate_us", digits(k.estimate_us)}});
     r["kernels"] = std::move(kernels);
   }
   if (const auto selected = compare_selections(row, weighed))
     r["selection"] = {{"nccl", choice_json(selected->nccl)},
                       {"best", choice_json(selected->best)},
-                      {"cost_us", rounded(selected->cost() * 1e6)},
-                      {"cost_percent", rounded(100 * selected->cost() / selected->best.time)}};
+                      {"cost_us", digits(selected->cost() * 1e6)},
+                      {"cost_percent", digits(100 * selected->cost() / selected->best.time)}};
   Json helps = Json::array();
   for (const WhatIf& w : what_ifs)
     helps.push_back(
-        {{"what", w.what}, {"set", w.set}, {"time_us", rounded(w.times.front() * 1e6)}, {"gain", rounded(w.gain)}});
+        {{"what", w.what}, {"set", w.set}, {"time_us", digits(w.times.front() * 1e6)}, {"gain", digits(w.gain)}});
   r["what_would_help"] = std::move(helps);
   j["row"] = std::move(r);
   if (advice) j["advice"] = advice_json(*advice);
@@ -155,10 +150,10 @@ std::string forecast_csv(const World&, const Forecast& forecast) {
       "bytes,time_us,algbw_gbps,busbw_gbps,algorithm,protocol,channels,bottleneck,time_us_p5,time_us_p95,time_us_"
       "worst\n";
   for (const ForecastRow& row : forecast.rows)
-    out += fmt::format("{},{},{},{},{},{},{},{},{},{},{}\n", row.bytes, rounded(row.time * 1e6),
-                       rounded(row.algorithm_bandwidth() * 1e-9), rounded(forecast.bus_bandwidth(row) * 1e-9),
+    out += fmt::format("{},{},{},{},{},{},{},{},{},{},{}\n", row.bytes, digits(row.time * 1e6),
+                       digits(row.algorithm_bandwidth() * 1e-9), digits(forecast.bus_bandwidth(row) * 1e-9),
                        name_of(row.algorithm), name_of(row.protocol), row.channels, row.result.bottleneck.name,
-                       rounded(row.time_p5 * 1e6), rounded(row.time_p95 * 1e6), rounded(row.time_worst * 1e6));
+                       digits(row.time_p5 * 1e6), digits(row.time_p95 * 1e6), digits(row.time_worst * 1e6));
   return out;
 }
 

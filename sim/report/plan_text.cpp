@@ -9,15 +9,11 @@
 #include "fabricast/core/quantity.hpp"
 #include "fabricast/report/plan.hpp"
 #include "fabricast/report/report.hpp"
+#include "json_parts.hpp"
 
 namespace fabricast {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
-
-constexpr double gib = 1024.0 * 1024 * 1024;
-double digits(double value) { return rounded(value, 10); }
 
 std::size_t shown(const PlanResult& result, std::size_t top) {
   return top == 0 ? result.rows.size() : std::min(top, result.rows.size());

@@ -155,7 +155,7 @@ bool felt(const Situation& s) {
 }
 
 /// By the OFI plugin's tuner.
-bool tuned(const Situation& s) {
+bool by_ofi_tuner(const Situation& s) {
   return std::any_of(s.forecast.rows.begin(), s.forecast.rows.end(),
                      [](const auto& r) { return r.plan.chooser == Chooser::ofi_tuner; });
 }
@@ -190,7 +190,7 @@ constexpr Kind kinds[] = {
     faster_nics,
     unforced,
     [](S s) {
-      return one(tuned(s), "NCCL's own choice, not the OFI tuner's", {env_word("NCCL_TUNER_PLUGIN", "none")});
+      return one(by_ofi_tuner(s), "NCCL's own choice, not the OFI tuner's", {env_word("NCCL_TUNER_PLUGIN", "none")});
     },
     other_algorithms,
     queue_pairs,

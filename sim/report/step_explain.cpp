@@ -7,16 +7,12 @@
 #include "fabricast/core/names.hpp"
 #include "fabricast/core/quantity.hpp"
 #include "fabricast/report/step_advice.hpp"
+#include "json_parts.hpp"
 #include "step_trials.hpp"
 
 namespace fabricast {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
-
-constexpr double gib = 1024.0 * 1024 * 1024;
-double digits(double value) { return rounded(value, 10); }
 
 std::string binding_text(const StepForecast& f) {
   const StepBinding b = binding_of(f);

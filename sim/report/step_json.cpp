@@ -8,15 +8,12 @@
 #include "fabricast/core/quantity.hpp"
 #include "fabricast/report/report.hpp"
 #include "fabricast/report/step.hpp"
+#include "json_parts.hpp"
 #include "step_parts.hpp"
 
 namespace fabricast {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
-
-double digits(double value) { return rounded(value, 10); }
 
 Json breakdown_json(const ActorTimes& times) {
   Json j = Json::object();
@@ -32,7 +29,6 @@ Json breakdown_json(const ActorTimes& times) {
 }
 
 Json memory_json(const StepMemory& memory) {
-  constexpr double gib = 1024.0 * 1024 * 1024;
   Json stages = Json::array();
   for (const MemoryUse& use : memory.stages) {
     Json stage = {{"stage", use.stage}, {"total_gib", digits(use.total() / gib)}};

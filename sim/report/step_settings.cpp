@@ -15,14 +15,14 @@ namespace fabricast {
 
 namespace {
 
-struct Ground {
+struct StepGround {
   const World& world;
   const StepForecast& forecast;
   const TrainingSpec& spec;
   const TrainingStep step;
   const ParallelLayout& layout() const { return step.layout; }
 };
-using G = const Ground&;
+using G = const StepGround&;
 
 constexpr auto one = one_if<Trial>;
 
@@ -177,7 +177,7 @@ Alternatives algorithms(G g) {
   return list;
 }
 
-using Kind = Alternatives (*)(const Ground&);
+using Kind = Alternatives (*)(const StepGround&);
 
 constexpr Kind kinds[] = {
     [](G g) {
@@ -219,7 +219,7 @@ constexpr Kind kinds[] = {
 }  // namespace
 
 std::vector<Alternatives> step_trials(const World& world, const StepForecast& forecast) {
-  const Ground ground{world, forecast, world.scenario.workload.training, step_of(world)};
+  const StepGround ground{world, forecast, world.scenario.workload.training, step_of(world)};
   std::vector<Alternatives> all;
   for (const Kind kind : kinds)
     if (Alternatives list = kind(ground); !list.empty()) all.push_back(std::move(list));

@@ -32,7 +32,6 @@ std::string degrees(const TrainingStep& step) {
 
 /// A few stages from first to last, and the one that needs most.
 std::string memory_lines(const StepMemory& memory) {
-  constexpr double gib = 1024.0 * 1024 * 1024;
   constexpr std::size_t most = 6;
   const std::size_t n = memory.stages.size();
   std::vector<bool> shown(n, n <= most);

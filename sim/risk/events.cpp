@@ -13,8 +13,6 @@ namespace fabricast {
 
 namespace {
 
-constexpr double never = std::numeric_limits<double>::infinity();
-
 /// A row to come: what happens, and what its effect and its costs follow from.
 struct Event {
   RiskClass row;

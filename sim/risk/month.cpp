@@ -8,8 +8,6 @@ namespace fabricast {
 
 namespace {
 
-constexpr double never = std::numeric_limits<double>::infinity();
-
 class Month {
  public:
   Month(const MonthModel& model, Rng& rng) : m_(model), rng_(rng) {

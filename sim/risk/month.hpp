@@ -10,12 +10,16 @@
 // Flaps that are ridden out are too many to draw one by one. Their sum is: part of the time in which no stall is under way.
 #pragma once
 
+#include <limits>
 #include <map>
 #include <vector>
 
 #include "fabricast/core/rng.hpp"
 
 namespace fabricast {
+
+/// s until what does not come.
+inline constexpr double never = std::numeric_limits<double>::infinity();
 
 /// A kind of failure.
 struct FailureSource {

@@ -13,9 +13,9 @@ namespace {
 
 int line_of(const YAML::Node& node) { return node.Mark().is_null() ? 1 : node.Mark().line + 1; }
 
-class Reader {
+class SlurmYamlReader {
  public:
-  explicit Reader(FileProblems& problems) : problems_(problems) {}
+  explicit SlurmYamlReader(FileProblems& problems) : problems_(problems) {}
 
   SlurmTopology read(const YAML::Node& root) {
     const YAML::Node chosen = choose(root);
@@ -102,7 +102,7 @@ SlurmTopology read_slurm_yaml(const std::string& text, FileProblems& problems) {
     return {};
   }
   try {
-    return Reader(problems).read(YAML::Load(text));
+    return SlurmYamlReader(problems).read(YAML::Load(text));
   } catch (const YAML::Exception& e) {
     problems.error(e.mark.is_null() ? 1 : e.mark.line + 1, e.mark.is_null() ? 1 : e.mark.column + 1,
                    fmt::format("not YAML: {}", e.msg));

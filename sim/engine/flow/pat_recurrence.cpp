@@ -10,10 +10,10 @@ namespace fabricast {
 
 namespace {
 
-class Simulation {
+class PatSimulation {
  public:
   /// \param skipped  whole loops that are left out
-  Simulation(const PatRun& run, std::int64_t skipped) : run_(run), queues_(run.channels.front().dimensions.size()) {
+  PatSimulation(const PatRun& run, std::int64_t skipped) : run_(run), queues_(run.channels.front().dimensions.size()) {
     for (const PatShare& share : run.channels) {
       Channel& c = channels_.emplace_back();
       c.dimensions = &share.dimensions;
@@ -180,9 +180,9 @@ double pat_makespan(const PatRun& run) {
   constexpr std::int64_t followed = 12, period = 8;  // loops: periodic long before
   std::int64_t loops = 0;
   for (const PatShare& share : run.channels) loops = std::max(loops, share.loops);
-  if (loops <= followed + period) return Simulation(run, 0)();
+  if (loops <= followed + period) return PatSimulation(run, 0)();
   const std::int64_t periods = (loops - followed) / period - 1;
-  const double at_a = Simulation(run, (periods + 1) * period)(), at_b = Simulation(run, periods * period)();
+  const double at_a = PatSimulation(run, (periods + 1) * period)(), at_b = PatSimulation(run, periods * period)();
   return at_b + (at_b - at_a) * static_cast<double>(periods);
 }
 

@@ -12,10 +12,10 @@ namespace fabricast {
 
 namespace {
 
-class Simulation {
+class PeerSimulation {
  public:
   /// \param most  chunks of a part that are followed
-  Simulation(const PeerExchange& x, std::int64_t most)
+  PeerSimulation(const PeerExchange& x, std::int64_t most)
       : x_(x), most_(most), link_(x.link, x.link_shared), nic_(x.nic, x.nic_shared) {}
 
   double run() {
@@ -192,9 +192,9 @@ double peer_makespan(const PeerExchange& x) {
   for (const auto& parts : x.channels)
     for (const PeerPart& p : parts) longest = std::max(longest, p.chunks);
   const std::int64_t round = 2 * x.slots, filled = 3 * x.slots;
-  if (longest <= filled + 2 * round) return Simulation(x, longest).run();
+  if (longest <= filled + 2 * round) return PeerSimulation(x, longest).run();
   const std::int64_t a = filled + (longest - filled) % round, b = a + round;
-  const double at_a = Simulation(x, a).run(), at_b = Simulation(x, b).run();
+  const double at_a = PeerSimulation(x, a).run(), at_b = PeerSimulation(x, b).run();
   return at_b + (at_b - at_a) * static_cast<double>((longest - b) / round);
 }
 

@@ -20,20 +20,23 @@ ip netns add "$a" 2>"$work/why" && ip netns add "$b" 2>"$work/why" || skip "no n
 ip link add veth0 netns "$a" type veth peer name veth1 netns "$b" 2>"$work/why" || skip "no veth: $(cat "$work/why")"
 ip -n "$a" addr add 10.9.0.1/24 dev veth0 && ip -n "$b" addr add 10.9.0.2/24 dev veth1
 ip -n "$a" link set veth0 up && ip -n "$b" link set veth1 up
-failed=0
-for mbit in 50 200 500; do
+# On a busy machine the shaper's timer comes late, and the link is slower than it was told to be: its bucket holds 4 ms,
+# and a rate that misses is measured up to three times. A fault of the probe misses each time.
+measure() {
+  local mbit=$1 burst=$(($1 * 500))
   for end in "$a veth0" "$b veth1"; do
     set -- $end
-    ip netns exec "$1" tc qdisc replace dev "$2" root tbf rate ${mbit}mbit burst 64kb latency 100ms 2>"$work/why" ||
+    ip netns exec "$1" tc qdisc replace dev "$2" root tbf rate ${mbit}mbit burst $((burst > 65536 ? burst : 65536)) latency 100ms 2>"$work/why" ||
       skip "no tbf: $(cat "$work/why")"
   done
+  rm -f "$work/$mbit.jsonl"
   options="--backend tcp --ranks 2 --master 10.9.0.1:29577 --token link --size 64KiB --connections 1,4 --budget 8s"
   ip netns exec "$b" "$binary" calibrate probe $options --rank 1 2>"$work/other" &
   ip netns exec "$a" "$binary" calibrate probe $options --rank 0 --output "$work/$mbit.jsonl" >"$work/out" 2>"$work/err" ||
     { echo "the probe failed:"; cat "$work/err" "$work/other"; exit 1; }
   wait
   # Of 1514 bytes on an Ethernet of MTU 1500, 1448 are payload of TCP with timestamps.
-  python3 - "$work/$mbit.jsonl" "$mbit" <<'CHECK' || failed=1
+  python3 - "$work/$mbit.jsonl" "$mbit" <<'CHECK'
 import json, sys
 truth = float(sys.argv[2]) / 8000 * 1448 / 1514
 lines = [json.loads(line) for line in open(sys.argv[1])]
@@ -45,5 +48,7 @@ for line in streams:
     bad += not abs(off) <= 0.03
 sys.exit(bad > 0 or len(streams) != 4)
 CHECK
+}
+for mbit in 50 200 500; do
+  measure "$mbit" || measure "$mbit" || measure "$mbit" || { echo "more than 3 % off, three times"; exit 1; }
 done
-[ "$failed" -eq 0 ] || { echo "more than 3 % off"; exit 1; }

@@ -1,0 +1,1 @@
+// Compiles the precompiled headers of the tests (headers.hpp).

@@ -1,0 +1,11 @@
+#pragma once
+
+/** What most tests include: precompiled, never included by hand. */
+
+#include <fstream>
+#include <sstream>
+
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+#include "sim/core/headers.hpp"
