@@ -27,6 +27,13 @@ TEST_CASE("a million GPUs are forecast in seconds, with intervals, in less than 
   }
 }
 
+TEST_CASE("a training step on a million GPUs is forecast in minutes", "[scale]") {
+  const Usage u = measure(FABRICAST_SOURCES "/scenarios/million_gpus_step.yaml", {}, 600, {"--threads", "2", "--no-intervals"});
+  REQUIRE(u.finished);
+  CHECK(u.processor < 240);  // 60 s on two cores are aimed at
+  CHECK(u.megabytes < 8000);
+}
+
 TEST_CASE("a forecast of a million GPUs does not depend on the number of threads", "[scale]") {
   const auto run = [&](const std::string& threads) {
     return fabricast::output("run " + scenario + " --no-intervals --set nccl.env.NCCL_ALGO=Tree --json - --threads " +
