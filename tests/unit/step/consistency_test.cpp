@@ -61,6 +61,19 @@ TEST_CASE("every exchange of the three jobs takes alone what its collective take
   CHECK(seen.size() == (name == "zero3" ? 2 : name == "experts" ? 4 : 6));
 }
 
+TEST_CASE("exchanges take the same on any number of threads") {
+  const std::string name = GENERATE(as<std::string>(), "strong_scaling", "experts");
+  const auto world = step_world(name);
+  const Program program = training_program(step_of(*world));
+  const auto one = make_flow_traffic(*world, program, 7, 1), several = make_flow_traffic(*world, program, 7, 5);
+  for (std::uint32_t k = 0; k < program.exchanges.size(); ++k) {
+    CAPTURE(name, program.exchanges[k].name);
+    CHECK(one->alone(k).seconds == several->alone(k).seconds);
+    CHECK(one->alone(k).bottleneck == several->alone(k).bottleneck);
+    CHECK(one->alone(k).launch == several->alone(k).launch);
+  }
+}
+
 TEST_CASE("a group of all ranks takes what `run` has, by the same draw of the hash") {
   const auto world = step_world("zero3");
   const Program program = training_program(step_of(*world));
