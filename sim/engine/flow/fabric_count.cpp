@@ -8,7 +8,6 @@
 
 #include "fabricast/core/error.hpp"
 #include "fabricast/core/parallel.hpp"
-#include "channel_planes.hpp"
 #include "fabricast/core/rng.hpp"
 
 namespace fabricast {
@@ -44,6 +43,32 @@ std::uint64_t expected_crossings(const FabricCount::Input& in, const EdgeSets* s
 void require_end(const FabricCount::Input& in, const Flow& flow) {
   if (in.segment.faults.empty() || in.segment.end == std::numeric_limits<double>::infinity())
     throw_cut(in.fabric, in.segment, flow);
+}
+
+struct Plane {
+  bool blocked = false;
+  bool fits = true;  ///< every count goes into a byte
+};
+
+/// Counts what a channel crosses between ports.
+Plane count_plane(const FabricCount::Input& in, const EdgeSets& sets, std::uint32_t channel, ChannelPlanes& planes) {
+  Plane plane;
+  Path path;
+  const auto pairs = static_cast<std::uint32_t>(in.comm.qps_per_connection);
+  const EdgeSet& set = sets.of_channel(channel);
+  for (const OpenEdge& e : set.open)
+    for (std::uint32_t q = 0; q < pairs; ++q) {
+      const Flow flow = flow_between(in.comm, e.from, e.to, channel, e.odd, q);
+      if (!in.router.route(flow, path)) {
+        require_end(in, flow);
+        plane.blocked = true;
+        continue;
+      }
+      for (std::size_t i = 1; i + 1 < path.resources.size(); ++i)
+        plane.fits &= planes.add(channel, path.resources[i], e.weight);
+    }
+  for (const auto& [r, count] : set.between) plane.fits &= planes.add(channel, r, count * pairs);
+  return plane;
 }
 
 }  // namespace
@@ -152,38 +177,27 @@ FabricCount::FabricCount(const Input& input, std::shared_ptr<const EdgeSets> set
   if (!count_in_planes(input)) count_channels(input);
 }
 
-/// \returns false where this way does not do
 bool FabricCount::count_in_planes(const Input& input) {
   const auto channels = static_cast<std::size_t>(input.plan.channels);
   if (!sets_ || !slots_.dense() || channels > ChannelPlanes::most_channels) return false;
-  const std::uint32_t resources = input.fabric.links() + input.router.bundles();
-  ChannelPlanes planes(2 * input.fabric.endpoints(), resources, channels);
+  ChannelPlanes planes(2 * input.fabric.endpoints(), input.fabric.links() + input.router.bundles(), channels);
   std::vector<std::uint8_t> blocked(channels, 0);
   std::atomic<bool> fits = true;
   in_parallel(channels, input.threads, [&](std::size_t c) {
-    const auto channel = static_cast<std::uint32_t>(c);
-    const auto pairs = static_cast<std::uint32_t>(input.comm.qps_per_connection);
-    bool all_fit = true;
-    Path path;
-    const EdgeSet& set = sets_->of_channel(channel);
-    for (const OpenEdge& e : set.open)
-      for (std::uint32_t q = 0; q < pairs; ++q) {
-        const Flow flow = flow_between(input.comm, e.from, e.to, channel, e.odd, q);
-        if (!input.router.route(flow, path)) {
-          require_end(input, flow);
-          blocked[c] = 1;
-          continue;
-        }
-        for (std::size_t i = 1; i + 1 < path.resources.size(); ++i) all_fit &= planes.add(c, path.resources[i], e.weight);
-      }
-    for (const auto& [r, count] : set.between) all_fit &= planes.add(c, r, count * pairs);
-    if (!all_fit) fits = false;
+    const Plane plane = count_plane(input, *sets_, static_cast<std::uint32_t>(c), planes);
+    blocked[c] = plane.blocked;
+    if (!plane.fits) fits = false;
   });
   if (!fits) return false;
   blocked_.assign(blocked.begin(), blocked.end());
   mean_latency_.assign(channels, 0);
   channels_ = channels;
   group_.assign(slots_.size(), no_group);
+  collect_planes(input, planes);
+  return true;
+}
+
+void FabricCount::collect_planes(const Input& input, const ChannelPlanes& planes) {
   const double unit = 1.0 / input.comm.qps_per_connection;
   collect_ports(input, unit);
   // Ports that are nominal are of kinds of their own: no group of theirs can be one of these.
@@ -192,13 +206,13 @@ bool FabricCount::count_in_planes(const Input& input) {
     std::uint32_t shape, group = no_group;  ///< the last group
     std::uint64_t kind = 0;
   };
-  SeenCounts seen(channels);
+  SeenCounts seen(channels_);
   std::vector<Known> known;  // by number of what was seen
-  std::vector<double> connections(channels);
+  std::vector<double> connections(channels_);
   planes.for_each([&](std::uint32_t resource, const ChannelPlanes::Counts& counts) {
     const auto [number, fresh] = seen.find_or_add(counts);
     if (fresh) {
-      for (std::size_t c = 0; c < channels; ++c) connections[c] = ChannelPlanes::count_of(counts, c) * unit;
+      for (std::size_t c = 0; c < channels_; ++c) connections[c] = ChannelPlanes::count_of(counts, c) * unit;
       known.push_back({apart ? add_shape(connections) : find_shape(connections)});
     }
     Known& k = known[number];
@@ -208,7 +222,6 @@ bool FabricCount::count_in_planes(const Input& input) {
     group_[resource] = k.group;
   });
   shape_at_ = {};
-  return true;
 }
 
 void FabricCount::count_channels(const Input& input) {

@@ -10,6 +10,7 @@
 #include <memory>
 #include <span>
 
+#include "channel_planes.hpp"
 #include "edge_sets.hpp"
 #include "resource_slots.hpp"
 
@@ -56,7 +57,9 @@ class FabricCount {
  private:
   class Counter;
   void count_channels(const Input& input);
+  /// \returns false where this way does not do, and nothing is counted
   bool count_in_planes(const Input& input);
+  void collect_planes(const Input& input, const ChannelPlanes& planes);
   std::uint32_t find_shape(std::span<const double> connections);
   std::uint32_t add_shape(std::span<const double> connections);
   std::uint32_t find_group(std::uint64_t kind, std::uint32_t shape, std::uint32_t resource);
