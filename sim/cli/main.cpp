@@ -1,11 +1,11 @@
 // The only main, the only exit codes, the only printing.
-#ifdef __GLIBC__
-#include <malloc.h>
-#endif
-
 #include <cstdio>
 #include <string>
 #include <vector>
+
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 #include "commands.hpp"
 
