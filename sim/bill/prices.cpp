@@ -133,7 +133,7 @@ Prices parse_prices(const std::string& text, const std::string& path) {
 
 Prices prices_of(const Scenario& scenario) {
   const std::string path = beside(scenario.file, scenario.prices);
-  return parse_prices(read_named("prices", path), path);
+  return parse_prices(read_named("prices", path, std::size_t{4} << 20), path);
 }
 
 }  // namespace fabricast

@@ -16,9 +16,9 @@ std::string beside(const std::string& scenario, const std::string& path) {
   return p.is_absolute() ? path : (std::filesystem::path(scenario).parent_path() / p).string();
 }
 
-std::string read_named(const std::string& path, const std::string& file) {
+std::string read_named(const std::string& path, const std::string& file, std::size_t most) {
   try {
-    return read_file(file);
+    return read_file(file, most);
   } catch (const UserError& e) {
     const Diagnostic& d = e.diagnostics().front();
     throw UserError::at(path, d.message, d.hint);
