@@ -33,8 +33,7 @@ int risk_verb(const std::vector<std::string>& arguments) {
   if (how.every && options.has("elements")) throw UserError("--every and --elements exclude each other");
   const auto world = load_world(options);
   const Risk risk = placed(world->scenario, [&] {
-    const WorkloadKind kind = world->scenario.workload.kind;
-    if (kind == WorkloadKind::training_step || kind == WorkloadKind::inference) require_memory(*world);
+    require_memory(*world);
     return assess(*world, how);
   });
   if (!json.empty()) emit(json, risk_json(*world, risk));

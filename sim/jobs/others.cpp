@@ -108,7 +108,7 @@ std::vector<OtherJob> other_jobs(const World& main) {
     OtherJob other;
     other.name = job.name, other.hosts = main.allocation.jobs[j];
     other.world = named(j, [&] { return build_world(scenario_of(main, j)); });
-    if (job.workload.kind == JobKind::training_step) named(j, [&] { require_memory(*other.world); });
+    named(j, [&] { require_memory(*other.world); });
     other.size = job.workload.size.value;
     if (job.workload.kind == JobKind::collective) other.duty = job.workload.duty.value;
     list.push_back(std::move(other));

@@ -67,8 +67,7 @@ SweepRow evaluate(const Study& study, std::size_t number, const EvaluateOptions&
   row.row = number;
   try {
     const auto world = build_world(scenario_of(study, number));
-    const WorkloadKind kind = world->scenario.workload.kind;
-    if (kind == WorkloadKind::training_step || kind == WorkloadKind::inference) require_memory(*world);
+    require_memory(*world);
     const auto prices =
         world->scenario.prices.empty() ? std::nullopt : std::optional(prices_of(world->scenario));
     const Bill bill = bill_of(*world, prices ? &*prices : nullptr);

@@ -27,7 +27,7 @@ std::vector<Diagnostic> memory_faults(const World& world) {
   const Scenario& s = world.scenario;
   if (s.workload.kind == WorkloadKind::inference)
     return memory_faults(s.workload.inference, s.hardware, s.node.spec, s.nvlink_domain.nodes);
-  if (s.workload.training.memory == MemoryCheck::ignore) return {};
+  if (s.workload.kind != WorkloadKind::training_step || s.workload.training.memory == MemoryCheck::ignore) return {};
   const TrainingStep step = step_of(world);
   auto fault = memory_fault(step.model, memory_question(step, nvlink_ranks(s)), step.kernels.memory);
   if (!fault) return {};

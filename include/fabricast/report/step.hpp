@@ -64,7 +64,7 @@ TrainingStep step_of(const World& world);
 int nvlink_ranks(const Scenario& scenario);
 StepMemory memory_of_step(const TrainingStep& step, int nvlink_ranks);
 /// \throws UserError if the step, of training or inference, does not fit in a GPU's memory, and the scenario does not say
-/// `memory: ignore`
+/// `memory: ignore`. Of other workloads nothing is known, and nothing asked
 void require_memory(const World& world);
 
 /// How a step's timeline runs: what computation loses to each kind of exchange, by the channels that it holds.
