@@ -45,14 +45,11 @@ void require_end(const FabricCount::Input& in, const Flow& flow) {
     throw_cut(in.fabric, in.segment, flow);
 }
 
-struct Plane {
-  bool blocked = false;
-  bool fits = true;  ///< every count goes into a byte
-};
-
-/// Counts what a channel crosses between ports.
-Plane count_plane(const FabricCount::Input& in, const EdgeSets& sets, std::uint32_t channel, ChannelPlanes& planes) {
-  Plane plane;
+/// Calls add(resource, count) for what a channel crosses between ports.
+/// \returns whether a connection of it waits for a path
+template <class Add>
+bool cross_between_ports(const FabricCount::Input& in, const EdgeSets& sets, std::uint32_t channel, Add add) {
+  bool waits = false;
   Path path;
   const auto pairs = static_cast<std::uint32_t>(in.comm.qps_per_connection);
   const EdgeSet& set = sets.of_channel(channel);
@@ -61,13 +58,25 @@ Plane count_plane(const FabricCount::Input& in, const EdgeSets& sets, std::uint3
       const Flow flow = flow_between(in.comm, e.from, e.to, channel, e.odd, q);
       if (!in.router.route(flow, path)) {
         require_end(in, flow);
-        plane.blocked = true;
+        waits = true;
         continue;
       }
-      for (std::size_t i = 1; i + 1 < path.resources.size(); ++i)
-        plane.fits &= planes.add(channel, path.resources[i], e.weight);
+      for (std::size_t i = 1; i + 1 < path.resources.size(); ++i) add(path.resources[i], std::uint64_t{e.weight});
     }
-  for (const auto& [r, count] : set.between) plane.fits &= planes.add(channel, r, count * pairs);
+  for (const auto& [r, count] : set.between) add(r, count * pairs);
+  return waits;
+}
+
+struct Plane {
+  bool blocked = false;
+  bool fits = true;  ///< every count goes into a byte
+};
+
+Plane count_plane(const FabricCount::Input& in, const EdgeSets& sets, std::uint32_t channel, ChannelPlanes& planes) {
+  Plane plane;
+  plane.blocked = cross_between_ports(in, sets, channel, [&](std::uint32_t resource, std::uint64_t count) {
+    plane.fits &= planes.add(channel, resource, count);
+  });
   return plane;
 }
 
@@ -86,12 +95,7 @@ class FabricCount::Counter {
     blocked_ = false, latency_ = 0, ways_ = 0;
     const auto pairs = static_cast<std::uint32_t>(in_.comm.qps_per_connection);
     if (sets_) {
-      const EdgeSet& set = sets_->of_channel(channel);
-      for (const OpenEdge& e : set.open)
-        for (std::uint32_t q = 0; q < pairs; ++q)
-          if (route(flow_between(in_.comm, e.from, e.to, channel, e.odd, q)))
-            for (std::size_t i = 1; i + 1 < path_.resources.size(); ++i) add(path_.resources[i], e.weight);
-      for (const auto& [r, count] : set.between) add(r, count * pairs);
+      blocked_ = cross_between_ports(in_, *sets_, channel, [&](std::uint32_t r, std::uint64_t count) { add(r, count); });
     } else if (algorithm_.network_edges) {
       std::size_t e = 0;
       algorithm_.network_edges(in_.comm, in_.plan, static_cast<int>(channel), [&](const NetworkEdge& edge) {
