@@ -11,7 +11,7 @@ namespace {
 using Eigen::Index;
 
 constexpr double wide = 0.246;            // error of a logarithm whose 90 % interval is a factor 1.5
-constexpr double least_identified_effect = 0.012;    // 2 % of forecasts at 90 %
+constexpr double least_identified_effect = 0.012;  // 2 % of forecasts at 90 %
 constexpr double least_told = 0.1;        // of the prior's information: below it is nothing
 constexpr double told_with_others = 0.5;  // variance once all others are known, over that now: below it is their fault
 constexpr std::size_t most_partners = 3, most_parameters = 10;

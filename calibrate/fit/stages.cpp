@@ -12,7 +12,6 @@ namespace fabricast {
 namespace {
 
 constexpr int replicates = 400;  // of the bootstrap
-constexpr std::size_t kept_draws = 16;
 
 /// Interval, error and draws of a parameter from what the bootstrap moved it by.
 void take_draws(const Eigen::VectorXd& moved, FittedParameter& p) {

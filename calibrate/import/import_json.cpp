@@ -15,11 +15,11 @@ OrderedJson or_null(const std::optional<T>& value) {
 
 OrderedJson table_of(const LogTable& t) {
   OrderedJson j = {{"tool", t.tool},         {"operation", t.operation},
-            {"line", t.line},         {"ranks", t.ranks},
-            {"nodes", t.nodes},       {"ranks_per_process", t.ranks_per_process},
-            {"threads", t.threads},   {"nccl_version", t.nccl_version},
-            {"gpu", t.gpu},           {"iterations", t.iterations},
-            {"cpu_time", t.cpu_time}, {"details", t.details}};
+                   {"line", t.line},         {"ranks", t.ranks},
+                   {"nodes", t.nodes},       {"ranks_per_process", t.ranks_per_process},
+                   {"threads", t.threads},   {"nccl_version", t.nccl_version},
+                   {"gpu", t.gpu},           {"iterations", t.iterations},
+                   {"cpu_time", t.cpu_time}, {"details", t.details}};
   OrderedJson& rows = j["rows"] = OrderedJson::array();
   for (const LogRow& r : t.rows) {
     OrderedJson row = {{"line", r.line}, {"bytes", r.bytes}, {"time_us", r.time_us}};
@@ -33,21 +33,22 @@ OrderedJson table_of(const LogTable& t) {
 
 OrderedJson nccl_of(const NcclFacts& n) {
   OrderedJson j = {{"version", n.version},
-            {"channels", n.channels},
-            {"collnet_channels", n.collnet_channels},
-            {"nvls_channels", n.nvls_channels},
-            {"p2p_channels", n.p2p_channels},
-            {"nvls_multicast", or_null(n.nvls_multicast)},
-            {"pxn", or_null(n.pxn)},
-            {"gdr", or_null(n.gdr)},
-            {"gdr_enabled", n.gdr_enabled},
-            {"gdr_disabled", n.gdr_disabled},
-            {"networks", n.networks},
-            {"provider", n.provider},
-            {"plugins", n.plugins},
-            {"env", n.env},
-            {"warnings", n.warnings}};
-  for (const char* list : {"communicators", "nics", "rings", "trees", "edges", "choices"}) j[list] = OrderedJson::array();
+                   {"channels", n.channels},
+                   {"collnet_channels", n.collnet_channels},
+                   {"nvls_channels", n.nvls_channels},
+                   {"p2p_channels", n.p2p_channels},
+                   {"nvls_multicast", or_null(n.nvls_multicast)},
+                   {"pxn", or_null(n.pxn)},
+                   {"gdr", or_null(n.gdr)},
+                   {"gdr_enabled", n.gdr_enabled},
+                   {"gdr_disabled", n.gdr_disabled},
+                   {"networks", n.networks},
+                   {"provider", n.provider},
+                   {"plugins", n.plugins},
+                   {"env", n.env},
+                   {"warnings", n.warnings}};
+  for (const char* list : {"communicators", "nics", "rings", "trees", "edges", "choices"})
+    j[list] = OrderedJson::array();
   for (const auto& c : n.communicators)
     j["communicators"].push_back({{"ranks", c.ranks}, {"nodes", c.nodes}, {"local_ranks", c.local_ranks}});
   for (const auto& c : n.nics) j["nics"].push_back({{"number", c.number}, {"name", c.name}, {"kind", c.kind}});
@@ -90,9 +91,15 @@ OrderedJson peers_of(const PeerMatrix& m) {
 std::string import_json(const NamedLogs& logs) {
   OrderedJson list = OrderedJson::array();
   for (const auto& [name, log] : logs) {
-    OrderedJson j = {{"log", name},     {"lines", log.lines},        {"tables", OrderedJson::array()},
-              {"nccl", nullptr}, {"topo", nullptr},           {"peers", OrderedJson::array()},
-              {"node", nullptr}, {"problems", OrderedJson::array()}, {"problems_left_out", log.problems_left_out}};
+    OrderedJson j = {{"log", name},
+                     {"lines", log.lines},
+                     {"tables", OrderedJson::array()},
+                     {"nccl", nullptr},
+                     {"topo", nullptr},
+                     {"peers", OrderedJson::array()},
+                     {"node", nullptr},
+                     {"problems", OrderedJson::array()},
+                     {"problems_left_out", log.problems_left_out}};
     for (const LogTable& t : log.tables) j["tables"].push_back(table_of(t));
     if (log.nccl.line > 0 || !log.nccl.env.empty()) j["nccl"] = nccl_of(log.nccl);
     if (log.topo) j["topo"] = topo_of(*log.topo);

@@ -10,13 +10,11 @@ namespace fabricast {
 
 namespace {
 
-constexpr std::size_t kept_step_draws = 16;
-
 /// Of the normal posterior: the n-th of all parameters belong together.
 Eigen::MatrixXd draws_of(const Eigen::VectorXd& centre, const Eigen::MatrixXd& covariance) {
   const Eigen::MatrixXd root = covariance.llt().matrixL();
   Rng rng(1);
-  Eigen::MatrixXd normal(centre.size(), static_cast<Eigen::Index>(kept_step_draws));
+  Eigen::MatrixXd normal(centre.size(), static_cast<Eigen::Index>(kept_draws));
   for (Eigen::Index d = 0; d < normal.cols(); ++d)
     for (Eigen::Index j = 0; j < normal.rows(); ++j) normal(j, d) = rng.normal();
   return (root * normal).colwise() + centre;

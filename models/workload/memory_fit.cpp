@@ -10,7 +10,6 @@ namespace fabricast {
 
 namespace {
 
-
 /// Ever stronger changes of one setting.
 using Steps = std::vector<MemoryQuestion>;
 using Family = Steps (*)(const Transformer&, const MemoryQuestion&);

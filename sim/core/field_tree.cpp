@@ -127,4 +127,8 @@ void FieldTree::string_map(const FieldInfo& info, std::map<std::string, std::str
   open_.back().parts.push_back(begin(info, FieldType::map));
 }
 
+std::string child_path(const std::string& path, const std::string& name) {
+  return path.empty() ? name : name.empty() ? path + "[]" : path + "." + name;
+}
+
 }  // namespace fabricast

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cancelled.hpp"
 #include "fabricast/core/error.hpp"
 
 namespace fabricast {
@@ -12,8 +13,6 @@ namespace {
 constexpr double tie = 1e-11;
 /// Relative rounding of R.
 constexpr double rounding = 0x1p-50;
-/// What is left of a sum after taking this much of it away has lost too many digits.
-constexpr double cancelled = 1e-3;
 
 }  // namespace
 

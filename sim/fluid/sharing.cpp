@@ -5,6 +5,7 @@
 #include <queue>
 #include <utility>
 
+#include "cancelled.hpp"
 #include "fabricast/core/error.hpp"
 
 namespace fabricast {
@@ -12,8 +13,6 @@ namespace fabricast {
 namespace {
 
 constexpr double unbounded = std::numeric_limits<double>::infinity();
-/// What is left of a sum after taking this much of it away has lost too many digits.
-constexpr double cancelled_demand = 1e-3;
 
 class Filling {
  public:
@@ -105,7 +104,7 @@ class Filling {
       const double weight = problem_.use[k] * problem_.weight[i];
       link.residual -= weight * level_;
       link.demand -= weight;
-      if (--link.open > 0 && link.demand < cancelled_demand * weight) link.demand = open_demand(link);
+      if (--link.open > 0 && link.demand < cancelled * weight) link.demand = open_demand(link);
     }
   }
 

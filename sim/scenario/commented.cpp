@@ -50,8 +50,6 @@ std::string explanation(const Field& field, const std::string& path) {
   return text;
 }
 
-std::string child(const std::string& path, const std::string& name) { return path.empty() ? name : path + "." + name; }
-
 class Writer {
  public:
   explicit Writer(const std::vector<GivenKey>& keys) : keys_(keys) {}
@@ -59,7 +57,7 @@ class Writer {
   void section(const Field& here, const std::string& path, int indent) {
     std::vector<std::string> others;
     for (const Field& part : here.parts) {
-      const std::string at = child(path, part.name);
+      const std::string at = child_path(path, part.name);
       const auto below = below_of(at);
       if (const GivenKey* key = given(at)) {
         gap(indent);
@@ -108,7 +106,7 @@ void plain(const std::vector<GivenKey>& keys, const std::string& path, int inden
   for (const GivenKey& key : keys) {
     if (!path.empty() && !key.path.starts_with(path + ".")) continue;
     const std::string rest = key.path.substr(path.empty() ? 0 : path.size() + 1);
-    const std::string name = rest.substr(0, rest.find('.')), at = child(path, name);
+    const std::string name = rest.substr(0, rest.find('.')), at = child_path(path, name);
     if (std::find(done.begin(), done.end(), name) != done.end()) continue;
     done.push_back(name);
     const auto whole = std::find_if(keys.rbegin(), keys.rend(), [&](const GivenKey& k) { return k.path == at; });

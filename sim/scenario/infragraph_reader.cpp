@@ -4,6 +4,7 @@
 
 #include "fabricast/core/quantity.hpp"
 #include "fabricast/core/scan.hpp"
+#include "yaml_place.hpp"
 
 namespace fabricast {
 
@@ -13,9 +14,6 @@ const YAML::Node within(const YAML::Node& root) {
   const YAML::Node inner = root["infrastructure"];
   return inner.IsDefined() && inner.IsMap() ? inner : root;
 }
-
-int line_of(const YAML::Node& node) { return node.Mark().is_null() ? 1 : node.Mark().line + 1; }
-int column_of(const YAML::Node& node) { return node.Mark().is_null() ? 1 : node.Mark().column + 1; }
 
 class Reader {
  public:

@@ -49,10 +49,6 @@ void keep_what_agrees(Field& field, const Field& other) {
     if (const Field* same = other.find(part.name)) keep_what_agrees(part, *same);
 }
 
-std::string child(const std::string& path, const std::string& name) {
-  return path.empty() ? name : name.empty() ? path + "[]" : path + "." + name;
-}
-
 /// The names of all keys, so that two sections compare.
 std::string shape_of(const Field& field) {
   std::string shape = field.name;
@@ -108,7 +104,7 @@ class SchemaMaker {
 
   /// Whether the keys of the section at `path` depend on its word `name`.
   bool decides(const std::string& path, const Field& word, const ChosenWords& chosen) const {
-    const std::string at = child(path, word.name);
+    const std::string at = child_path(path, word.name);
     if (word.type != FieldType::word || chosen.contains(at)) return false;
     std::string first;
     for (const std::string& w : word.words) {
@@ -130,7 +126,7 @@ class SchemaMaker {
   Json closed(const Field& here, const std::string& path, const ChosenWords& chosen) const {
     Json j = {{"type", "object"}, {"properties", Json::object()}, {"additionalProperties", false}};
     for (const Field& part : here.parts) {
-      const std::string at = child(path, part.name);
+      const std::string at = child_path(path, part.name);
       // The word that leads to this branch is described beside the branches.
       j["properties"][part.name] = chosen.contains(at) ? Json(true) : described(part, at, chosen);
     }
@@ -141,7 +137,7 @@ class SchemaMaker {
 
   /// A set of keys for each word.
   Json branches(const Field& word, const std::string& path, const ChosenWords& chosen) const {
-    const std::string at = child(path, word.name);
+    const std::string at = child_path(path, word.name);
     Json j = {{"type", "object"}, {"properties", {{word.name, described(word, at, chosen)}}}, {"allOf", Json::array()}};
     Json any = Json::object();
     for (const std::string& w : word.words) {

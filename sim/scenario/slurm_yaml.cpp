@@ -6,12 +6,11 @@
 #include "fabricast/core/scan.hpp"
 #include "fabricast/core/text.hpp"
 #include "fabricast/discover/hostlist.hpp"
+#include "yaml_place.hpp"
 
 namespace fabricast {
 
 namespace {
-
-int line_of(const YAML::Node& node) { return node.Mark().is_null() ? 1 : node.Mark().line + 1; }
 
 class SlurmYamlReader {
  public:

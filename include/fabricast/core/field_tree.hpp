@@ -50,6 +50,9 @@ struct Field {
   const Field* find(std::string_view path) const;
 };
 
+/// Where a part of a field is: `switch` below `fabric` is `fabric.switch`; without a name, the element of a list, `faults[]`.
+std::string child_path(const std::string& path, const std::string& name);
+
 /// Words to assume, by path.
 using ChosenWords = std::map<std::string, std::string>;
 

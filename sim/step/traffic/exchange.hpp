@@ -103,7 +103,8 @@ class ExchangeTimer {
   const TeamSet& teams_of_groups(const ExchangeKind& kind);
   std::unique_ptr<Communicators> take_communicators();
   void give_back(std::unique_ptr<Communicators> taken);
-  std::shared_ptr<const TimedShape> time_team(Communicators& communicators, const ExchangeKind& kind, const TeamSet& set, std::uint32_t team);
+  std::shared_ptr<const TimedShape> time_team(Communicators& communicators, const ExchangeKind& kind,
+                                              const TeamSet& set, std::uint32_t team);
   std::uint32_t number_of(const ExchangeKind& kind, std::uint32_t shape) const;
   /// Of teams that span nodes. Exchanges of the same groups by the same algorithm use the same links.
   using FabricUses = std::shared_ptr<const std::vector<LinkUse>>;
