@@ -40,6 +40,21 @@ ClosLatency::ClosLatency(const Fabric& fabric) {
   if (clos.spine_up > 0) of_[2] = of_[1] + pair(clos.spine_to_core(0, 0));
 }
 
+DeadParts::DeadParts(const Fabric& fabric, const LinkState& state) : any_(state.any_down()) {
+  if (!any_) return;
+  const Clos& clos = *fabric.clos();
+  leaf_.assign(clos.leaves, false), group_.assign(clos.groups, false);
+  const std::uint32_t first_leaf = clos.endpoints, first_spine = first_leaf + clos.leaves,
+                      first_core = first_spine + clos.spines();
+  for (const auto& [number, factor] : state.factors()) {
+    if (factor != 0) continue;
+    const Fabric::Link link = fabric.link(LinkId(number));
+    const auto [low, high] = std::minmax(link.from.value, link.to.value);
+    if (low >= first_leaf && low < first_spine) leaf_[low - first_leaf] = true;
+    if (low >= first_spine && high >= first_core) group_[(low - first_spine) / clos.spines_per_group] = true;
+  }
+}
+
 const std::vector<std::uint16_t>& GraphWays::distances(std::uint32_t to) const {
   const std::scoped_lock lock(mutex_);
   auto [it, fresh] = distance_.try_emplace(to);

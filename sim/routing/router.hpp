@@ -28,6 +28,22 @@ class ClosLatency {
   std::array<Seconds, 3> of_{};
 };
 
+/// The leaves and groups of a Clos that have a dead link between switches.
+class DeadParts {
+ public:
+  DeadParts(const Fabric& fabric, const LinkState& state);
+  bool any() const { return any_; }
+  /// Whether a way between two leaves may meet a dead link.
+  bool may_meet(std::uint32_t leaf_a, std::uint32_t leaf_b, bool by_core, const Clos& clos) const {
+    return any_ && (leaf_[leaf_a] || leaf_[leaf_b] ||
+                    (by_core && (group_[clos.group_of(leaf_a)] || group_[clos.group_of(leaf_b)])));
+  }
+
+ private:
+  bool any_;  ///< ports count too
+  std::vector<bool> leaf_, group_;
+};
+
 template <class Chooser>
 class ClosRouter final : public Router {
  public:
@@ -37,7 +53,7 @@ class ClosRouter final : public Router {
         state_(state),
         latency_(fabric),
         chooser_(std::move(chooser)),
-        some_down_(state.any_down()) {}
+        dead_(fabric, state) {}
 
   bool route(const Flow& flow, Path& path) const override {
     path.clear();
@@ -47,11 +63,11 @@ class ClosRouter final : public Router {
     if (leaf_a != leaf_b && !between_leaves(flow, leaf_a, leaf_b, path)) return false;
     out.push_back(Clos::endpoint_down(flow.to));
     if (leaf_a == leaf_b) path.latency = latency_.of(0);
-    return !some_down_ || (!state_.down(out.front()) && !state_.down(out.back()));
+    return !dead_.any() || (!state_.down(out.front()) && !state_.down(out.back()));
   }
   bool settled(std::uint32_t from, std::uint32_t to) const override { return clos_.leaf_of(from) == clos_.leaf_of(to); }
   bool direct(std::uint32_t from, std::uint32_t to) const override { return clos_.leaf_of(from) == clos_.leaf_of(to); }
-  bool ends_at_ports() const override { return !some_down_; }
+  bool ends_at_ports() const override { return !dead_.any(); }
 
  private:
   bool between_leaves(const Flow& flow, std::uint32_t leaf_a, std::uint32_t leaf_b, Path& path) const {
@@ -59,7 +75,7 @@ class ClosRouter final : public Router {
     const bool by_core = group_a != group_b;
     if (clos_.spines_per_group == 0) return false;
     if (by_core && (clos_.cores_per_plane == 0 || clos_.island_of(group_a) != clos_.island_of(group_b))) return false;
-    if (some_down_) return around_the_dead(flow, leaf_a, leaf_b, path);
+    if (dead_.may_meet(leaf_a, leaf_b, by_core, clos_)) return around_the_dead(flow, leaf_a, leaf_b, path);
 
     const auto key = chooser_.key(flow);
     const std::uint32_t vertex0 = clos_.endpoints;
@@ -148,7 +164,7 @@ class ClosRouter final : public Router {
   const LinkState& state_;
   ClosLatency latency_;
   Chooser chooser_;
-  bool some_down_;
+  DeadParts dead_;
 };
 
 /// Shortest ways over any graph, by hops. Distances to a destination are found once, on demand.

@@ -237,13 +237,13 @@ TEST_CASE("links that are down are left out of every choice", "[routing]") {
                                    {"rail_optimized", 24, 4, {{"switch.ports", "12"}}}};
   int lost = 0;
   for (const Case& c : cases)
-    for (int round = 0; round < 5; ++round) {
+    for (int round = 0; round < 6; ++round) {
       const Fabric fabric = fabric_of(c.kind, demand_of(c.nodes, c.ports), c.keys);
       LinkState state;
-      // Cables between switches, both directions; at last enough to cut something off.
+      // Cables between switches, both directions: first one, at last enough to cut something off.
       const std::uint32_t first = fabric.endpoints();
       const std::uint32_t cables = fabric.cables() - first;
-      for (std::uint32_t i = 0; i < cables * static_cast<std::uint32_t>(round + 1) / 8; ++i) {
+      for (std::uint32_t i = 0; i < std::max(1U, cables * static_cast<std::uint32_t>(round) / 8); ++i) {
         const auto cable = static_cast<std::uint32_t>(first + rng.below(cables));
         state.set(LinkId(2 * cable), 0), state.set(LinkId(2 * cable + 1), 0);
       }
@@ -267,6 +267,37 @@ TEST_CASE("links that are down are left out of every choice", "[routing]") {
       }
     }
   CHECK(lost > 0);  // the last rounds did cut
+}
+
+TEST_CASE("a dead link changes no way that leads elsewhere", "[routing]") {
+  const Fabric fabric = fabric_of("fat_tree", demand_of(40, 1), {{"switch.ports", "12"}, {"tiers", "3"}});
+  const Clos& clos = *fabric.clos();
+  const std::map<const char*, std::uint32_t> dead = {{"leaf", clos.leaf_to_spine(1, 2)},
+                                                     {"core", clos.spine_to_core(1, 3) + 1}};
+  int changed = 0;
+  for (const char* policy : {"ecmp", "static"})
+    for (const auto& [tier, link] : dead) {
+      LinkState state;
+      state.set(LinkId(link), 0);
+      const LinkState healthy;
+      const auto whole = router_of(policy, fabric, healthy), around = router_of(policy, fabric, state);
+      int same = 0, other = 0;
+      for (std::uint32_t from = 0; from < fabric.endpoints(); ++from)
+        for (std::uint32_t to = 0; to < fabric.endpoints(); ++to) {
+          if (from == to) continue;
+          const auto before = way(*whole, {from, to, 1, 1}), after = way(*around, {from, to, 1, 1});
+          const bool met = std::find(before.begin(), before.end(), link) != before.end();
+          (before == after ? same : other) += 1;
+          if (met) CHECK(before != after);
+          const std::uint32_t a = clos.leaf_of(from), b = clos.leaf_of(to);
+          const bool may_differ = *tier == 'l' ? a == 1 || b == 1 : clos.group_of(a) == 0 || clos.group_of(b) == 0;
+          if (!may_differ) REQUIRE(before == after);
+        }
+      CAPTURE(policy, tier);
+      CHECK(same > other);
+      changed += other;
+    }
+  CHECK(changed > 0);
 }
 
 TEST_CASE("a NIC that is down has no way in or out", "[routing]") {
