@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -37,6 +38,9 @@ struct InsideUse {
   std::vector<double> use;  ///< by channel: parts of the link's rate for each B/s of payload
 };
 
+/// How often the connections of a group cross each link of the fabric (sim/engine/flow/count_store.hpp).
+class SharedCount;
+
 struct GroupTime {
   CollectiveResult result;
   std::vector<ChannelPace> channels;  ///< one for all where one stream stands for all channels
@@ -44,6 +48,7 @@ struct GroupTime {
   /// Rate of a channel at which one of its connections has 1 B/s of a link: links are fair to connections.
   double weight = 1;
   double longest = 0;  ///< s; of the channels at the rates of the start
+  std::shared_ptr<const SharedCount> crossed;  ///< at the start; null inside a node
 };
 
 /// As the flow engine runs the plan, alone on its network.
@@ -56,12 +61,10 @@ struct FabricUse {
   std::uint32_t resource = 0;  ///< of the router: a link or a bundle
   double use = 0;
 };
-/// In order of channels, then of connections: a resource comes once for each that crosses it.
+/// Calls use(all of a resource, by channel), by rising resource.
+/// \param crossed  what time_group has counted of the same plan and router, or null
 /// \throws UserError if a connection has no path
-std::vector<FabricUse> fabric_use(const NetworkSetup& setup, const Router& router, const Plan& plan);
-/// The same, a channel at a time, and not merged: a resource comes once for each connection on it. For those who add up
-/// what all channels of a large job take.
-void for_each_fabric_use(const NetworkSetup& setup, const Router& router, const Plan& plan,
-                         const std::function<void(std::span<const FabricUse>)>& of_channel);
+void for_each_fabric_use(const NetworkSetup& setup, const Router& router, const Plan& plan, const SharedCount* crossed,
+                         const std::function<void(std::span<const FabricUse>)>& use);
 
 }  // namespace fabricast

@@ -74,43 +74,4 @@ class ChannelPlanes {
   std::vector<std::uint8_t> counts_;
 };
 
-/// Numbers what has been seen.
-class SeenCounts {
- public:
-  static constexpr std::uint32_t none = 0xffffffff;
-  explicit SeenCounts(std::size_t channels) : words_((channels + 7) / 8), at_(1024, none) {}
-
-  /// \returns its number, and whether it is new: then it is the next one
-  std::pair<std::uint32_t, bool> find_or_add(const ChannelPlanes::Counts& counts) {
-    std::size_t i = home(counts.data());
-    for (; at_[i] != none; i = (i + 1) & (at_.size() - 1))
-      if (std::equal(counts.begin(), counts.begin() + words_, seen_.begin() + at_[i] * words_)) return {at_[i], false};
-    const auto number = static_cast<std::uint32_t>(seen_.size() / words());
-    at_[i] = number;
-    seen_.insert(seen_.end(), counts.begin(), counts.begin() + words_);
-    if (2 * (std::size_t{number} + 1) > at_.size()) grow();
-    return {number, true};
-  }
-
- private:
-  std::size_t words() const { return static_cast<std::size_t>(words_); }
-  std::size_t home(const std::uint64_t* counts) const {
-    std::uint64_t hash = 0;
-    for (std::size_t w = 0; w < words(); ++w) hash = std::rotl((hash ^ counts[w]) * 0x9e3779b97f4a7c15ULL, 29);
-    return static_cast<std::size_t>(hash * 0xbf58476d1ce4e5b9ULL >> 32) & (at_.size() - 1);
-  }
-  void grow() {
-    at_.assign(4 * at_.size(), none);
-    for (std::uint32_t number = 0; number * words() < seen_.size(); ++number) {
-      std::size_t i = home(seen_.data() + number * words());
-      while (at_[i] != none) i = (i + 1) & (at_.size() - 1);
-      at_[i] = number;
-    }
-  }
-
-  std::ptrdiff_t words_;
-  std::vector<std::uint32_t> at_;  ///< numbers by hash, open addressing, at most half full
-  std::vector<std::uint64_t> seen_;
-};
-
 }  // namespace fabricast

@@ -3,16 +3,18 @@
 #include <fmt/format.h>
 
 #include <map>
+#include <utility>
 
 #include "fabricast/core/error.hpp"
 #include "fabricast/core/parallel.hpp"
-#include "resource_slots.hpp"
+#include "crossing_list.hpp"
 
 namespace fabricast {
 
 namespace {
 
-using PortCounts = std::vector<std::pair<std::uint32_t, std::uint64_t>>;
+/// How often resources are crossed, by resource.
+using Sums = std::vector<std::pair<std::uint32_t, std::uint64_t>>;
 
 /// Connections of a set on each resource whose count no draw changes.
 class SetCounter {
@@ -22,32 +24,22 @@ class SetCounter {
         plan_(plan),
         fabric_(fabric),
         router_(router),
-        channel_(channel),
-        ports_(2 * fabric.endpoints(), 2 * std::uint64_t(comm.nodes())),
-        between_(fabric.links() + router.bundles(), 0) {}
+        channel_(channel) {}
 
   /// Ports with their counts, by rising link.
-  PortCounts count(const CollectiveAlgorithm& algorithm, EdgeSet& set) {
-    if (ports_.dense()) at_port_.resize(ports_.size(), 0);
-    if (between_.dense()) counts_between_.resize(between_.size(), 0);
+  Sums count(const CollectiveAlgorithm& algorithm, EdgeSet& set) {
     std::uint32_t e = 0;
     algorithm.network_edges(comm_, plan_, channel_, [&](const NetworkEdge& edge) { add(edge, e++ % 2, set); });
-    PortCounts counts;
-    ports_.for_each([&](std::uint32_t slot, std::uint32_t port) {
-      if (at_port_[slot] > 0) counts.emplace_back(port, at_port_[slot]);
-    });
-    between_.for_each([&](std::uint32_t slot, std::uint32_t r) {
-      if (counts_between_[slot] > 0) set.between.emplace_back(r, counts_between_[slot]);
-    });
-    return counts;
+    set.between = sums(between_);
+    return sums(ports_);
   }
 
  private:
   void add(const NetworkEdge& edge, std::uint32_t odd, EdgeSet& set) {
     const std::uint32_t from = comm_.endpoint(edge.from, edge.from_nic, fabric_.ports_per_node()),
                         to = comm_.endpoint(edge.to, edge.to_nic, fabric_.ports_per_node());
-    use(ports_, at_port_, 2 * from, edge.weight);
-    use(ports_, at_port_, 2 * to + 1, edge.weight);
+    ports_.add(2 * from, 0, edge.weight);
+    ports_.add(2 * to + 1, 0, edge.weight);
     if (router_.direct(from, to)) return;
     if (!router_.settled(from, to)) {
       set.open.push_back({from, to, edge.weight, odd});
@@ -56,13 +48,17 @@ class SetCounter {
     const Flow flow = flow_between(comm_, from, to, static_cast<std::uint32_t>(channel_), odd, 0);
     if (!router_.route(flow, path_)) throw_cut(fabric_, {}, flow);
     for (std::size_t i = 1; i + 1 < path_.resources.size(); ++i)
-      use(between_, counts_between_, path_.resources[i], edge.weight);
+      between_.add(path_.resources[i], 0, edge.weight);
   }
-  static void use(ResourceSlots& slots, std::vector<std::uint64_t>& counts, std::uint32_t resource,
-                  std::uint32_t weight) {
-    const std::uint32_t slot = slots.find_or_add(resource);
-    if (slot >= counts.size()) counts.resize(slot + 1, 0);
-    counts[slot] += weight;
+  static Sums sums(CrossingList& list) {
+    list.sort();
+    Sums sums;
+    list.for_each([&](std::uint32_t resource, std::span<const Crossing> crossings) {
+      std::uint64_t count = 0;
+      for (const Crossing& c : crossings) count += c.count();
+      sums.emplace_back(resource, count);
+    });
+    return sums;
   }
 
   const Communicator& comm_;
@@ -70,8 +66,7 @@ class SetCounter {
   const Fabric& fabric_;
   const Router& router_;
   int channel_;
-  ResourceSlots ports_, between_;
-  std::vector<std::uint64_t> at_port_, counts_between_;  ///< by slot
+  CrossingList ports_, between_;
   Path path_;
 };
 
@@ -107,25 +102,21 @@ std::shared_ptr<const EdgeSets> EdgeSets::of(const Communicator& comm, const Pla
     made->number_.push_back(it->second);
   }
   made->sets_.resize(first.size());
-  std::vector<PortCounts> ports(first.size());
+  std::vector<Sums> ports(first.size());
   in_parallel(first.size(), threads, [&](std::size_t s) {
     ports[s] = SetCounter(comm, plan, fabric, router, first[s]).count(algorithm, made->sets_[s]);
   });
 
-  std::uint64_t all = 0;
-  for (const PortCounts& counts : ports) all += counts.size();
-  ResourceSlots slots(2 * fabric.endpoints(), all);
-  std::vector<std::uint32_t> signature(slots.dense() ? slots.size() : 0, no_group);
+  CrossingList all;
   for (std::uint32_t s = 0; s < ports.size(); ++s)
-    for (const auto& [port, count] : ports[s]) {
-      const std::uint32_t slot = slots.find_or_add(port);
-      if (slot >= signature.size()) signature.resize(slot + 1, no_group);
-      std::uint32_t& of_port = signature[slot];
-      if (of_port == no_group) of_port = made->signatures_.root(0);
-      of_port = made->signatures_.child(of_port, s, count);
-    }
-  slots.for_each([&](std::uint32_t slot, std::uint32_t port) {
-    if (signature[slot] != no_group) made->ports_.emplace_back(port, signature[slot]);
+    for (const auto& [port, count] : std::exchange(ports[s], {})) all.add(port, s, count);
+  all.sort();
+  made->counts_ = RowNumbers(ports.size());
+  std::vector<std::uint64_t> counts(ports.size());
+  all.for_each([&](std::uint32_t port, std::span<const Crossing> crossings) {
+    std::fill(counts.begin(), counts.end(), 0);
+    for (const Crossing& c : crossings) counts[c.channel()] += c.count();
+    made->ports_.emplace_back(port, made->counts_.find_or_add(counts).first);
   });
   return made;
 }

@@ -9,7 +9,7 @@
 
 #include "fabricast/collective/algorithm.hpp"
 #include "fabricast/engine/network.hpp"
-#include "signatures.hpp"
+#include "row_numbers.hpp"
 
 namespace fabricast {
 
@@ -34,13 +34,14 @@ class EdgeSets {
                                             const Router& router, std::size_t threads);
 
   const EdgeSet& of_channel(std::uint32_t channel) const { return sets_[number_[channel]]; }
-  /// Calls use(port link, signature), by rising link.
+  /// Calls use(port link, number of its counts), by rising link.
   template <class Use>
   void for_each_port(Use use) const {
-    for (const auto& [port, signature] : ports_) use(port, signature);
+    for (const auto& [port, counts] : ports_) use(port, counts);
   }
-  /// Of ports: their connections by set.
-  const Signatures& port_signatures() const { return signatures_; }
+  std::uint32_t port_kinds() const { return counts_.size(); }
+  /// Connections by set, of ports with that number.
+  std::span<const std::uint64_t> port_counts(std::uint32_t number) const { return counts_.of(number); }
   std::uint32_t set_of(std::uint32_t channel) const { return number_[channel]; }
   /// Resources that a channel may cross between ports, at most.
   std::uint64_t crossings() const;
@@ -48,7 +49,7 @@ class EdgeSets {
  private:
   std::vector<std::uint32_t> number_;  ///< of sets, by channel
   std::vector<EdgeSet> sets_;
-  Signatures signatures_;
+  RowNumbers counts_{1};
   std::vector<std::pair<std::uint32_t, std::uint32_t>> ports_;
 };
 

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <bit>
 #include <limits>
+#include <utility>
 
 #include "fabricast/core/error.hpp"
 #include "fabricast/core/parallel.hpp"
@@ -27,16 +28,6 @@ std::uint64_t kind_of(const FabricCount::Input& in, std::uint32_t resource) {
   const Router::Bundle bundle = in.router.bundle(resource - in.fabric.links());
   const std::uint64_t of_first = bundle.count ? in.fabric.class_index(LinkId(bundle.first)) : 0;
   return std::uint64_t{1} << 63 | of_first << 32 | bundle.count;
-}
-
-/// Of the ranges of resources that threads find signatures of.
-std::uint32_t first_of_range(std::uint32_t resources, std::size_t range, std::size_t ranges) {
-  return static_cast<std::uint32_t>(std::uint64_t{resources} * range / ranges);
-}
-
-std::uint64_t expected_crossings(const FabricCount::Input& in, const EdgeSets* sets) {
-  if (sets) return sets->crossings();
-  return 8 * static_cast<std::uint64_t>(in.comm.nodes());
 }
 
 /// A flow without a path waits, if what cuts it ends.
@@ -80,123 +71,100 @@ Plane count_plane(const FabricCount::Input& in, const EdgeSets& sets, std::uint3
   return plane;
 }
 
-}  // namespace
-
-/// Counts the connections of one channel after the other.
-class FabricCount::Counter {
- public:
-  Counter(const Input& input, const EdgeSets* sets, ResourceSlots& slots)
-      : in_(input), algorithm_(*find_by_algorithm(input.plan.algorithm)), sets_(sets), slots_(slots) {
-    if (slots.dense()) count_.assign(slots.size(), 0);
-  }
-
-  void count(std::uint32_t channel) {
-    channel_ = channel;
-    blocked_ = false, latency_ = 0, ways_ = 0;
-    const auto pairs = static_cast<std::uint32_t>(in_.comm.qps_per_connection);
-    if (sets_) {
-      blocked_ = cross_between_ports(in_, *sets_, channel, [&](std::uint32_t r, std::uint64_t count) { add(r, count); });
-    } else if (algorithm_.network_edges) {
-      std::size_t e = 0;
-      algorithm_.network_edges(in_.comm, in_.plan, static_cast<int>(channel), [&](const NetworkEdge& edge) {
-        for (std::uint32_t q = 0; q < pairs; ++q)
-          if (route(flow_of(in_.comm, in_.fabric, edge, static_cast<int>(channel), e, q))) {
-            add_path(edge.weight);
-            latency_ += path_.latency.value, ++ways_;
-          }
-        ++e;
-      });
-    }
-    if (algorithm_.network_trees) count_trees();
-  }
-  /// Calls use(slot, resource, count) for what the channel counted on resources from `begin` to `end`.
-  template <class Use>
-  void for_each(std::uint32_t begin, std::uint32_t end, Use use) const {
-    for (const auto& [slot, r] : touched_)
-      if (r >= begin && r < end) use(slot, r, count_[slot]);
-  }
-  void clear() {
-    for (const auto& [slot, r] : touched_) count_[slot] = 0;
-    touched_.clear();
-  }
-  bool weighted() const { return weighted_; }
-  bool blocked() const { return blocked_; }
-  double mean_latency() const { return ways_ ? latency_ / static_cast<double>(ways_) : 0; }
-
- private:
-  bool route(const Flow& flow) {
-    if (in_.router.route(flow, path_)) return true;
-    require_end(in_, flow);
-    blocked_ = true;
-    return false;
-  }
-  void add(std::uint32_t resource, std::uint64_t count) {
-    const std::uint32_t slot = slots_.find_or_add(resource);
-    if (slot >= count_.size()) count_.resize(slot + 1, 0);
-    if (count_[slot] == 0) touched_.emplace_back(slot, resource);
-    count_[slot] += count;
-  }
-  void add_path(std::uint64_t connections) {
-    weighted_ |= !path_.weights.empty();
-    for (std::size_t i = 0; i < path_.resources.size(); ++i) {
-      const std::uint64_t one =
-          path_.weights.empty() ? 1 : static_cast<std::uint64_t>(path_.weights[i] / weight_unit + 0.5);
-      add(path_.resources[i], one * connections);
-    }
-  }
-  void count_trees() {
-    // Weights of parts count in their own unit; one tree is one connection of every queue pair.
-    weighted_ = true;
-    const auto weight = static_cast<std::uint64_t>(in_.tree_weight * in_.comm.qps_per_connection / weight_unit + 0.5);
-    algorithm_.network_trees(in_.comm, in_.plan, static_cast<int>(channel_), [&](const AggregationTree& tree) {
-      for (const LinkId link : tree.links) {
-        if (in_.segment.links.down(link.value)) {
-          if (in_.segment.end == std::numeric_limits<double>::infinity())
-            throw UserError::at("faults", fmt::format("the SHARP tree is cut: {} is down", in_.fabric.name(link)),
-                                "without NCCL_COLLNET_ENABLE the job goes round it");
-          blocked_ = true;
-        }
-        add(link.value, weight);
-      }
-      latency_ += tree.latency.value, ++ways_;
-    });
-  }
-
-  const Input& in_;
-  const CollectiveAlgorithm& algorithm_;
-  const EdgeSets* sets_;
-  ResourceSlots& slots_;
-  std::vector<std::uint64_t> count_;                              ///< by slot
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> touched_;  ///< slots and their resources
-  std::uint32_t channel_ = 0;
-  bool weighted_ = false, blocked_ = false;
-  double latency_ = 0;
-  std::uint64_t ways_ = 0;  ///< paths and trees
-  Path path_;
+/// What there is to know of a channel beside what it crosses.
+struct Walk {
+  bool blocked = false;
+  bool weighted = false;  ///< counts are in units of parts of connections
+  double latency = 0;
+  std::uint64_t ways = 0;  ///< paths and trees
+  double mean_latency() const { return ways ? latency / static_cast<double>(ways) : 0; }
 };
 
+/// Calls add(resource, count) for what a channel crosses, ports too.
+template <class Add>
+void cross_paths(const FabricCount::Input& in, const CollectiveAlgorithm& algorithm, std::uint32_t channel, Walk& walk,
+                 Add add) {
+  Path path;
+  std::size_t e = 0;
+  const auto pairs = static_cast<std::uint32_t>(in.comm.qps_per_connection);
+  algorithm.network_edges(in.comm, in.plan, static_cast<int>(channel), [&](const NetworkEdge& edge) {
+    for (std::uint32_t q = 0; q < pairs; ++q) {
+      const Flow flow = flow_of(in.comm, in.fabric, edge, static_cast<int>(channel), e, q);
+      if (!in.router.route(flow, path)) {
+        require_end(in, flow);
+        walk.blocked = true;
+        continue;
+      }
+      walk.weighted |= !path.weights.empty();
+      for (std::size_t i = 0; i < path.resources.size(); ++i) {
+        const std::uint64_t one =
+            path.weights.empty() ? 1 : static_cast<std::uint64_t>(path.weights[i] / weight_unit + 0.5);
+        add(path.resources[i], one * edge.weight);
+      }
+      walk.latency += path.latency.value, ++walk.ways;
+    }
+    ++e;
+  });
+}
+
+/// The same of trees that switches reduce along.
+template <class Add>
+void cross_trees(const FabricCount::Input& in, const CollectiveAlgorithm& algorithm, std::uint32_t channel, Walk& walk,
+                 Add add) {
+  // Weights of parts count in their own unit; one tree is one connection of every queue pair.
+  walk.weighted = true;
+  const auto weight = static_cast<std::uint64_t>(in.tree_weight * in.comm.qps_per_connection / weight_unit + 0.5);
+  algorithm.network_trees(in.comm, in.plan, static_cast<int>(channel), [&](const AggregationTree& tree) {
+    for (const LinkId link : tree.links) {
+      if (in.segment.links.down(link.value)) {
+        if (in.segment.end == std::numeric_limits<double>::infinity())
+          throw UserError::at("faults", fmt::format("the SHARP tree is cut: {} is down", in.fabric.name(link)),
+                              "without NCCL_COLLNET_ENABLE the job goes round it");
+        walk.blocked = true;
+      }
+      add(link.value, weight);
+    }
+    walk.latency += tree.latency.value, ++walk.ways;
+  });
+}
+
+template <class Add>
+Walk cross(const FabricCount::Input& in, const EdgeSets* sets, std::uint32_t channel, Add add) {
+  const CollectiveAlgorithm& algorithm = *find_by_algorithm(in.plan.algorithm);
+  Walk walk;
+  if (sets)
+    walk.blocked = cross_between_ports(in, *sets, channel, add);
+  else if (algorithm.network_edges)
+    cross_paths(in, algorithm, channel, walk, add);
+  if (algorithm.network_trees) cross_trees(in, algorithm, channel, walk, add);
+  return walk;
+}
+
+}  // namespace
+
 FabricCount::FabricCount(const Input& input, std::shared_ptr<const EdgeSets> sets)
-    : sets_(std::move(sets)),
-      slots_(input.fabric.links() + input.router.bundles(), expected_crossings(input, sets_.get())) {
-  if (!count_in_planes(input)) count_channels(input);
+    : sets_(std::move(sets)), channels_(static_cast<std::size_t>(input.plan.channels)) {
+  if (!count_in_planes(input)) count_in_list(input);
+  groups_of_.close();
+  shape_at_ = {};
 }
 
 bool FabricCount::count_in_planes(const Input& input) {
-  const auto channels = static_cast<std::size_t>(input.plan.channels);
-  if (!sets_ || !slots_.dense() || channels > ChannelPlanes::most_channels) return false;
-  ChannelPlanes planes(2 * input.fabric.endpoints(), input.fabric.links() + input.router.bundles(), channels);
-  std::vector<std::uint8_t> blocked(channels, 0);
+  const std::uint32_t resources = input.fabric.links() + input.router.bundles();
+  if (!sets_ || !GroupMap::fills_array(resources, sets_->crossings()) || channels_ > ChannelPlanes::most_channels)
+    return false;
+  ChannelPlanes planes(2 * input.fabric.endpoints(), resources, channels_);
+  std::vector<std::uint8_t> blocked(channels_, 0);
   std::atomic<bool> fits = true;
-  in_parallel(channels, input.threads, [&](std::size_t c) {
+  in_parallel(channels_, input.threads, [&](std::size_t c) {
     const Plane plane = count_plane(input, *sets_, static_cast<std::uint32_t>(c), planes);
     blocked[c] = plane.blocked;
     if (!plane.fits) fits = false;
   });
   if (!fits) return false;
   blocked_.assign(blocked.begin(), blocked.end());
-  mean_latency_.assign(channels, 0);
-  channels_ = channels;
-  group_.assign(slots_.size(), no_group);
+  mean_latency_.assign(channels_, 0);
+  groups_of_ = GroupMap(resources, sets_->crossings());
   collect_planes(input, planes);
   return true;
 }
@@ -210,7 +178,7 @@ void FabricCount::collect_planes(const Input& input, const ChannelPlanes& planes
     std::uint32_t shape, group = no_group;  ///< the last group
     std::uint64_t kind = 0;
   };
-  SeenCounts seen(channels_);
+  RowNumbers seen((channels_ + 7) / 8);
   std::vector<Known> known;  // by number of what was seen
   std::vector<double> connections(channels_);
   planes.for_each([&](std::uint32_t resource, const ChannelPlanes::Counts& counts) {
@@ -223,45 +191,42 @@ void FabricCount::collect_planes(const Input& input, const ChannelPlanes& planes
     const std::uint64_t kind = kind_of(input, resource);
     if (k.group == no_group || k.kind != kind) k.kind = kind, k.group = find_group(kind, k.shape, resource);
     ++groups_[k.group].members;
-    group_[resource] = k.group;
+    groups_of_.put(resource, k.group);
   });
-  shape_at_ = {};
 }
 
-void FabricCount::count_channels(const Input& input) {
-  const auto channels = static_cast<std::uint32_t>(input.plan.channels);
-  blocked_.assign(channels, false), mean_latency_.assign(channels, 0);
-  // Slots of a table are given out one by one, which goes with one thread.
-  const auto threads = static_cast<std::uint32_t>(
-      slots_.dense() ? std::clamp<std::size_t>(input.threads, 1, std::max(1U, channels)) : 1);
-  if (slots_.dense()) group_.assign(slots_.size(), no_group);
-  const std::uint32_t resources = input.fabric.links() + input.router.bundles();
-  std::vector<Signatures> ranges(threads);
-  std::vector<Counter> counters;
-  for (std::uint32_t t = 0; t < threads; ++t) counters.emplace_back(input, sets_.get(), slots_);
-  for (std::uint32_t first = 0; first < channels; first += threads) {
-    const std::uint32_t together = std::min(threads, channels - first);
-    in_parallel(together, threads, [&](std::size_t t) { counters[t].count(first + static_cast<std::uint32_t>(t)); });
-    group_.resize(slots_.size(), no_group);
-    in_parallel(threads, threads, [&](std::size_t range) {
-      const std::uint32_t begin = first_of_range(resources, range, threads),
-                          end = first_of_range(resources, range + 1, threads);
-      Signatures& signatures = ranges[range];
-      for (std::uint32_t t = 0; t < together; ++t)
-        counters[t].for_each(begin, end, [&](std::uint32_t slot, std::uint32_t r, std::uint64_t n) {
-          std::uint32_t& signature = group_[slot];
-          if (signature == no_group) signature = signatures.root(kind_of(input, r));
-          signature = signatures.child(signature, first + t, n);
-        });
-    });
-    for (std::uint32_t t = 0; t < together; ++t) {
-      weighted_ |= counters[t].weighted();
-      blocked_[first + t] = counters[t].blocked(), mean_latency_[first + t] = counters[t].mean_latency();
-      counters[t].clear();
-    }
+void FabricCount::count_in_list(const Input& input) {
+  std::vector<CrossingList> lists(channels_);
+  std::vector<Walk> walks(channels_);
+  in_parallel(channels_, input.threads, [&](std::size_t c) {
+    const auto channel = static_cast<std::uint32_t>(c);
+    walks[c] = cross(input, sets_.get(), channel,
+                     [&](std::uint32_t resource, std::uint64_t count) { lists[c].add(resource, channel, count); });
+  });
+  bool weighted = false;
+  for (const Walk& walk : walks) {
+    weighted |= walk.weighted;
+    blocked_.push_back(walk.blocked), mean_latency_.push_back(walk.mean_latency());
   }
-  counters.clear();
-  collect_groups(input, ranges);
+  CrossingList all = std::move(lists.front());
+  for (std::size_t c = 1; c < channels_; ++c) all.append(std::exchange(lists[c], {}));
+  all.sort();
+  collect_list(input, all, (weighted ? weight_unit : 1.0) / input.comm.qps_per_connection);
+}
+
+void FabricCount::collect_list(const Input& input, const CrossingList& list, double unit) {
+  groups_of_ = GroupMap(input.fabric.links() + input.router.bundles(), list.size());
+  if (sets_) collect_ports(input, unit);
+  std::vector<std::uint64_t> counts(channels_);
+  std::vector<double> connections(channels_);
+  list.for_each([&](std::uint32_t resource, std::span<const Crossing> crossings) {
+    std::fill(counts.begin(), counts.end(), 0);
+    for (const Crossing& c : crossings) counts[c.channel()] += c.count();
+    for (std::size_t c = 0; c < channels_; ++c) connections[c] = static_cast<double>(counts[c]) * unit;
+    const std::uint32_t group = find_group(kind_of(input, resource), find_shape(connections), resource);
+    ++groups_[group].members;
+    groups_of_.put(resource, group);
+  });
 }
 
 std::uint32_t FabricCount::find_shape(std::span<const double> connections) {
@@ -303,57 +268,25 @@ std::uint32_t FabricCount::find_group(std::uint64_t kind, std::uint32_t shape, s
 
 /// Ports are the lowest links, and have been counted by set.
 void FabricCount::collect_ports(const Input& input, double unit) {
-  const Signatures& signatures = sets_->port_signatures();
   const auto pairs = static_cast<std::uint64_t>(input.comm.qps_per_connection);
   struct Known {
     std::uint64_t kind = 0;
     std::uint32_t group = no_group;
   };
-  std::vector<Known> known(2 * std::size_t{signatures.size()});  // by signature and direction: of the last kind
-  std::vector<std::uint64_t> by_set(static_cast<std::size_t>(input.plan.channels));
+  std::vector<Known> known(2 * std::size_t{sets_->port_kinds()});  // by what sets count there and direction: of the last kind
   std::vector<double> connections(channels_);
-  sets_->for_each_port([&](std::uint32_t port, std::uint32_t signature) {
+  sets_->for_each_port([&](std::uint32_t port, std::uint32_t counts) {
     const std::uint64_t kind = kind_of(input, port);
-    Known& at = known[2 * std::size_t{signature} + (port & 1U)];
+    Known& at = known[2 * std::size_t{counts} + (port & 1U)];
     if (at.group == no_group || at.kind != kind) {
-      std::fill(by_set.begin(), by_set.end(), 0);
-      signatures.for_each(signature, [&](std::uint32_t set, std::uint64_t count) { by_set[set] = count; });
+      const auto by_set = sets_->port_counts(counts);
       for (std::uint32_t c = 0; c < channels_; ++c)
         connections[c] = static_cast<double>(by_set[sets_->set_of(c)] * pairs) * unit;
       at = {kind, find_group(kind, find_shape(connections), port)};
     }
     ++groups_[at.group].members;
-    const std::uint32_t slot = slots_.find_or_add(port);
-    if (slot >= group_.size()) group_.resize(slot + 1, no_group);
-    group_[slot] = at.group;
+    groups_of_.put(port, at.group);
   });
-}
-
-void FabricCount::collect_groups(const Input& input, const std::vector<Signatures>& ranges) {
-  const double unit = (weighted_ ? weight_unit : 1.0) / input.comm.qps_per_connection;
-  const std::uint32_t resources = input.fabric.links() + input.router.bundles();
-  const std::uint32_t others = sets_ ? 2 * input.fabric.endpoints() : 0;  // ports come before
-  channels_ = static_cast<std::size_t>(input.plan.channels);
-  if (sets_) collect_ports(input, unit);
-  std::vector<std::vector<std::uint32_t>> group_of;  // by range and signature
-  for (const Signatures& s : ranges) group_of.emplace_back(s.size(), no_group);
-  std::vector<double> connections;
-  std::size_t range = 0;
-  slots_.for_each([&](std::uint32_t slot, std::uint32_t r) {
-    if (r < others || group_[slot] == no_group) return;
-    while (r >= first_of_range(resources, range + 1, ranges.size())) ++range;
-    std::uint32_t& group = group_of[range][group_[slot]];
-    if (group == no_group) {
-      connections.assign(channels_, 0);
-      ranges[range].for_each(group_[slot], [&](std::uint32_t channel, std::uint64_t count) {
-        connections[channel] = static_cast<double>(count) * unit;
-      });
-      group = find_group(kind_of(input, r), find_shape(connections), r);
-    }
-    ++groups_[group].members;
-    group_[slot] = group;
-  });
-  shape_at_ = {};
 }
 
 }  // namespace fabricast

@@ -2,17 +2,18 @@
 // whatever the rates of its links. Paths are not stored.
 //
 // Channels are counted on several threads. Where most links are crossed and no count is large, a byte counts a channel on
-// a link, and links with the same bytes are alike. Else each thread has counts of its own, and finds the signatures of a
-// range of the links, channel by channel. Counts are whole numbers and groups are numbered by their lowest link, so what
-// comes out depends on neither the way nor the number of threads [solver-study-3].
+// a link, and links with the same bytes are alike; else there is a list of what is crossed. Counts are whole numbers and
+// groups are numbered by their lowest link, so what comes out depends on neither the way nor the number of threads
+// [solver-study-3].
 #pragma once
 
 #include <memory>
 #include <span>
 
 #include "channel_planes.hpp"
+#include "crossing_list.hpp"
 #include "edge_sets.hpp"
-#include "resource_slots.hpp"
+#include "group_map.hpp"
 
 namespace fabricast {
 
@@ -46,37 +47,36 @@ class FabricCount {
     return {shapes_.data() + std::size_t{group.shape} * channels_, channels_};
   }
   /// no_group: nobody uses the resource.
-  std::uint32_t group_of(std::uint32_t resource) const {
-    const std::uint32_t slot = slots_.find(resource);
-    return slot == ResourceSlots::none ? no_group : group_[slot];
+  std::uint32_t group_of(std::uint32_t resource) const { return groups_of_.find(resource); }
+  /// Calls use(resource, group) for all that are crossed, rising.
+  template <class Use>
+  void for_each(Use use) const {
+    groups_of_.for_each(use);
   }
   const std::vector<bool>& blocked() const { return blocked_; }
   /// s; mean over the paths and reducing trees of a channel; 0 of one that is counted by its edge set.
   double mean_latency(std::uint32_t channel) const { return mean_latency_[channel]; }
 
  private:
-  class Counter;
-  void count_channels(const Input& input);
   /// \returns false where this way does not do, and nothing is counted
   bool count_in_planes(const Input& input);
   void collect_planes(const Input& input, const ChannelPlanes& planes);
+  void count_in_list(const Input& input);
+  void collect_list(const Input& input, const CrossingList& list, double unit);
   std::uint32_t find_shape(std::span<const double> connections);
   std::uint32_t add_shape(std::span<const double> connections);
   std::uint32_t find_group(std::uint64_t kind, std::uint32_t shape, std::uint32_t resource);
   void collect_ports(const Input& input, double unit);
-  void collect_groups(const Input& input, const std::vector<Signatures>& ranges);
 
   std::shared_ptr<const EdgeSets> sets_;
-  ResourceSlots slots_;
-  std::vector<std::uint32_t> group_;  ///< by slot; while counting: signature
-  std::vector<Group> groups_;
   std::size_t channels_ = 0;
+  GroupMap groups_of_;
+  std::vector<Group> groups_;
   std::vector<double> shapes_;             ///< connections by channel, one shape after the other
   std::vector<std::uint32_t> last_group_;  ///< by shape
   std::vector<std::uint32_t> shape_at_;    ///< shapes by hash, open addressing; while groups are collected
   std::vector<bool> blocked_;
   std::vector<double> mean_latency_;
-  bool weighted_ = false;
 };
 
 }  // namespace fabricast

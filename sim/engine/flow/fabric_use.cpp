@@ -1,6 +1,5 @@
-// What a group takes of the fabric's links, without arrays over all of them: steps have thousands of groups.
-#include <fmt/format.h>
-
+// What a group takes of the fabric's links, from how often its connections cross them.
+#include "count_store.hpp"
 #include "fabricast/engine/group_time.hpp"
 #include "fabricast/protocol/costs.hpp"
 #include "loads.hpp"
@@ -9,84 +8,51 @@ namespace fabricast {
 
 namespace {
 
-class Counter {
- public:
-  Counter(const NetworkSetup& setup, const Router& router, const Plan& plan)
-      : comm_(*setup.comm),
-        fabric_(*setup.fabric),
-        segment_(setup.segments.front()),
-        router_(router),
-        plan_(plan),
-        algorithm_(*find_by_algorithm(plan.algorithm)),
-        costs_(protocol_costs(comm_, plan)) {}
+std::shared_ptr<const SharedCount> count(const FabricCount::Input& in) {
+  auto sets = EdgeSets::of(in.comm, in.plan, in.fabric, in.router, in.threads);
+  return std::make_shared<SharedCount>(FabricCount(in, std::move(sets)));
+}
 
-  void count(const std::function<void(std::span<const FabricUse>)>& of_channel) {
-    const int channels = is_one_stream(plan_.algorithm) ? 1 : plan_.channels;
-    for (int c = 0; c < channels; ++c) {
-      uses_.clear();
-      channel_ = static_cast<std::uint32_t>(c);
-      count_channel(c);
-      of_channel(uses_);
-    }
-  }
-
- private:
-  void count_channel(int channel) {
-    std::size_t edge_index = 0;
-    const auto pairs = static_cast<std::uint32_t>(comm_.qps_per_connection);
-    if (algorithm_.network_edges)
-      algorithm_.network_edges(comm_, plan_, channel, [&](const NetworkEdge& edge) {
-        for (std::uint32_t q = 0; q < pairs; ++q) {
-          const Flow flow = flow_of(comm_, fabric_, edge, channel, edge_index, q);
-          if (!router_.route(flow, path_)) cut(flow);
-          for (std::size_t i = 0; i < path_.resources.size(); ++i)
-            add(path_.resources[i], path_.weight(i) * edge.weight / pairs);
-        }
-        ++edge_index;
-      });
-    if (algorithm_.network_trees)
-      algorithm_.network_trees(comm_, plan_, channel, [&](const AggregationTree& tree) {
-        for (const LinkId link : tree.links) add(link.value, costs_.tree_weight);
-      });
-  }
-
-  void add(std::uint32_t resource, double connections) {
-    const double rate = capacity(fabric_, router_, segment_.links, resource).value *
-                        (segment_.ports != 1 && is_port(fabric_, resource) ? segment_.ports : 1);
-    uses_.push_back({channel_, resource, connections * costs_.wire / rate});
-  }
-
-  [[noreturn]] void cut(const Flow& flow) const {
-    throw UserError::at(segment_.faults.empty() ? "fabric" : "faults",
-                        fmt::format("the fabric is cut: no path from {} to {}", fabric_.name(VertexId(flow.from)),
-                                    fabric_.name(VertexId(flow.to))));
-  }
-
-  const Communicator& comm_;
-  const Fabric& fabric_;
-  const NetworkSegment& segment_;
-  const Router& router_;
-  const Plan& plan_;
-  const CollectiveAlgorithm& algorithm_;
-  const ProtocolCosts costs_;
-  std::vector<FabricUse> uses_;  ///< of the channel
-  std::uint32_t channel_ = 0;
-  Path path_;
-};
+void require_paths(const FabricCount& count) {
+  for (const bool blocked : count.blocked())
+    if (blocked) throw UserError::at("faults", "the fabric is cut for a while: connections of a group have no path");
+}
 
 }  // namespace
 
-std::vector<FabricUse> fabric_use(const NetworkSetup& setup, const Router& router, const Plan& plan) {
-  std::vector<FabricUse> all;
-  for_each_fabric_use(setup, router, plan, [&](std::span<const FabricUse> uses) {
-    all.insert(all.end(), uses.begin(), uses.end());
+void for_each_fabric_use(const NetworkSetup& setup, const Router& router, const Plan& plan, const SharedCount* crossed,
+                         const std::function<void(std::span<const FabricUse>)>& use) {
+  const NetworkSegment& segment = setup.segments.front();
+  Plan streams = plan;
+  if (is_one_stream(plan.algorithm)) streams.channels = 1;
+  const ProtocolCosts costs = protocol_costs(*setup.comm, streams);
+  std::shared_ptr<const SharedCount> own;
+  if (!crossed) {
+    own = count({*setup.comm, streams, *setup.fabric, router, segment, costs.tree_weight, setup.threads});
+    crossed = own.get();
+  }
+  const FabricCount& count = crossed->count();
+  require_paths(count);
+  struct GroupUses {
+    std::uint32_t begin = 0, end = 0;
+  };
+  std::vector<FabricUse> uses;    // of a resource
+  std::vector<FabricUse> parts;   // of all groups
+  std::vector<GroupUses> groups;  // where theirs are
+  for (const FabricCount::Group& group : count.groups()) {
+    const auto begin = static_cast<std::uint32_t>(parts.size());
+    const double rate = capacity(*setup.fabric, router, segment.links, group.resource).value *
+                        (segment.ports != 1 && is_port(*setup.fabric, group.resource) ? segment.ports : 1);
+    const auto connections = count.connections(group);
+    for (std::uint32_t c = 0; c < connections.size(); ++c)
+      if (connections[c] > 0) parts.push_back({c, group.resource, connections[c] * costs.wire / rate});
+    groups.push_back({begin, static_cast<std::uint32_t>(parts.size())});
+  }
+  count.for_each([&](std::uint32_t resource, std::uint32_t group) {
+    uses.assign(parts.begin() + groups[group].begin, parts.begin() + groups[group].end);
+    for (FabricUse& u : uses) u.resource = resource;
+    use(uses);
   });
-  return all;
-}
-
-void for_each_fabric_use(const NetworkSetup& setup, const Router& router, const Plan& plan,
-                         const std::function<void(std::span<const FabricUse>)>& of_channel) {
-  Counter(setup, router, plan).count(of_channel);
 }
 
 }  // namespace fabricast

@@ -34,6 +34,7 @@
 #include "fabricast/core/error.hpp"
 #include "fabricast/engine/engine.hpp"
 #include "fabricast/engine/group_time.hpp"
+#include "network_counter.hpp"
 #include "peer_time.hpp"
 
 namespace fabricast {
@@ -146,6 +147,7 @@ class FlowEngine final : public NetworkEngine {
       const double latency = peer_latency({*setup_.comm, plan, costs, loads, alone, 0, shares.rate[c], true});
       record_->channels.back().whole = {1, t.makespan - latency, static_cast<double>(plan.pair)};
     }
+    if (loads.network) record_->crossed = loads.network->counted();
     record_->weight = connections_per_message(plan) / costs.wire;
     for (const LinkGroup& g : loads.groups) {
       if (!g.inside) continue;

@@ -41,11 +41,11 @@ LinkLoads link_loads(const NetworkSetup& setup, const Plan& plan, std::uint64_t 
   found.makespan = time.result.makespan;
   const std::uint32_t links = setup.fabric->links();
   std::vector<double> load(links + router->bundles(), 0);
-  for_each_fabric_use(setup, *router, plan, [&](std::span<const FabricUse> uses) {
-    if (uses.empty()) return;
-    const ChannelPace& channel = time.channels[uses.front().channel];
-    const double bytes = channel.whole.count * channel.whole.payload + channel.tail.count * channel.tail.payload;
-    for (const FabricUse& u : uses) load[u.resource] += u.use * bytes / found.makespan;
+  std::vector<double> bytes;
+  for (const ChannelPace& channel : time.channels)
+    bytes.push_back(channel.whole.count * channel.whole.payload + channel.tail.count * channel.tail.payload);
+  for_each_fabric_use(setup, *router, plan, time.crossed.get(), [&](std::span<const FabricUse> uses) {
+    for (const FabricUse& u : uses) load[u.resource] += u.use * bytes[u.channel] / found.makespan;
   });
   found.load.assign(load.begin(), load.begin() + links);
   for (std::uint32_t b = 0; b < router->bundles(); ++b)

@@ -15,6 +15,7 @@ class NetworkCounter {
   /// Adds the groups of the fabric's links, and the channels that are blocked.
   void add_groups(Loads& loads);
   bool uses(LinkId link) const;
+  std::shared_ptr<const SharedCount> counted() const { return count_; }
   const EdgeGroups& edges(std::uint32_t channel);
   /// s; mean over the paths and reducing trees of a channel; 0 if it is counted by its edge set.
   double mean_latency(std::uint32_t channel) const { return count_->count().mean_latency(channel); }

@@ -121,8 +121,9 @@ void CallBeside::slow_down(const Plan& plan, CollectiveResult& result) const {
   if (!others || !router_) return;
   const GroupTime group = time_group(world_.setup, plan, seed_, router_.get());
   std::vector<Background::Use> uses;
-  for (const FabricUse& u : fabric_use(world_.setup, *router_, plan)) uses.push_back({u.resource, u.channel, u.use});
-  std::sort(uses.begin(), uses.end(), by_resource);
+  for_each_fabric_use(world_.setup, *router_, plan, group.crossed.get(), [&](std::span<const FabricUse> channels) {
+    for (const FabricUse& u : channels) uses.push_back({u.resource, u.channel, u.use});
+  });
   std::vector<double> rate;
   for (const ChannelPace& channel : group.channels) rate.push_back(channel.rate);
   const SharedRates shared = rates_beside(*others, uses, rate, std::vector<double>(rate.size(), group.weight));

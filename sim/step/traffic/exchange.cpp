@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
+#include <utility>
 
 #include "fabricast/collective/algorithm.hpp"
 #include "fabricast/core/error.hpp"
@@ -104,15 +104,15 @@ void ExchangeTimer::give_back(std::unique_ptr<Communicators> taken) {
   communicators_.push_back(std::move(taken));
 }
 
-std::shared_ptr<const TimedShape> ExchangeTimer::time_team(Communicators& communicators, const ExchangeKind& kind,
-                                                           const TeamSet& set, std::uint32_t team) {
+ExchangeTimer::TimedTeam ExchangeTimer::time_team(Communicators& communicators, const ExchangeKind& kind,
+                                                   const TeamSet& set, std::uint32_t team) {
   const Team& t = set.teams[team];
   const TeamShape& s = set.shapes[t.shape];
   const bool alike = s.nodes == 1 && !communicators.is_faulty(t);
   const auto key = std::tuple(s, kind.op, kind.bytes, kind.one_way);
   if (alike) {
     const std::scoped_lock lock(mutex_);
-    if (const auto known = inside_.find(key); known != inside_.end()) return known->second;
+    if (const auto known = inside_.find(key); known != inside_.end()) return {known->second, nullptr};
   }
   const Planner& planner = communicators.of(s, t, number_of(kind, t.shape));
   auto shape = std::make_shared<TimedShape>();
@@ -121,13 +121,14 @@ std::shared_ptr<const TimedShape> ExchangeTimer::time_team(Communicators& commun
   const NetworkSetup setup = communicators.setup(planner, kind.op);
   shape->time = time_group(setup, shape->plan, seed_, router_.get());
   find_roles(planner.comm, *shape);
-  if (!alike) return shape;
+  auto crossed = std::exchange(shape->time.crossed, nullptr);
+  if (!alike) return {shape, std::move(crossed)};
   const std::scoped_lock lock(mutex_);
-  return inside_.emplace(key, shape).first->second;
+  return {inside_.emplace(key, shape).first->second, nullptr};
 }
 
 ExchangeTimer::FabricUses ExchangeTimer::fabric_of(Communicators& communicators, const ExchangeKind& kind,
-                                                    const Exchange& x) {
+                                                    const Exchange& x, const Crossed& crossed) {
   std::vector<std::array<int, 3>> runs(x.teams->shapes.size());
   bool by_size = false, by_op = is_chain(kind.op);
   for (std::uint32_t t = 0; t < x.timed.size(); ++t) {
@@ -138,42 +139,31 @@ ExchangeTimer::FabricUses ExchangeTimer::fabric_of(Communicators& communicators,
         plan.algorithm != Algorithm::ring && plan.algorithm != Algorithm::tree && plan.algorithm != Algorithm::pat;
     by_op |= plan.algorithm == Algorithm::pat;
   }
-  if (by_size) return count_fabric(communicators, kind, x);
+  if (by_size) return count_fabric(communicators, kind, x, crossed);
   FabricUses* known = nullptr;  // of these groups, which one thread times
   {
     const std::scoped_lock lock(mutex_);
     known = &fabrics_[{kind.groups, by_op ? static_cast<int>(kind.op) : -1, std::move(runs)}];
   }
-  if (!*known) *known = count_fabric(communicators, kind, x);
+  if (!*known) *known = count_fabric(communicators, kind, x, crossed);
   return *known;
 }
 
 ExchangeTimer::FabricUses ExchangeTimer::count_fabric(Communicators& communicators, const ExchangeKind& kind,
-                                                       const Exchange& x) {
+                                                       const Exchange& x, const Crossed& crossed) {
   std::vector<LinkUse> uses;
-  std::vector<std::uint32_t> last(world_.fabric ? first_inside_ : 0, Exchange::none);  // use of each resource
-  const NetworkSetup* setup = nullptr;
   std::map<std::uint32_t, NetworkSetup> setups;  // by shape
   for (std::uint32_t t = 0; t < x.teams->teams.size(); ++t) {
     const Team& team = x.teams->teams[t];
     if (team.nodes.size() == 1) continue;
     const Planner& planner = communicators.of(x.teams->shapes[team.shape], team, number_of(kind, team.shape));
-    const auto known = setups.find(team.shape);
-    setup = known != setups.end() ? &known->second
-                                  : &setups.emplace(team.shape, communicators.setup(planner, kind.op)).first->second;
-    for_each_fabric_use(*setup, *router_, x.timed[t]->plan, [&](std::span<const FabricUse> channel) {
-      for (const FabricUse& use : channel) {
-        // Connections of a channel on one link are one use.
-        const std::uint32_t item = x.first_item[t] + use.channel;
-        std::uint32_t& at = last[use.resource];
-        if (at != Exchange::none && uses[at].item == item) {
-          uses[at].use += use.use;
-          continue;
-        }
-        at = static_cast<std::uint32_t>(uses.size());
-        uses.push_back({use.resource, item, use.use});
-      }
-    });
+    auto setup = setups.find(team.shape);
+    if (setup == setups.end()) setup = setups.emplace(team.shape, communicators.setup(planner, kind.op)).first;
+    for_each_fabric_use(setup->second, *router_, x.timed[t]->plan, crossed[t].get(),
+                        [&](std::span<const FabricUse> channels) {
+                          for (const FabricUse& u : channels)
+                            uses.push_back({u.resource, x.first_item[t] + u.channel, u.use});
+                        });
     if (t == 0) uses.reserve((uses.size() + 64) * x.teams->teams.size());
   }
   sort_by_link(uses);
@@ -203,7 +193,7 @@ LinkShares ExchangeTimer::share(const Exchange& x) const {
   std::vector<double> caps(x.team_of.size()), weights(x.team_of.size());
   for (std::uint32_t i = 0; i < caps.size(); ++i)
     weights[i] = x.weight(i), caps[i] = x.timed[x.team_of[i]]->time.channels[i - x.first_item[x.team_of[i]]].cap;
-  std::vector<LinkUse> uses = *x.fabric;
+  std::vector<LinkUse> uses;  // of links inside nodes
   std::map<std::uint64_t, std::size_t> stands;
   for (std::size_t n = 0; n < x.teams->nodes.size(); ++n) {
     if (!stands.try_emplace(x.signature[n], n).second) continue;
@@ -215,7 +205,7 @@ LinkShares ExchangeTimer::share(const Exchange& x) const {
             uses.push_back({resource(x.teams->nodes[n], inside.link), x.first_item[member.team] + c, inside.use[c]});
     }
   }
-  LinkShares shares = share_links(caps, weights, std::move(uses));
+  LinkShares shares = share_links(caps, weights, std::move(uses), *x.fabric);
   for (std::size_t n = 0; n < x.teams->nodes.size(); ++n) {
     const std::size_t first = stands[x.signature[n]];
     if (first == n) continue;
@@ -269,17 +259,22 @@ std::unique_ptr<Exchange> ExchangeTimer::time(const ExchangeKind& kind) {
   x->teams = &teams_of_groups(kind);
   const std::vector<Team>& teams = x->teams->teams;
   std::vector<std::shared_ptr<const TimedShape>> of_shape(x->teams->shapes.size());
+  Crossed crossed(teams.size());
   for (std::uint32_t t = 0; t < teams.size(); ++t) {
     std::shared_ptr<const TimedShape>& known = of_shape[teams[t].shape];
     const bool faulty = communicators.is_faulty(teams[t]);
-    if (faulty || !known) x->timed.push_back(time_team(communicators, kind, *x->teams, t));
-    if (!faulty && !known) known = x->timed.back();
-    if (!faulty && x->timed.size() == t) x->timed.push_back(known);
+    if (!faulty && known) {
+      x->timed.push_back(known);
+    } else {
+      TimedTeam timed = time_team(communicators, kind, *x->teams, t);
+      x->timed.push_back(timed.shape), crossed[t] = std::move(timed.crossed);
+      if (!faulty) known = timed.shape;
+    }
     x->first_item.push_back(static_cast<std::uint32_t>(x->team_of.size()));
     x->team_of.insert(x->team_of.end(), x->timed[t]->time.channels.size(), t);
   }
   x->first_item.push_back(static_cast<std::uint32_t>(x->team_of.size()));
-  x->fabric = fabric_of(communicators, kind, *x);
+  x->fabric = fabric_of(communicators, kind, *x, crossed);
   give_back(std::move(taken));
   sign_nodes(*x);
 

@@ -103,13 +103,19 @@ class ExchangeTimer {
   const TeamSet& teams_of_groups(const ExchangeKind& kind);
   std::unique_ptr<Communicators> take_communicators();
   void give_back(std::unique_ptr<Communicators> taken);
-  std::shared_ptr<const TimedShape> time_team(Communicators& communicators, const ExchangeKind& kind,
-                                              const TeamSet& set, std::uint32_t team);
+  struct TimedTeam {
+    std::shared_ptr<const TimedShape> shape;
+    std::shared_ptr<const SharedCount> crossed;  ///< by this team's connections, if they have been counted
+  };
+  using Crossed = std::vector<std::shared_ptr<const SharedCount>>;  ///< by team
+  TimedTeam time_team(Communicators& communicators, const ExchangeKind& kind, const TeamSet& set, std::uint32_t team);
   std::uint32_t number_of(const ExchangeKind& kind, std::uint32_t shape) const;
   /// Of teams that span nodes. Exchanges of the same groups by the same algorithm use the same links.
   using FabricUses = std::shared_ptr<const std::vector<LinkUse>>;
-  FabricUses fabric_of(Communicators& communicators, const ExchangeKind& kind, const Exchange& x);
-  FabricUses count_fabric(Communicators& communicators, const ExchangeKind& kind, const Exchange& x);
+  FabricUses fabric_of(Communicators& communicators, const ExchangeKind& kind, const Exchange& x,
+                       const Crossed& crossed);
+  FabricUses count_fabric(Communicators& communicators, const ExchangeKind& kind, const Exchange& x,
+                          const Crossed& crossed);
   void sign_nodes(Exchange& x) const;
   LinkShares share(const Exchange& x) const;
   void share_with_others(Exchange& x) const;

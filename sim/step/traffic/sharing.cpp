@@ -1,12 +1,11 @@
 #include "sharing.hpp"
 
 #include <algorithm>
-#include <array>
 #include <bit>
-#include <numeric>
 #include <span>
 #include <unordered_map>
 
+#include "fabricast/core/radix_sort.hpp"
 #include "fabricast/core/rng.hpp"
 #include "fabricast/fluid/sharing.hpp"
 
@@ -27,52 +26,46 @@ bool same(Users a, Users b) {
                     [](const LinkUse& x, const LinkUse& y) { return x.item == y.item && x.use == y.use; });
 }
 
+/// Calls use(users) for each link, in order.
+template <class Use>
+void for_each_link(Users uses, Use use) {
+  for (std::size_t first = 0, last = 0; first < uses.size(); first = last) {
+    while (last < uses.size() && uses[last].link == uses[first].link) ++last;
+    use(uses.subspan(first, last - first));
+  }
+}
+
 /// One of each kind of link that could be full if every item had all that it could get alone.
-std::vector<Users> binding_links(const std::vector<double>& caps, const std::vector<LinkUse>& uses) {
+std::vector<Users> binding_links(const std::vector<double>& caps, std::initializer_list<Users> parts) {
   std::vector<double> most(caps);
-  for (const LinkUse& u : uses) most[u.item] = std::min(most[u.item], 1 / u.use);
+  for (const Users& part : parts)
+    for (const LinkUse& u : part) most[u.item] = std::min(most[u.item], 1 / u.use);
   std::vector<Users> links;
   std::unordered_multimap<std::uint64_t, std::size_t> known;
-  for (auto first = uses.begin(); first != uses.end();) {
-    const auto last = std::find_if(first, uses.end(), [&](const LinkUse& u) { return u.link != first->link; });
-    const Users users(first, last);
-    first = last;
+  const auto see = [&](Users users) {
     double demand = 0;
     for (const LinkUse& u : users) demand += u.use * most[u.item];
-    if (demand < 1 - 1e-9) continue;
+    if (demand < 1 - 1e-9) return;
     const std::uint64_t hash = hash_of(users);
     const auto [begin, end] = known.equal_range(hash);
-    if (std::any_of(begin, end, [&](const auto& k) { return same(links[k.second], users); })) continue;
+    if (std::any_of(begin, end, [&](const auto& k) { return same(links[k.second], users); })) return;
     known.emplace(hash, links.size());
     links.push_back(users);
-  }
+  };
+  for (const Users& part : parts) for_each_link(part, see);
   return links;
 }
 
 }  // namespace
 
-/// Digit by digit: there are more uses than links, and far more links than most exchanges cross.
 void sort_by_link(std::vector<LinkUse>& uses) {
-  if (std::is_sorted(uses.begin(), uses.end(), [](const LinkUse& a, const LinkUse& b) { return a.link < b.link; }))
-    return;
-  constexpr int digit = 11, digits = 3;
-  constexpr std::uint32_t values = 1U << digit;
-  std::vector<std::array<std::size_t, values>> first(digits);
-  for (const LinkUse& u : uses)
-    for (int d = 0; d < digits; ++d) ++first[static_cast<std::size_t>(d)][(u.link >> (d * digit)) % values];
-  std::vector<LinkUse> sorted(uses.size());
-  for (int d = 0; d < digits; ++d) {
-    auto& next = first[static_cast<std::size_t>(d)];
-    if (std::find(next.begin(), next.end(), uses.size()) != next.end()) continue;  // all have the same digit
-    std::exclusive_scan(next.begin(), next.end(), next.begin(), std::size_t{0});
-    for (const LinkUse& u : uses) sorted[next[(u.link >> (d * digit)) % values]++] = u;
-    uses.swap(sorted);
-  }
+  radix_sort(uses, [](const LinkUse& u) { return u.link; });
 }
 
-LinkShares share_links(const std::vector<double>& caps, const std::vector<double>& weights, std::vector<LinkUse> uses) {
+LinkShares share_links(const std::vector<double>& caps, const std::vector<double>& weights, std::vector<LinkUse> uses,
+                       std::span<const LinkUse> lower) {
   sort_by_link(uses);
-  const std::vector<Users> links = binding_links(caps, uses);
+  const std::vector<Users> links = binding_links(caps, {lower, uses});
   SharingProblem problem;
   problem.capacity.assign(links.size(), 1);
   problem.cap = caps, problem.weight = weights;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace fabricast {
@@ -22,7 +23,9 @@ struct LinkShares {
 
 /// \param caps     greatest rate by item, may be infinite
 /// \param weights  by item: links are fair to rate / weight
-/// \param uses     an item at most once on a link; its users in the same order on all links
-LinkShares share_links(const std::vector<double>& caps, const std::vector<double>& weights, std::vector<LinkUse> uses);
+/// An item is at most once on a link; its users come in the same order on all links.
+/// \param lower    uses of links below all others, sorted: not copied, as there may be millions
+LinkShares share_links(const std::vector<double>& caps, const std::vector<double>& weights, std::vector<LinkUse> uses,
+                       std::span<const LinkUse> lower = {});
 
 }  // namespace fabricast

@@ -14,12 +14,12 @@ namespace {
 
 /// 48 nodes on leaves of 16 NIC ports, so that few connections stay below a leaf, or of 64, so that most do.
 std::unique_ptr<World> world_of(int ports, const char* routing, const char* faults = "[]", int queue_pairs = 2,
-                                const char* tiers = "tiers: 3") {
+                                const char* tiers = "tiers: 3", const char* cluster = "{nodes: 48}") {
   const std::string text = fmt::format(
-      "fabricast: 1\nnode: {{gpu: h100-sxm, gpus: 8}}\ncluster: {{nodes: 48}}\n"
+      "fabricast: 1\nnode: {{gpu: h100-sxm, gpus: 8}}\ncluster: {}\n"
       "fabric: {{kind: fat_tree, {}, switch: {{ports: {}}}}}\nrouting: {{kind: {}}}\nfaults: {}\n"
       "nccl: {{env: {{NCCL_IB_QPS_PER_CONNECTION: {}}}}}\nworkload: {{collective: all_reduce, sizes: [1GiB]}}\n",
-      tiers, ports, routing, faults, queue_pairs);
+      cluster, tiers, ports, routing, faults, queue_pairs);
   return build_world(parse_scenario(text, "loads.yaml", {}).scenario);
 }
 
@@ -70,6 +70,27 @@ TEST_CASE("links are as crowded as their connections, routed one by one, make th
           CHECK(census == expected);
         }
       }
+}
+
+TEST_CASE("a few nodes of a large fabric cross what their connections, routed one by one, do", "[engine]") {
+  for (const char* routing : {"ecmp", "adaptive", "static"})
+    for (const char* faults : {"[]", "[{link: leaf0-spine1, rate: 0}, {link: leaf1-spine0, rate: 50%}]"}) {
+      const auto world =
+          world_of(64, routing, faults, 2, "tiers: 3", "{nodes: 48, size: 2048, placement: random}");
+      const NetworkSegment& segment = world->setup.segments.front();
+      const auto router = world->setup.policy->make(*world->setup.policy_spec, *world->fabric, segment.links, 7);
+      for (const Algorithm algorithm : {Algorithm::ring, Algorithm::tree, Algorithm::nvlstree}) {
+        CAPTURE(routing, faults, name_of(algorithm));
+        const Plan plan =
+            plan_collective(world->planner, CollectiveOp::all_reduce, 1 << 30, algorithm, Protocol::simple);
+        InsidePaths paths(world->planner.comm);
+        const Loads loads = count_loads(world->planner.comm, plan, world->fabric.get(), router.get(), segment, paths);
+        Census census;
+        for (const LinkGroup& g : loads.groups)
+          if (!g.inside) census[{g.capacity, g.connections}] += g.members;
+        CHECK(census == by_hand(*world, plan, *router, segment));
+      }
+    }
 }
 
 TEST_CASE("counts may be large", "[engine]") {

@@ -210,6 +210,10 @@ TEST_CASE("shares are feasible, and max-min, whatever is folded") {
     for (std::uint32_t i = 0; i < items; ++i)
       if (random(3) == 0) uses.push_back({l, i, (1 + random(3)) / 100.});
   const LinkShares shares = share_links(caps, weights, uses);
+  const auto half = std::find_if(uses.begin(), uses.end(), [&](const LinkUse& u) { return u.link > links / 2; });
+  const LinkShares in_parts = share_links(caps, weights, {half, uses.end()}, {uses.begin(), half});
+  CHECK(in_parts.rate == shares.rate);
+  CHECK(in_parts.link == shares.link);
   std::vector<double> load(links, 0);
   for (const LinkUse& u : uses) load[u.link] += u.use * shares.rate[u.item];
   for (std::uint32_t i = 0; i < items; ++i) {

@@ -1,0 +1,39 @@
+// Sorting by a number, digit by digit: for lists of millions, of which most numbers differ.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <numeric>
+#include <vector>
+
+namespace fabricast {
+
+/// Stable. \param key  of an item, 32 bits
+template <class Item, class Key>
+void radix_sort(std::vector<Item>& items, Key key) {
+  const auto less = [&](const Item& a, const Item& b) { return key(a) < key(b); };
+  if (std::is_sorted(items.begin(), items.end(), less)) return;
+  constexpr std::size_t few = 512;  // for which counting digits is not worth it
+  if (items.size() < few) {
+    std::stable_sort(items.begin(), items.end(), less);
+    return;
+  }
+  std::uint32_t all = 0;
+  for (const Item& item : items) all |= key(item);
+  constexpr int most_bits = 11;
+  const int bits = std::bit_width(all), digits = (bits + most_bits - 1) / most_bits, width = (bits + digits - 1) / digits;
+  std::vector<Item> sorted(items.size());
+  std::array<std::size_t, std::size_t{1} << most_bits> next;
+  for (int shift = 0; shift < bits; shift += width) {
+    const auto digit = [&](const Item& item) { return key(item) >> shift & ((1U << width) - 1); };
+    next.fill(0);
+    for (const Item& item : items) ++next[digit(item)];
+    std::exclusive_scan(next.begin(), next.end(), next.begin(), std::size_t{0});
+    for (const Item& item : items) sorted[next[digit(item)]++] = item;
+    items.swap(sorted);
+  }
+}
+
+}  // namespace fabricast

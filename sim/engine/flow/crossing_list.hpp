@@ -1,0 +1,77 @@
+// How often channels cross resources, as a list: for groups that cross few of a large fabric's links, and where counts
+// do not go into bytes. Arrays over all links of a fabric for a million GPUs would cost a group of some nodes more than
+// what it does with them.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "fabricast/core/error.hpp"
+#include "fabricast/core/radix_sort.hpp"
+
+namespace fabricast {
+
+/// A channel, or whatever else is numbered, crosses a resource so often. Eight bytes: there are hundreds of millions.
+class Crossing {
+ public:
+  static constexpr std::uint32_t most_channels = 256, most = (1U << 24) - 1;
+  Crossing() = default;
+  Crossing(std::uint32_t resource, std::uint32_t channel, std::uint32_t count)
+      : resource_(resource), rest_(channel << 24 | count) {}
+  std::uint32_t resource() const { return resource_; }
+  std::uint32_t channel() const { return rest_ >> 24; }
+  std::uint32_t count() const { return rest_ & most; }
+
+ private:
+  std::uint32_t resource_ = 0, rest_ = 0;
+};
+
+class CrossingList {
+ public:
+  /// Large counts take several entries. \pre channels of a list come one after the other, rising
+  void add(std::uint32_t resource, std::uint32_t channel, std::uint64_t count) {
+    FABRICAST_CHECK(channel < Crossing::most_channels, "channels are counted in a byte");
+    for (; count > Crossing::most; count -= Crossing::most) list_.emplace_back(resource, channel, Crossing::most);
+    list_.emplace_back(resource, channel, static_cast<std::uint32_t>(count));
+    if (list_.size() >= merge_at_) merge();
+  }
+  /// Those of a later channel.
+  void append(const CrossingList& later) { list_.insert(list_.end(), later.list_.begin(), later.list_.end()); }
+  void sort() {
+    radix_sort(list_, [](const Crossing& c) { return c.resource(); });
+  }
+  std::size_t size() const { return list_.size(); }
+
+  /// Calls use(resource, crossings): all of a resource, by rising channel. \pre sorted
+  template <class Use>
+  void for_each(Use use) const {
+    for (std::size_t first = 0, last = 0; first < list_.size(); first = last) {
+      while (last < list_.size() && list_[last].resource() == list_[first].resource()) ++last;
+      use(list_[first].resource(), std::span(list_).subspan(first, last - first));
+    }
+  }
+
+ private:
+  /// So that a list is not much longer than there are resources that its channels cross.
+  void merge() {
+    sort();
+    std::size_t kept = 0;
+    for (std::size_t i = 1; i < list_.size(); ++i) {
+      Crossing& to = list_[kept];
+      const Crossing& from = list_[i];
+      if (to.resource() == from.resource() && to.channel() == from.channel() &&
+          to.count() + from.count() <= Crossing::most)
+        to = {to.resource(), to.channel(), to.count() + from.count()};
+      else
+        list_[++kept] = from;
+    }
+    list_.resize(kept + 1);
+    merge_at_ = std::max(merge_at_, 2 * list_.size());
+  }
+
+  std::vector<Crossing> list_;
+  std::size_t merge_at_ = std::size_t{1} << 22;
+};
+
+}  // namespace fabricast

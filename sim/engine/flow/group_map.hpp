@@ -1,0 +1,68 @@
+// Which group of links a resource is in: an array over all of a fabric, or a list of those that are in one.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "loads.hpp"
+
+namespace fabricast {
+
+class GroupMap {
+ public:
+  GroupMap() = default;
+  /// \param expected  about how many resources will be in a group
+  GroupMap(std::uint32_t resources, std::size_t expected) : resources_(resources) {
+    if (fills_array(resources, expected)) all_.assign(resources, no_group);
+  }
+  /// Whether so many are better in an array over all of them.
+  static bool fills_array(std::uint32_t resources, std::size_t expected) { return expected >= resources / 16; }
+
+  /// \pre  resources come rising, each once
+  void put(std::uint32_t resource, std::uint32_t group) {
+    if (!all_.empty())
+      all_[resource] = group;
+    else
+      some_.push_back({resource, group});
+  }
+  /// No more will come.
+  void close() {
+    if (some_.empty()) return;
+    while ((resources_ >> shift_) > some_.size()) ++shift_;
+    first_.assign((resources_ >> shift_) + 2, static_cast<std::uint32_t>(some_.size()));
+    std::uint32_t block = 0;
+    for (std::uint32_t i = 0; i < some_.size(); ++i)
+      for (; block <= some_[i].resource >> shift_; ++block) first_[block] = i;
+  }
+
+  /// no_group: it is in none. \pre closed
+  std::uint32_t find(std::uint32_t resource) const {
+    if (!all_.empty()) return all_[resource];
+    if (some_.empty()) return no_group;
+    const std::uint32_t block = resource >> shift_;
+    const auto last = some_.begin() + first_[block + 1];
+    const auto it = std::lower_bound(some_.begin() + first_[block], last, resource,
+                                     [](const Entry& e, std::uint32_t r) { return e.resource < r; });
+    return it != last && it->resource == resource ? it->group : no_group;
+  }
+  /// Calls use(resource, group) for those in one, rising.
+  template <class Use>
+  void for_each(Use use) const {
+    for (std::uint32_t r = 0; r < all_.size(); ++r)
+      if (all_[r] != no_group) use(r, all_[r]);
+    for (const Entry& e : some_) use(e.resource, e.group);
+  }
+
+ private:
+  struct Entry {
+    std::uint32_t resource, group;
+  };
+  std::uint32_t resources_ = 0;
+  std::vector<std::uint32_t> all_;    ///< by resource; empty: see the list
+  std::vector<Entry> some_;           ///< rising
+  int shift_ = 0;                     ///< blocks of 2^shift resources hold about one of them
+  std::vector<std::uint32_t> first_;  ///< in the list, of each block; then its end
+};
+
+}  // namespace fabricast

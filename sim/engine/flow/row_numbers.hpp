@@ -1,0 +1,56 @@
+// Rows of words, numbered as they are first seen.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace fabricast {
+
+class RowNumbers {
+ public:
+  using Row = std::span<const std::uint64_t>;
+  explicit RowNumbers(std::size_t words) : words_(words), at_(1024, none) {}
+
+  /// \param row    of at least so many words
+  /// \returns its number, and whether it is new: then it is the next one
+  std::pair<std::uint32_t, bool> find_or_add(Row row) {
+    row = row.first(words_);
+    std::size_t i = home(row);
+    for (; at_[i] != none; i = (i + 1) & (at_.size() - 1))
+      if (std::equal(row.begin(), row.end(), of(at_[i]).begin())) return {at_[i], false};
+    const std::uint32_t number = size();
+    at_[i] = number;
+    seen_.insert(seen_.end(), row.begin(), row.end());
+    if (2 * (std::size_t{number} + 1) > at_.size()) grow();
+    return {number, true};
+  }
+  Row of(std::uint32_t number) const { return {seen_.data() + number * words_, words_}; }
+  std::uint32_t size() const { return static_cast<std::uint32_t>(seen_.size() / words_); }
+
+ private:
+  static constexpr std::uint32_t none = 0xffffffff;
+  std::size_t home(Row row) const {
+    std::uint64_t hash = 0;
+    for (const std::uint64_t word : row) hash = std::rotl((hash ^ word) * 0x9e3779b97f4a7c15ULL, 29);
+    return static_cast<std::size_t>(hash * 0xbf58476d1ce4e5b9ULL >> 32) & (at_.size() - 1);
+  }
+  void grow() {
+    at_.assign(4 * at_.size(), none);
+    for (std::uint32_t number = 0; number < size(); ++number) {
+      std::size_t i = home(of(number));
+      while (at_[i] != none) i = (i + 1) & (at_.size() - 1);
+      at_[i] = number;
+    }
+  }
+
+  std::size_t words_;
+  std::vector<std::uint32_t> at_;  ///< numbers by hash, open addressing, at most half full
+  std::vector<std::uint64_t> seen_;
+};
+
+}  // namespace fabricast
