@@ -31,7 +31,7 @@ struct Row {
 std::vector<Row> rows_of(const Fabric& fabric, std::uint32_t most) {
   const Clos* clos = fabric.clos();
   std::vector<Row> rows;
-  rows.push_back({"nodes", 0, fabric.nodes(), box_size(fabric.nodes(), clos ? clos->nodes_per_block : 1, most)});
+  rows.push_back({"nodes", 0, fabric.nodes(), box_size(fabric.nodes(), clos ? clos->nodes_per_block : Divisor(1), most)});
   std::uint32_t first = fabric.endpoints();
   for (const Tier tier : {Tier::leaf, Tier::spine, Tier::core}) {
     const std::uint32_t count = fabric.switches_in(tier);

@@ -140,12 +140,18 @@ constexpr std::array table = {
            [](const Measured& m) { return of_bill(m, [](const Bill& b) { return b.equipment_watts(); }); }},
     Metric{"network_power_w", "W of switches, cables, transceivers and NICs", Better::lower,
            [](const Measured& m) { return of_bill(m, [](const Bill& b) { return b.network_watts(); }); }},
+    Metric{"network_power_per_gpu_w", "W of these, per GPU", Better::lower,
+           [](const Measured& m) {
+             return of_bill(m, [](const Bill& b) { return b.network_watts() / static_cast<double>(b.gpus); });
+           }},
     Metric{"cost", "to buy, in the currency of the prices", Better::lower,
            [](const Measured& m) { return of_cost(m, [](const Cost& c) { return c.bought; }); }},
     Metric{"network_cost", "the network's part of it", Better::lower,
            [](const Measured& m) { return of_cost(m, [](const Cost& c) { return c.network; }); }},
     Metric{"cost_per_gpu", "to buy, per GPU", Better::lower,
            [](const Measured& m) { return of_cost(m, [](const Cost& c) { return c.per_gpu(); }); }},
+    Metric{"network_cost_per_gpu", "the network's part, per GPU", Better::lower,
+           [](const Measured& m) { return of_cost(m, [](const Cost& c) { return c.network_per_gpu(); }); }},
     Metric{"cost_per_hour", "of an hour: bought over the years, upkeep, energy", Better::lower,
            [](const Measured& m) { return of_cost(m, [](const Cost& c) { return c.per_hour; }); }},
     Metric{"cost_per_step", "of a step, or a call of the largest size, of the job's hosts", Better::lower,

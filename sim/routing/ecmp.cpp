@@ -59,7 +59,7 @@ class EcmpChooser {
  public:
   using Key = std::uint32_t;
 
-  EcmpChooser(const EcmpSpec& spec, const Fabric& fabric, std::uint64_t seed)
+  EcmpChooser(const EcmpSpec& spec, std::uint64_t seed)
       : width_(hash_bits(spec.hash)),
         per_tier_(spec.bits == HashBits::per_tier),
         salted_(spec.salt == HashSalt::per_switch),
@@ -74,16 +74,6 @@ class EcmpChooser {
     constexpr std::uint16_t roce_port = 4791;
     constant_ =
         tables_.constant ^ tables_.at[10][roce_port >> 8] ^ tables_.at[11][roce_port & 0xFF] ^ tables_.at[12][17];
-    // One table entry per endpoint as source and as destination: 10.a.b.c by endpoint number.
-    by_endpoint_.resize(fabric.endpoints());
-    for (std::uint32_t e = 0; e < fabric.endpoints(); ++e) {
-      const std::uint32_t ip = 0x0A000000U + e;
-      for (std::size_t i = 0; i < 4; ++i) {
-        const std::uint32_t byte = (ip >> (24 - 8 * i)) & 0xFF;
-        by_endpoint_[e].source ^= tables_.at[i][byte];
-        by_endpoint_[e].destination ^= tables_.at[4 + i][byte];
-      }
-    }
   }
 
   Key key(const Flow& flow) const {
@@ -91,7 +81,7 @@ class EcmpChooser {
     const std::uint32_t local = (qp_base(flow.from) + flow.from_qp) & 0xFFFFFF,
                         remote = (qp_base(flow.to) + flow.to_qp) & 0xFFFFFF;
     const std::uint16_t port = roce_source_port(local, remote);
-    return constant_ ^ by_endpoint_[flow.from].source ^ by_endpoint_[flow.to].destination ^ tables_.at[8][port >> 8] ^
+    return constant_ ^ address(flow.from, 0) ^ address(flow.to, 4) ^ tables_.at[8][port >> 8] ^
            tables_.at[9][port & 0xFF];
   }
 
@@ -111,22 +101,24 @@ class EcmpChooser {
     return static_cast<std::uint32_t>(mix64(seed_ + endpoint) >> 40);
   }
 
-  struct Contribution {
-    std::uint32_t source = 0, destination = 0;
-  };
+  /// What the address of an endpoint adds to the hash: 10.a.b.c by its number. \param first  of the field's tables
+  std::uint32_t address(std::uint32_t endpoint, std::size_t first) const {
+    const std::uint32_t ip = 0x0A000000U + endpoint;
+    return tables_.at[first][ip >> 24] ^ tables_.at[first + 1][ip >> 16 & 0xFF] ^ tables_.at[first + 2][ip >> 8 & 0xFF] ^
+           tables_.at[first + 3][ip & 0xFF];
+  }
   int width_;
   bool per_tier_, salted_;
   std::uint64_t seed_;
   HashTables tables_;
   std::uint32_t constant_ = 0;
-  std::vector<Contribution> by_endpoint_;
 };
 
 }  // namespace
 
 std::unique_ptr<Router> make_router(const EcmpSpec& spec, const Fabric& fabric, const LinkState& state,
                                     std::uint64_t seed) {
-  return make_choosing_router(fabric, state, EcmpChooser(spec, fabric, seed));
+  return make_choosing_router(fabric, state, EcmpChooser(spec, seed));
 }
 
 RoutingPolicy ecmp_routing() {

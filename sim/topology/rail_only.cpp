@@ -33,7 +33,7 @@ Fabric build(const RailOnlySpec& spec, const FabricDemand& demand) {
   const std::uint32_t units = (demand.nodes + clos.nodes_per_block - 1) / clos.nodes_per_block;
   // A leaf that nothing joins to others uses all its ports for nodes.
   const std::uint32_t most = units == 1 && spec.tiers <= 1 ? lone : leaf_ports(spec).down;
-  if (std::min(clos.nodes_per_block, demand.nodes) > most)
+  if (std::min<std::uint32_t>(clos.nodes_per_block, demand.nodes) > most)
     throw UserError::at("fabric.nodes_per_su",
                         fmt::format("{} nodes at a leaf with {} ports for nodes", clos.nodes_per_block, most));
   clos.leaves = units * rails;

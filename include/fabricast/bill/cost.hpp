@@ -27,6 +27,7 @@ struct Cost {
   double per_hour = 0;  ///< of all hosts
   double energy_per_hour = 0;
   double per_gpu() const { return bought / static_cast<double>(gpus); }
+  double network_per_gpu() const { return network / static_cast<double>(gpus); }
   double network_share() const { return bought > 0 ? network / bought : 0; }
   /// Of what the job does in that time, s.
   double of_time(double seconds) const { return per_hour / 3600 * seconds * job_share; }

@@ -20,6 +20,7 @@
 
 #include <cstdint>
 
+#include "fabricast/core/divisor.hpp"
 #include "fabricast/core/id.hpp"
 
 namespace fabricast {
@@ -28,23 +29,23 @@ struct Clos {
   bool operator==(const Clos&) const = default;
 
   std::uint32_t endpoints = 0;
-  std::uint32_t ports_per_node = 1;
+  Divisor ports_per_node = 1;
   // Where a NIC port is plugged in: block = node / nodes_per_block, rail = port % rails.
-  std::uint32_t nodes_per_block = 1;
-  std::uint32_t rails = 1;
-  std::uint32_t block_stride = 1;  ///< leaf = block * block_stride + rail * rail_stride
+  Divisor nodes_per_block = 1;
+  Divisor rails = 1;
+  Divisor block_stride = 1;  ///< leaf = block * block_stride + rail * rail_stride
   std::uint32_t rail_stride = 0;
 
   std::uint32_t leaves = 1;
   std::uint32_t leaf_up = 0;
-  std::uint32_t leaf_spine_cables = 1;  ///< parallel cables of a leaf and a spine
-  std::uint32_t leaves_per_group = 1;
+  Divisor leaf_spine_cables = 1;  ///< parallel cables of a leaf and a spine
+  Divisor leaves_per_group = 1;
   std::uint32_t groups = 1;
-  std::uint32_t spines_per_group = 0;
+  Divisor spines_per_group = 0;
 
   std::uint32_t spine_up = 0;
-  std::uint32_t spine_core_cables = 1;
-  std::uint32_t groups_per_island = 1;  ///< islands are not joined (rail-only fabrics)
+  Divisor spine_core_cables = 1;
+  Divisor groups_per_island = 1;  ///< islands are not joined (rail-only fabrics)
   std::uint32_t cores_per_plane = 0;
 
   std::uint32_t planes = 1;    ///< equal networks side by side, folded into this one

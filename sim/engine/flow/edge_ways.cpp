@@ -15,7 +15,7 @@ class Finder {
  public:
   Finder(const FabricCount& count, const FabricCount::Input& input, EdgeWays& out)
       : count_(count), in_(input), by_ports_(input.router.ends_at_ports()), out_(out) {
-    recent_.assign(1 << 14, no_group);
+    recent_.resize(1 << 14);
   }
 
   void add(const Flow& first) {
@@ -26,14 +26,14 @@ class Finder {
     else
       route(first);
     for (const std::uint32_t g : own_) key = (key ^ g) * 0x9e3779b97f4a7c15ULL + (key >> 29);
-    std::uint32_t& known = recent_[mix64(key) % recent_.size()];
-    if (known == no_group || !is(out_.ways[known])) {
-      known = static_cast<std::uint32_t>(out_.ways.size());
+    Recent& recent = recent_[mix64(key) % recent_.size()];
+    if (recent.way == no_group || recent.key != key || !is(out_.ways[recent.way])) {
+      recent = {key, static_cast<std::uint32_t>(out_.ways.size())};
       const auto begin = static_cast<std::uint32_t>(out_.groups.size());
       out_.groups.insert(out_.groups.end(), own_.begin(), own_.end());
       out_.ways.push_back({first, latency_, begin, static_cast<std::uint32_t>(out_.groups.size())});
     }
-    out_.way.push_back(known);
+    out_.way.push_back(recent.way);
   }
 
  private:
@@ -55,7 +55,11 @@ class Finder {
   const FabricCount::Input& in_;
   bool by_ports_;
   EdgeWays& out_;
-  std::vector<std::uint32_t> recent_;  ///< ways by hash
+  struct Recent {
+    std::uint64_t key = 0;
+    std::uint32_t way = no_group;
+  };
+  std::vector<Recent> recent_;  ///< by hash of the key
   std::vector<std::uint32_t> own_;
   double latency_ = 0;
   Path path_;

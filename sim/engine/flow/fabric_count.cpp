@@ -181,18 +181,37 @@ void FabricCount::collect_planes(const Input& input, const ChannelPlanes& planes
   RowNumbers seen((channels_ + 7) / 8);
   std::vector<Known> known;  // by number of what was seen
   std::vector<double> connections(channels_);
-  planes.for_each([&](std::uint32_t resource, const ChannelPlanes::Counts& counts) {
+  const auto group_of = [&](std::uint32_t resource, const ChannelPlanes::Counts& counts, std::uint64_t kind) {
     const auto [number, fresh] = seen.find_or_add(counts);
     if (fresh) {
       for (std::size_t c = 0; c < channels_; ++c) connections[c] = ChannelPlanes::count_of(counts, c) * unit;
       known.push_back({apart ? add_shape(connections) : find_shape(connections)});
     }
     Known& k = known[number];
-    const std::uint64_t kind = kind_of(input, resource);
     if (k.group == no_group || k.kind != kind) k.kind = kind, k.group = find_group(kind, k.shape, resource);
-    ++groups_[k.group].members;
-    groups_of_.put(resource, k.group);
+    return k.group;
+  };
+  // Few counts are on most links: what was found of them lately is near the processor.
+  struct Recent {
+    std::uint32_t group = no_group, members = 0;
+    std::uint64_t kind = 0;
+    ChannelPlanes::Counts counts{};
+  };
+  std::vector<Recent> recent(4096);
+  const auto tell = [&](Recent& r) {
+    if (r.group != no_group) groups_[r.group].members += r.members;
+  };
+  planes.for_each([&](std::uint32_t resource, const ChannelPlanes::Counts& counts) {
+    const std::uint64_t kind = kind_of(input, resource);
+    Recent& r = recent[seen.hash_of(counts) % recent.size()];
+    if (r.group == no_group || r.kind != kind || r.counts != counts) {
+      tell(r);
+      r = {group_of(resource, counts, kind), 0, kind, counts};
+    }
+    ++r.members;
+    groups_of_.put(resource, r.group);
   });
+  std::for_each(recent.begin(), recent.end(), tell);
 }
 
 void FabricCount::count_in_list(const Input& input) {

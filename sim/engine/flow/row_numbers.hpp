@@ -22,25 +22,32 @@ class RowNumbers {
     row = row.first(words_);
     std::size_t i = home(row);
     for (; at_[i] != none; i = (i + 1) & (at_.size() - 1))
-      if (std::equal(row.begin(), row.end(), of(at_[i]).begin())) return {at_[i], false};
+      if (same(row, of(at_[i]))) return {at_[i], false};
     const std::uint32_t number = size();
     at_[i] = number;
     seen_.insert(seen_.end(), row.begin(), row.end());
     if (2 * (std::size_t{number} + 1) > at_.size()) grow();
     return {number, true};
   }
+  std::uint64_t hash_of(Row row) const {
+    std::uint64_t hash = 0;
+    for (const std::uint64_t word : row.first(words_)) hash = std::rotl((hash ^ word) * 0x9e3779b97f4a7c15ULL, 29);
+    return hash * 0xbf58476d1ce4e5b9ULL >> 32;
+  }
   Row of(std::uint32_t number) const { return {seen_.data() + number * words_, words_}; }
   std::uint32_t size() const { return static_cast<std::uint32_t>(seen_.size() / words_); }
 
  private:
   static constexpr std::uint32_t none = 0xffffffff;
-  std::size_t home(Row row) const {
-    std::uint64_t hash = 0;
-    for (const std::uint64_t word : row) hash = std::rotl((hash ^ word) * 0x9e3779b97f4a7c15ULL, 29);
-    return static_cast<std::size_t>(hash * 0xbf58476d1ce4e5b9ULL >> 32) & (at_.size() - 1);
+  /// Rows are short: no call.
+  static bool same(Row a, Row b) {
+    std::uint64_t differ = 0;
+    for (std::size_t w = 0; w < a.size(); ++w) differ |= a[w] ^ b[w];
+    return differ == 0;
   }
+  std::size_t home(Row row) const { return static_cast<std::size_t>(hash_of(row)) & (at_.size() - 1); }
   void grow() {
-    at_.assign(4 * at_.size(), none);
+    at_.assign(2 * at_.size(), none);
     for (std::uint32_t number = 0; number < size(); ++number) {
       std::size_t i = home(of(number));
       while (at_[i] != none) i = (i + 1) & (at_.size() - 1);
