@@ -111,7 +111,7 @@ std::shared_ptr<const EdgeSets> EdgeSets::of(const Communicator& comm, const Pla
   for (std::uint32_t s = 0; s < ports.size(); ++s)
     for (const auto& [port, count] : std::exchange(ports[s], {})) all.add(port, s, count);
   all.sort();
-  made->counts_ = RowNumbers(ports.size());
+  made->counts_ = RowNumbers<std::uint64_t>(ports.size());
   std::vector<std::uint64_t> counts(ports.size());
   all.for_each([&](std::uint32_t port, std::span<const Crossing> crossings) {
     std::fill(counts.begin(), counts.end(), 0);

@@ -49,7 +49,7 @@ class EdgeSets {
  private:
   std::vector<std::uint32_t> number_;  ///< of sets, by channel
   std::vector<EdgeSet> sets_;
-  RowNumbers counts_{1};
+  RowNumbers<std::uint64_t> counts_{1};
   std::vector<std::pair<std::uint32_t, std::uint32_t>> ports_;
 };
 

@@ -1,22 +1,16 @@
 #include "fabric_count.hpp"
 
-#include <fmt/format.h>
-
+#include <algorithm>
 #include <atomic>
 #include <bit>
-#include <limits>
 #include <utility>
 
-#include "fabricast/core/error.hpp"
+#include "crossings.hpp"
 #include "fabricast/core/parallel.hpp"
-#include "fabricast/core/rng.hpp"
 
 namespace fabricast {
 
 namespace {
-
-/// Parts of a connection are counted in this unit.
-constexpr double weight_unit = 0x1p-20;
 
 /// Links of one kind have the same rate whatever the hardware.
 std::uint64_t kind_of(const FabricCount::Input& in, std::uint32_t resource) {
@@ -28,34 +22,6 @@ std::uint64_t kind_of(const FabricCount::Input& in, std::uint32_t resource) {
   const Router::Bundle bundle = in.router.bundle(resource - in.fabric.links());
   const std::uint64_t of_first = bundle.count ? in.fabric.class_index(LinkId(bundle.first)) : 0;
   return std::uint64_t{1} << 63 | of_first << 32 | bundle.count;
-}
-
-/// A flow without a path waits, if what cuts it ends.
-void require_end(const FabricCount::Input& in, const Flow& flow) {
-  if (in.segment.faults.empty() || in.segment.end == std::numeric_limits<double>::infinity())
-    throw_cut(in.fabric, in.segment, flow);
-}
-
-/// Calls add(resource, count) for what a channel crosses between ports.
-/// \returns whether a connection of it waits for a path
-template <class Add>
-bool cross_between_ports(const FabricCount::Input& in, const EdgeSets& sets, std::uint32_t channel, Add add) {
-  bool waits = false;
-  Path path;
-  const auto pairs = static_cast<std::uint32_t>(in.comm.qps_per_connection);
-  const EdgeSet& set = sets.of_channel(channel);
-  for (const OpenEdge& e : set.open)
-    for (std::uint32_t q = 0; q < pairs; ++q) {
-      const Flow flow = flow_between(in.comm, e.from, e.to, channel, e.odd, q);
-      if (!in.router.route(flow, path)) {
-        require_end(in, flow);
-        waits = true;
-        continue;
-      }
-      for (std::size_t i = 1; i + 1 < path.resources.size(); ++i) add(path.resources[i], std::uint64_t{e.weight});
-    }
-  for (const auto& [r, count] : set.between) add(r, count * pairs);
-  return waits;
 }
 
 struct Plane {
@@ -71,82 +37,12 @@ Plane count_plane(const FabricCount::Input& in, const EdgeSets& sets, std::uint3
   return plane;
 }
 
-/// What there is to know of a channel beside what it crosses.
-struct Walk {
-  bool blocked = false;
-  bool weighted = false;  ///< counts are in units of parts of connections
-  double latency = 0;
-  std::uint64_t ways = 0;  ///< paths and trees
-  double mean_latency() const { return ways ? latency / static_cast<double>(ways) : 0; }
-};
-
-/// Calls add(resource, count) for what a channel crosses, ports too.
-template <class Add>
-void cross_paths(const FabricCount::Input& in, const CollectiveAlgorithm& algorithm, std::uint32_t channel, Walk& walk,
-                 Add add) {
-  Path path;
-  std::size_t e = 0;
-  const auto pairs = static_cast<std::uint32_t>(in.comm.qps_per_connection);
-  algorithm.network_edges(in.comm, in.plan, static_cast<int>(channel), [&](const NetworkEdge& edge) {
-    for (std::uint32_t q = 0; q < pairs; ++q) {
-      const Flow flow = flow_of(in.comm, in.fabric, edge, static_cast<int>(channel), e, q);
-      if (!in.router.route(flow, path)) {
-        require_end(in, flow);
-        walk.blocked = true;
-        continue;
-      }
-      walk.weighted |= !path.weights.empty();
-      for (std::size_t i = 0; i < path.resources.size(); ++i) {
-        const std::uint64_t one =
-            path.weights.empty() ? 1 : static_cast<std::uint64_t>(path.weights[i] / weight_unit + 0.5);
-        add(path.resources[i], one * edge.weight);
-      }
-      walk.latency += path.latency.value, ++walk.ways;
-    }
-    ++e;
-  });
-}
-
-/// The same of trees that switches reduce along.
-template <class Add>
-void cross_trees(const FabricCount::Input& in, const CollectiveAlgorithm& algorithm, std::uint32_t channel, Walk& walk,
-                 Add add) {
-  // Weights of parts count in their own unit; one tree is one connection of every queue pair.
-  walk.weighted = true;
-  const auto weight = static_cast<std::uint64_t>(in.tree_weight * in.comm.qps_per_connection / weight_unit + 0.5);
-  algorithm.network_trees(in.comm, in.plan, static_cast<int>(channel), [&](const AggregationTree& tree) {
-    for (const LinkId link : tree.links) {
-      if (in.segment.links.down(link.value)) {
-        if (in.segment.end == std::numeric_limits<double>::infinity())
-          throw UserError::at("faults", fmt::format("the SHARP tree is cut: {} is down", in.fabric.name(link)),
-                              "without NCCL_COLLNET_ENABLE the job goes round it");
-        walk.blocked = true;
-      }
-      add(link.value, weight);
-    }
-    walk.latency += tree.latency.value, ++walk.ways;
-  });
-}
-
-template <class Add>
-Walk cross(const FabricCount::Input& in, const EdgeSets* sets, std::uint32_t channel, Add add) {
-  const CollectiveAlgorithm& algorithm = *find_by_algorithm(in.plan.algorithm);
-  Walk walk;
-  if (sets)
-    walk.blocked = cross_between_ports(in, *sets, channel, add);
-  else if (algorithm.network_edges)
-    cross_paths(in, algorithm, channel, walk, add);
-  if (algorithm.network_trees) cross_trees(in, algorithm, channel, walk, add);
-  return walk;
-}
-
 }  // namespace
 
 FabricCount::FabricCount(const Input& input, std::shared_ptr<const EdgeSets> sets)
-    : sets_(std::move(sets)), channels_(static_cast<std::size_t>(input.plan.channels)) {
+    : sets_(std::move(sets)), channels_(static_cast<std::size_t>(input.plan.channels)), shapes_(channels_) {
   if (!count_in_planes(input)) count_in_list(input);
   groups_of_.close();
-  shape_at_ = {};
 }
 
 bool FabricCount::count_in_planes(const Input& input) {
@@ -172,20 +68,18 @@ bool FabricCount::count_in_planes(const Input& input) {
 void FabricCount::collect_planes(const Input& input, const ChannelPlanes& planes) {
   const double unit = 1.0 / input.comm.qps_per_connection;
   collect_ports(input, unit);
-  // Ports that are nominal are of kinds of their own: no group of theirs can be one of these.
-  const bool apart = input.segment.links.all_nominal();
+  RowNumbers<std::uint64_t> seen((channels_ + 7) / 8);
   struct Known {
     std::uint32_t shape, group = no_group;  ///< the last group
     std::uint64_t kind = 0;
   };
-  RowNumbers seen((channels_ + 7) / 8);
   std::vector<Known> known;  // by number of what was seen
   std::vector<double> connections(channels_);
   const auto group_of = [&](std::uint32_t resource, const ChannelPlanes::Counts& counts, std::uint64_t kind) {
     const auto [number, fresh] = seen.find_or_add(counts);
     if (fresh) {
       for (std::size_t c = 0; c < channels_; ++c) connections[c] = ChannelPlanes::count_of(counts, c) * unit;
-      known.push_back({apart ? add_shape(connections) : find_shape(connections)});
+      known.push_back({find_shape(connections)});
     }
     Known& k = known[number];
     if (k.group == no_group || k.kind != kind) k.kind = kind, k.group = find_group(kind, k.shape, resource);
@@ -249,33 +143,9 @@ void FabricCount::collect_list(const Input& input, const CrossingList& list, dou
 }
 
 std::uint32_t FabricCount::find_shape(std::span<const double> connections) {
-  const auto home = [&](std::span<const double> shape) {
-    std::uint64_t hash = 0;
-    for (const double n : shape) hash = mix64(hash ^ std::bit_cast<std::uint64_t>(n));
-    return static_cast<std::size_t>(hash) & (shape_at_.size() - 1);
-  };
-  const auto shape = [&](std::uint32_t s) { return std::span(shapes_.data() + s * channels_, channels_); };
-  const auto free_or = [&](std::span<const double> wanted, auto is) {
-    std::size_t i = home(wanted);
-    while (shape_at_[i] != no_group && !is(shape_at_[i])) i = (i + 1) & (shape_at_.size() - 1);
-    return i;
-  };
-  if (2 * (last_group_.size() + 1) > shape_at_.size()) {
-    shape_at_.assign(std::max<std::size_t>(1024, 4 * shape_at_.size()), no_group);
-    for (std::uint32_t s = 0; s < last_group_.size(); ++s)
-      shape_at_[free_or(shape(s), [](std::uint32_t) { return false; })] = s;
-  }
-  std::uint32_t& at = shape_at_[free_or(connections, [&](std::uint32_t s) {
-    return std::equal(connections.begin(), connections.end(), shape(s).begin());
-  })];
-  if (at == no_group) at = add_shape(connections);
-  return at;
-}
-
-std::uint32_t FabricCount::add_shape(std::span<const double> connections) {
-  shapes_.insert(shapes_.end(), connections.begin(), connections.end());
-  last_group_.push_back(no_group);
-  return static_cast<std::uint32_t>(last_group_.size() - 1);
+  const auto [shape, fresh] = shapes_.find_or_add(connections);
+  if (fresh) last_group_.push_back(no_group);
+  return shape;
 }
 
 std::uint32_t FabricCount::find_group(std::uint64_t kind, std::uint32_t shape, std::uint32_t resource) {

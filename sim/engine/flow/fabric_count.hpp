@@ -43,9 +43,7 @@ class FabricCount {
   };
   const std::vector<Group>& groups() const { return groups_; }  ///< by lowest resource
   /// By channel.
-  std::span<const double> connections(const Group& group) const {
-    return {shapes_.data() + std::size_t{group.shape} * channels_, channels_};
-  }
+  std::span<const double> connections(const Group& group) const { return shapes_.of(group.shape); }
   /// no_group: nobody uses the resource.
   std::uint32_t group_of(std::uint32_t resource) const { return groups_of_.find(resource); }
   /// Calls use(resource, group) for all that are crossed, rising.
@@ -64,7 +62,6 @@ class FabricCount {
   void count_in_list(const Input& input);
   void collect_list(const Input& input, const CrossingList& list, double unit);
   std::uint32_t find_shape(std::span<const double> connections);
-  std::uint32_t add_shape(std::span<const double> connections);
   std::uint32_t find_group(std::uint64_t kind, std::uint32_t shape, std::uint32_t resource);
   void collect_ports(const Input& input, double unit);
 
@@ -72,9 +69,8 @@ class FabricCount {
   std::size_t channels_ = 0;
   GroupMap groups_of_;
   std::vector<Group> groups_;
-  std::vector<double> shapes_;             ///< connections by channel, one shape after the other
+  RowNumbers<double> shapes_;              ///< connections by channel
   std::vector<std::uint32_t> last_group_;  ///< by shape
-  std::vector<std::uint32_t> shape_at_;    ///< shapes by hash, open addressing; while groups are collected
   std::vector<bool> blocked_;
   std::vector<double> mean_latency_;
 };

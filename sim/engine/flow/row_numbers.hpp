@@ -1,4 +1,4 @@
-// Rows of words, numbered as they are first seen.
+// Rows of numbers of 64 bits, numbered as they are first seen.
 #pragma once
 
 #include <algorithm>
@@ -6,14 +6,17 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 namespace fabricast {
 
+/// \tparam T  of 64 bits: equal are those with the same bits
+template <class T>
 class RowNumbers {
  public:
-  using Row = std::span<const std::uint64_t>;
+  using Row = std::span<const T>;
   explicit RowNumbers(std::size_t words) : words_(words), at_(1024, none) {}
 
   /// \param row    of at least so many words
@@ -31,18 +34,23 @@ class RowNumbers {
   }
   std::uint64_t hash_of(Row row) const {
     std::uint64_t hash = 0;
-    for (const std::uint64_t word : row.first(words_)) hash = std::rotl((hash ^ word) * 0x9e3779b97f4a7c15ULL, 29);
-    return hash * 0xbf58476d1ce4e5b9ULL >> 32;
+    for (const T word : row.first(words_)) hash = std::rotl((hash ^ spread(word)) * 0x9e3779b97f4a7c15ULL, 29);
+    return (hash ^ hash >> 32) * 0xbf58476d1ce4e5b9ULL >> 32;
   }
   Row of(std::uint32_t number) const { return {seen_.data() + number * words_, words_}; }
   std::uint32_t size() const { return static_cast<std::uint32_t>(seen_.size() / words_); }
 
  private:
   static constexpr std::uint32_t none = 0xffffffff;
+  static std::uint64_t bits(T word) { return std::bit_cast<std::uint64_t>(word); }
+  /// Whole numbers with a point have all their bits high up.
+  static std::uint64_t spread(T word) {
+    return std::is_floating_point_v<T> ? bits(word) ^ bits(word) >> 32 : bits(word);
+  }
   /// Rows are short: no call.
   static bool same(Row a, Row b) {
     std::uint64_t differ = 0;
-    for (std::size_t w = 0; w < a.size(); ++w) differ |= a[w] ^ b[w];
+    for (std::size_t w = 0; w < a.size(); ++w) differ |= bits(a[w]) ^ bits(b[w]);
     return differ == 0;
   }
   std::size_t home(Row row) const { return static_cast<std::size_t>(hash_of(row)) & (at_.size() - 1); }
@@ -57,7 +65,7 @@ class RowNumbers {
 
   std::size_t words_;
   std::vector<std::uint32_t> at_;  ///< numbers by hash, open addressing, at most half full
-  std::vector<std::uint64_t> seen_;
+  std::vector<T> seen_;
 };
 
 }  // namespace fabricast

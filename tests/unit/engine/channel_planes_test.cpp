@@ -31,7 +31,7 @@ TEST_CASE("planes hold what was added, by rising resource, and number what is al
       REQUIRE(planes.add(channel, r, 2));
       expected[r][channel] += 2;
     }
-    RowNumbers seen((channels + 7) / 8);
+    RowNumbers<std::uint64_t> seen((channels + 7) / 8);
     std::map<std::map<std::size_t, double>, std::uint32_t> numbers;
     auto next = expected.begin();
     planes.for_each([&](std::uint32_t resource, const ChannelPlanes::Counts& counts) {

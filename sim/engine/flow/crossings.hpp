@@ -1,0 +1,114 @@
+// What the connections of one channel cross, one after the other. Only fabric_count.cpp counts them.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <limits>
+
+#include "fabricast/core/error.hpp"
+#include "fabric_count.hpp"
+
+namespace fabricast {
+
+/// Parts of a connection are counted in this unit.
+inline constexpr double weight_unit = 0x1p-20;
+
+/// A flow without a path waits, if what cuts it ends.
+inline void require_end(const FabricCount::Input& in, const Flow& flow) {
+  if (in.segment.faults.empty() || in.segment.end == std::numeric_limits<double>::infinity())
+    throw_cut(in.fabric, in.segment, flow);
+}
+
+/// Calls add(resource, count) for what a channel crosses between ports.
+/// \returns whether a connection of it waits for a path
+template <class Add>
+bool cross_between_ports(const FabricCount::Input& in, const EdgeSets& sets, std::uint32_t channel, Add add) {
+  bool waits = false;
+  Path path;
+  const auto pairs = static_cast<std::uint32_t>(in.comm.qps_per_connection);
+  const EdgeSet& set = sets.of_channel(channel);
+  for (const OpenEdge& e : set.open)
+    for (std::uint32_t q = 0; q < pairs; ++q) {
+      const Flow flow = flow_between(in.comm, e.from, e.to, channel, e.odd, q);
+      if (!in.router.route(flow, path)) {
+        require_end(in, flow);
+        waits = true;
+        continue;
+      }
+      for (std::size_t i = 1; i + 1 < path.resources.size(); ++i) add(path.resources[i], std::uint64_t{e.weight});
+    }
+  for (const auto& [r, count] : set.between) add(r, count * pairs);
+  return waits;
+}
+
+/// What there is to know of a channel beside what it crosses.
+struct Walk {
+  bool blocked = false;
+  bool weighted = false;  ///< counts are in units of parts of connections
+  double latency = 0;
+  std::uint64_t ways = 0;  ///< paths and trees
+  double mean_latency() const { return ways ? latency / static_cast<double>(ways) : 0; }
+};
+
+/// Calls add(resource, count) for what a channel crosses, ports too.
+template <class Add>
+void cross_paths(const FabricCount::Input& in, const CollectiveAlgorithm& algorithm, std::uint32_t channel, Walk& walk,
+                 Add add) {
+  Path path;
+  std::size_t e = 0;
+  const auto pairs = static_cast<std::uint32_t>(in.comm.qps_per_connection);
+  algorithm.network_edges(in.comm, in.plan, static_cast<int>(channel), [&](const NetworkEdge& edge) {
+    for (std::uint32_t q = 0; q < pairs; ++q) {
+      const Flow flow = flow_of(in.comm, in.fabric, edge, static_cast<int>(channel), e, q);
+      if (!in.router.route(flow, path)) {
+        require_end(in, flow);
+        walk.blocked = true;
+        continue;
+      }
+      walk.weighted |= !path.weights.empty();
+      for (std::size_t i = 0; i < path.resources.size(); ++i) {
+        const std::uint64_t one =
+            path.weights.empty() ? 1 : static_cast<std::uint64_t>(path.weights[i] / weight_unit + 0.5);
+        add(path.resources[i], one * edge.weight);
+      }
+      walk.latency += path.latency.value, ++walk.ways;
+    }
+    ++e;
+  });
+}
+
+/// The same of trees that switches reduce along.
+template <class Add>
+void cross_trees(const FabricCount::Input& in, const CollectiveAlgorithm& algorithm, std::uint32_t channel, Walk& walk,
+                 Add add) {
+  // Weights of parts count in their own unit; one tree is one connection of every queue pair.
+  walk.weighted = true;
+  const auto weight = static_cast<std::uint64_t>(in.tree_weight * in.comm.qps_per_connection / weight_unit + 0.5);
+  algorithm.network_trees(in.comm, in.plan, static_cast<int>(channel), [&](const AggregationTree& tree) {
+    for (const LinkId link : tree.links) {
+      if (in.segment.links.down(link.value)) {
+        if (in.segment.end == std::numeric_limits<double>::infinity())
+          throw UserError::at("faults", fmt::format("the SHARP tree is cut: {} is down", in.fabric.name(link)),
+                              "without NCCL_COLLNET_ENABLE the job goes round it");
+        walk.blocked = true;
+      }
+      add(link.value, weight);
+    }
+    walk.latency += tree.latency.value, ++walk.ways;
+  });
+}
+
+/// \param sets  null: ports are crossed, too
+template <class Add>
+Walk cross(const FabricCount::Input& in, const EdgeSets* sets, std::uint32_t channel, Add add) {
+  const CollectiveAlgorithm& algorithm = *find_by_algorithm(in.plan.algorithm);
+  Walk walk;
+  if (sets)
+    walk.blocked = cross_between_ports(in, *sets, channel, add);
+  else if (algorithm.network_edges)
+    cross_paths(in, algorithm, channel, walk, add);
+  if (algorithm.network_trees) cross_trees(in, algorithm, channel, walk, add);
+  return walk;
+}
+
+}  // namespace fabricast

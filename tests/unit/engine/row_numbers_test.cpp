@@ -1,0 +1,46 @@
+#include "sim/engine/flow/row_numbers.hpp"
+
+#include <catch2/catch.hpp>
+#include <map>
+#include <vector>
+
+#include "fabricast/core/rng.hpp"
+
+namespace fabricast {
+namespace {
+
+TEST_CASE("rows are numbered as they are first seen", "[engine]") {
+  for (const std::size_t words : {1U, 2U, 16U}) {
+    CAPTURE(words);
+    RowNumbers<double> rows(words);
+    std::map<std::vector<double>, std::uint32_t> expected;
+    Rng rng(words);
+    for (int i = 0; i < 20'000; ++i) {
+      std::vector<double> row(words);
+      for (double& x : row) x = static_cast<double>(rng.below(4)) / 2;
+      const auto [it, added] = expected.try_emplace(row, static_cast<std::uint32_t>(expected.size()));
+      const auto [number, fresh] = rows.find_or_add(row);
+      REQUIRE(fresh == added);
+      REQUIRE(number == it->second);
+    }
+    REQUIRE(rows.size() == expected.size());
+    for (const auto& [row, number] : expected)
+      CHECK(std::equal(row.begin(), row.end(), rows.of(number).begin(), rows.of(number).end()));
+  }
+}
+
+TEST_CASE("counts of few connections, as numbers with a point, do not all meet at one place", "[engine]") {
+  // Their bits differ in the highest twelve only.
+  RowNumbers<double> rows(16);
+  std::vector<std::uint32_t> at(1 << 16);
+  std::uint32_t crowded = 0;
+  for (std::uint32_t i = 0; i < at.size(); ++i) {
+    std::vector<double> row(16);
+    for (std::uint32_t c = 0; c < 16; ++c) row[c] = i >> c & 1U;
+    crowded = std::max(crowded, ++at[rows.hash_of(row) % at.size()]);
+  }
+  CHECK(crowded < 16);  // of so many at random the most is about 9
+}
+
+}  // namespace
+}  // namespace fabricast
