@@ -25,9 +25,9 @@ std::shared_ptr<SharedCount> CountStore::of(const FabricCount::Input& input, std
   // Without sets there are latencies among the counts, which hang on the hardware.
   if (!known->sets || seed != kept_) {
     lock.unlock();
-    return std::make_shared<SharedCount>(FabricCount(input, known->sets));
+    return std::make_shared<SharedCount>(FabricCount(input, known->sets), true);
   }
-  if (!known->count) known->count = std::make_shared<SharedCount>(FabricCount(input, known->sets));
+  if (!known->count) known->count = std::make_shared<SharedCount>(FabricCount(input, known->sets), false);
   return known->count;
 }
 

@@ -13,12 +13,16 @@ namespace fabricast {
 /// A count with the ways that have been asked for. Safe to use from several threads.
 class SharedCount {
  public:
-  explicit SharedCount(FabricCount count) : count_(std::move(count)) {}
+  /// \param one_hardware  all that ask for it have links of the same latencies
+  SharedCount(FabricCount count, bool one_hardware) : count_(std::move(count)), one_hardware_(one_hardware) {}
   const FabricCount& count() const { return count_; }
+  /// Whether latencies of ways are those of whoever asks.
+  bool one_hardware() const { return one_hardware_; }
   std::shared_ptr<const EdgeWays> ways(const FabricCount::Input& input, std::uint32_t channel);
 
  private:
   FabricCount count_;
+  bool one_hardware_;
   std::mutex mutex_;
   std::map<std::uint32_t, std::shared_ptr<const EdgeWays>> ways_;  ///< by channel
 };

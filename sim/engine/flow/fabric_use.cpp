@@ -10,7 +10,7 @@ namespace {
 
 std::shared_ptr<const SharedCount> count(const FabricCount::Input& in) {
   auto sets = EdgeSets::of(in.comm, in.plan, in.fabric, in.router, in.threads);
-  return std::make_shared<SharedCount>(FabricCount(in, std::move(sets)));
+  return std::make_shared<SharedCount>(FabricCount(in, std::move(sets)), true);
 }
 
 void require_paths(const FabricCount& count) {

@@ -25,7 +25,7 @@ Loads count_loads(const Communicator& comm, const Plan& plan, const Fabric* fabr
     if (!count) {
       const FabricCount::Input input{comm,   plan, *fabric, *router, segment, protocol_costs(comm, plan).tree_weight,
                                      threads};
-      count = std::make_shared<SharedCount>(FabricCount(input, EdgeSets::of(comm, plan, *fabric, *router, threads)));
+      count = std::make_shared<SharedCount>(FabricCount(input, EdgeSets::of(comm, plan, *fabric, *router, threads)), true);
     }
     loads.network = std::make_shared<NetworkCounter>(comm, plan, *fabric, *router, segment, std::move(count));
     loads.network->add_groups(loads);

@@ -64,6 +64,10 @@ EdgeGroups::View NetworkCounter::view_of(const EdgeWays& ways, const EdgeWays::W
     if (view.group == no_group || crowd_[group] > crowd_[view.group]) view.group = group;
     if (between && (view.middle == no_group || crowd_[group] > crowd_[view.middle])) view.middle = group;
   }
+  if (count_->one_hardware() && way.latency > 0) {
+    view.latency = way.latency, view.port = group_of_[ways.groups_of(way).front()];
+    return view;
+  }
   Flow flow = way.first;
   Path path;
   for (int q = 0; q < comm_.qps_per_connection; ++q, ++flow.from_qp, ++flow.to_qp) {
