@@ -109,12 +109,21 @@ void FabricCount::collect_planes(const Input& input, const ChannelPlanes& planes
 }
 
 void FabricCount::count_in_list(const Input& input) {
+  constexpr std::uint32_t most_counted = 1 << 17;  // an array of so many stays near the processor
+  const std::uint32_t resources = input.fabric.links() + input.router.bundles();
   std::vector<CrossingList> lists(channels_);
   std::vector<Walk> walks(channels_);
   in_parallel(channels_, input.threads, [&](std::size_t c) {
     const auto channel = static_cast<std::uint32_t>(c);
-    walks[c] = cross(input, sets_.get(), channel,
-                     [&](std::uint32_t resource, std::uint64_t count) { lists[c].add(resource, channel, count); });
+    std::vector<std::uint64_t> counts(resources <= most_counted ? resources : 0);
+    walks[c] = cross(input, sets_.get(), channel, [&](std::uint32_t resource, std::uint64_t count) {
+      if (counts.empty())
+        lists[c].add(resource, channel, count);
+      else
+        counts[resource] += count;
+    });
+    for (std::uint32_t r = 0; r < counts.size(); ++r)
+      if (counts[r] > 0) lists[c].add(r, channel, counts[r]);
   });
   bool weighted = false;
   for (const Walk& walk : walks) {

@@ -76,7 +76,7 @@ TEST_CASE("a few nodes of a large fabric cross what their connections, routed on
   for (const char* routing : {"ecmp", "adaptive", "static"})
     for (const char* faults : {"[]", "[{link: leaf0-spine1, rate: 0}, {link: leaf1-spine0, rate: 50%}]"}) {
       const auto world =
-          world_of(64, routing, faults, 2, "tiers: 3", "{nodes: 48, size: 2048, placement: random}");
+          world_of(64, routing, faults, 2, "tiers: 3", "{nodes: 48, size: 4096, placement: random}");
       const NetworkSegment& segment = world->setup.segments.front();
       const auto router = world->setup.policy->make(*world->setup.policy_spec, *world->fabric, segment.links, 7);
       for (const Algorithm algorithm : {Algorithm::ring, Algorithm::tree, Algorithm::nvlstree}) {
