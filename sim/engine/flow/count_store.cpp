@@ -9,6 +9,11 @@ std::shared_ptr<const EdgeWays> SharedCount::ways(const FabricCount::Input& inpu
   return ways;
 }
 
+std::shared_ptr<SharedCount> count_alone(const FabricCount::Input& in) {
+  auto sets = EdgeSets::of(in.comm, in.plan, in.fabric, in.router, in.threads);
+  return std::make_shared<SharedCount>(FabricCount(in, std::move(sets)), true);
+}
+
 std::shared_ptr<SharedCount> CountStore::of(const FabricCount::Input& input, std::uint64_t seed) {
   Known* known = nullptr;
   {

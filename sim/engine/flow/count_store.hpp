@@ -27,6 +27,9 @@ class SharedCount {
   std::map<std::uint32_t, std::shared_ptr<const EdgeWays>> ways_;  ///< by channel
 };
 
+/// For one engine.
+std::shared_ptr<SharedCount> count_alone(const FabricCount::Input& input);
+
 class CountStore {
  public:
   /// \param kept  the seed whose counts are kept: that of the draw in which hardware is varied

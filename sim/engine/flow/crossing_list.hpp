@@ -3,6 +3,7 @@
 // what it does with them.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -43,12 +44,15 @@ class CrossingList {
   }
   std::size_t size() const { return list_.size(); }
 
-  /// Calls use(resource, crossings): all of a resource, by rising channel. \pre sorted
+  /// Calls use(resource, how often each of so many channels crosses it), by rising resource. \pre sorted
   template <class Use>
-  void for_each(Use use) const {
-    for (std::size_t first = 0, last = 0; first < list_.size(); first = last) {
-      while (last < list_.size() && list_[last].resource() == list_[first].resource()) ++last;
-      use(list_[first].resource(), std::span(list_).subspan(first, last - first));
+  void for_each(std::size_t channels, Use use) const {
+    std::vector<std::uint64_t> counts(channels);
+    for (std::size_t i = 0; i < list_.size();) {
+      const std::uint32_t resource = list_[i].resource();
+      std::fill(counts.begin(), counts.end(), 0);
+      for (; i < list_.size() && list_[i].resource() == resource; ++i) counts[list_[i].channel()] += list_[i].count();
+      use(resource, std::span<const std::uint64_t>(counts));
     }
   }
 

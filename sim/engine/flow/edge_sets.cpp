@@ -53,10 +53,8 @@ class SetCounter {
   static Sums sums(CrossingList& list) {
     list.sort();
     Sums sums;
-    list.for_each([&](std::uint32_t resource, std::span<const Crossing> crossings) {
-      std::uint64_t count = 0;
-      for (const Crossing& c : crossings) count += c.count();
-      sums.emplace_back(resource, count);
+    list.for_each(1, [&](std::uint32_t resource, std::span<const std::uint64_t> count) {
+      sums.emplace_back(resource, count.front());
     });
     return sums;
   }
@@ -112,10 +110,7 @@ std::shared_ptr<const EdgeSets> EdgeSets::of(const Communicator& comm, const Pla
     for (const auto& [port, count] : std::exchange(ports[s], {})) all.add(port, s, count);
   all.sort();
   made->counts_ = RowNumbers<std::uint64_t>(ports.size());
-  std::vector<std::uint64_t> counts(ports.size());
-  all.for_each([&](std::uint32_t port, std::span<const Crossing> crossings) {
-    std::fill(counts.begin(), counts.end(), 0);
-    for (const Crossing& c : crossings) counts[c.channel()] += c.count();
+  all.for_each(ports.size(), [&](std::uint32_t port, std::span<const std::uint64_t> counts) {
     made->ports_.emplace_back(port, made->counts_.find_or_add(counts).first);
   });
   return made;

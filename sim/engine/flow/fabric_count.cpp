@@ -15,14 +15,15 @@ namespace {
 /// Links of one kind have the same rate whatever the hardware.
 std::uint64_t kind_of(const FabricCount::Input& in, std::uint32_t resource) {
   if (!in.segment.links.all_nominal())
-    return std::bit_cast<std::uint64_t>(capacity(in.fabric, in.router, in.segment.links, resource).value *
-                                        (is_port(in.fabric, resource) ? in.segment.ports : 1));
+    return std::bit_cast<std::uint64_t>(rate_of(in.fabric, in.router, in.segment, resource));
   if (resource < in.fabric.links())
     return 2U * in.fabric.class_index(LinkId(resource)) + (is_port(in.fabric, resource) ? 1U : 0U);
   const Router::Bundle bundle = in.router.bundle(resource - in.fabric.links());
   const std::uint64_t of_first = bundle.count ? in.fabric.class_index(LinkId(bundle.first)) : 0;
   return std::uint64_t{1} << 63 | of_first << 32 | bundle.count;
 }
+
+std::uint32_t resources_of(const FabricCount::Input& in) { return in.fabric.links() + in.router.bundles(); }
 
 struct Plane {
   bool blocked = false;
@@ -46,7 +47,7 @@ FabricCount::FabricCount(const Input& input, std::shared_ptr<const EdgeSets> set
 }
 
 bool FabricCount::count_in_planes(const Input& input) {
-  const std::uint32_t resources = input.fabric.links() + input.router.bundles();
+  const std::uint32_t resources = resources_of(input);
   if (!sets_ || !GroupMap::fills_array(resources, sets_->crossings()) || channels_ > ChannelPlanes::most_channels)
     return false;
   ChannelPlanes planes(2 * input.fabric.endpoints(), resources, channels_);
@@ -110,7 +111,7 @@ void FabricCount::collect_planes(const Input& input, const ChannelPlanes& planes
 
 void FabricCount::count_in_list(const Input& input) {
   constexpr std::uint32_t most_counted = 1 << 17;  // an array of so many stays near the processor
-  const std::uint32_t resources = input.fabric.links() + input.router.bundles();
+  const std::uint32_t resources = resources_of(input);
   std::vector<CrossingList> lists(channels_);
   std::vector<Walk> walks(channels_);
   in_parallel(channels_, input.threads, [&](std::size_t c) {
@@ -137,13 +138,10 @@ void FabricCount::count_in_list(const Input& input) {
 }
 
 void FabricCount::collect_list(const Input& input, const CrossingList& list, double unit) {
-  groups_of_ = GroupMap(input.fabric.links() + input.router.bundles(), list.size());
+  groups_of_ = GroupMap(resources_of(input), list.size());
   if (sets_) collect_ports(input, unit);
-  std::vector<std::uint64_t> counts(channels_);
   std::vector<double> connections(channels_);
-  list.for_each([&](std::uint32_t resource, std::span<const Crossing> crossings) {
-    std::fill(counts.begin(), counts.end(), 0);
-    for (const Crossing& c : crossings) counts[c.channel()] += c.count();
+  list.for_each(channels_, [&](std::uint32_t resource, std::span<const std::uint64_t> counts) {
     for (std::size_t c = 0; c < channels_; ++c) connections[c] = static_cast<double>(counts[c]) * unit;
     const std::uint32_t group = find_group(kind_of(input, resource), find_shape(connections), resource);
     ++groups_[group].members;

@@ -8,11 +8,6 @@ namespace fabricast {
 
 namespace {
 
-std::shared_ptr<const SharedCount> count(const FabricCount::Input& in) {
-  auto sets = EdgeSets::of(in.comm, in.plan, in.fabric, in.router, in.threads);
-  return std::make_shared<SharedCount>(FabricCount(in, std::move(sets)), true);
-}
-
 void require_paths(const FabricCount& count) {
   for (const bool blocked : count.blocked())
     if (blocked) throw UserError::at("faults", "the fabric is cut for a while: connections of a group have no path");
@@ -28,7 +23,7 @@ void for_each_fabric_use(const NetworkSetup& setup, const Router& router, const 
   const ProtocolCosts costs = protocol_costs(*setup.comm, streams);
   std::shared_ptr<const SharedCount> own;
   if (!crossed) {
-    own = count({*setup.comm, streams, *setup.fabric, router, segment, costs.tree_weight, setup.threads});
+    own = count_alone({*setup.comm, streams, *setup.fabric, router, segment, costs.tree_weight, setup.threads});
     crossed = own.get();
   }
   const FabricCount& count = crossed->count();
@@ -41,8 +36,7 @@ void for_each_fabric_use(const NetworkSetup& setup, const Router& router, const 
   std::vector<GroupUses> groups;  // where theirs are
   for (const FabricCount::Group& group : count.groups()) {
     const auto begin = static_cast<std::uint32_t>(parts.size());
-    const double rate = capacity(*setup.fabric, router, segment.links, group.resource).value *
-                        (segment.ports != 1 && is_port(*setup.fabric, group.resource) ? segment.ports : 1);
+    const double rate = rate_of(*setup.fabric, router, segment, group.resource);
     const auto connections = count.connections(group);
     for (std::uint32_t c = 0; c < connections.size(); ++c)
       if (connections[c] > 0) parts.push_back({c, group.resource, connections[c] * costs.wire / rate});

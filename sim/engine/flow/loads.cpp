@@ -22,11 +22,8 @@ Loads count_loads(const Communicator& comm, const Plan& plan, const Fabric* fabr
   loads.blocked.assign(loads.inside.size(), false);
   count_inside(comm, plan, segment, paths, loads);
   if (comm.nodes() > 1) {
-    if (!count) {
-      const FabricCount::Input input{comm,   plan, *fabric, *router, segment, protocol_costs(comm, plan).tree_weight,
-                                     threads};
-      count = std::make_shared<SharedCount>(FabricCount(input, EdgeSets::of(comm, plan, *fabric, *router, threads)), true);
-    }
+    if (!count)
+      count = count_alone({comm, plan, *fabric, *router, segment, protocol_costs(comm, plan).tree_weight, threads});
     loads.network = std::make_shared<NetworkCounter>(comm, plan, *fabric, *router, segment, std::move(count));
     loads.network->add_groups(loads);
   }
@@ -52,6 +49,11 @@ bool is_port(const Fabric& fabric, std::uint32_t resource) {
   if (resource >= fabric.links()) return false;
   const Fabric::Link link = fabric.link(LinkId(resource));
   return fabric.is_endpoint(link.from) || fabric.is_endpoint(link.to);
+}
+
+double rate_of(const Fabric& fabric, const Router& router, const NetworkSegment& segment, std::uint32_t resource) {
+  const double rate = capacity(fabric, router, segment.links, resource).value;
+  return segment.ports != 1 && is_port(fabric, resource) ? rate * segment.ports : rate;
 }
 
 std::string group_name(const LinkGroup& group, const Communicator& comm, const Fabric* fabric, const Router* router) {

@@ -118,6 +118,8 @@ Flow flow_of(const Communicator& comm, const Fabric& fabric, const NetworkEdge& 
 
 /// Whether a resource of a router is the link of a NIC port.
 bool is_port(const Fabric& fabric, std::uint32_t resource);
+/// B/s of a resource in a segment.
+double rate_of(const Fabric& fabric, const Router& router, const NetworkSegment& segment, std::uint32_t resource);
 
 /// `leaf3-spine1` or `node0.gpu0-nvswitch`.
 std::string group_name(const LinkGroup& group, const Communicator& comm, const Fabric* fabric, const Router* router);

@@ -15,8 +15,7 @@ void NetworkCounter::add_groups(Loads& loads) {
   const FabricCount& count = count_->count();
   group_of_.reserve(count.groups().size());
   for (const FabricCount::Group& counted : count.groups()) {
-    double rate = capacity(fabric_, router_, segment_.links, counted.resource).value;
-    if (segment_.ports != 1 && is_port(fabric_, counted.resource)) rate *= segment_.ports;
+    const double rate = rate_of(fabric_, router_, segment_, counted.resource);
     std::uint32_t earlier = counted.next;
     while (earlier != no_group && loads.groups[group_of_[earlier]].capacity != rate)
       earlier = count.groups()[earlier].next;

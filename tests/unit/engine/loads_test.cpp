@@ -26,6 +26,13 @@ std::unique_ptr<World> world_of(int ports, const char* routing, const char* faul
 /// How many links have so much capacity and so many connections of every channel.
 using Census = std::map<std::pair<double, std::vector<double>>, std::uint32_t>;
 
+Census census_of(const Loads& loads) {
+  Census census;
+  for (const LinkGroup& g : loads.groups)
+    if (!g.inside) census[{g.capacity, g.connections}] += g.members;
+  return census;
+}
+
 Census by_hand(const World& world, const Plan& plan, const Router& router, const NetworkSegment& segment) {
   const Communicator& comm = world.planner.comm;
   const auto channels = static_cast<std::size_t>(plan.channels);
@@ -62,9 +69,7 @@ TEST_CASE("links are as crowded as their connections, routed one by one, make th
               plan_collective(world->planner, CollectiveOp::all_reduce, 1 << 30, algorithm, Protocol::simple);
           InsidePaths paths(world->planner.comm);
           const Loads loads = count_loads(world->planner.comm, plan, world->fabric.get(), router.get(), segment, paths);
-          Census census;
-          for (const LinkGroup& g : loads.groups)
-            if (!g.inside) census[{g.capacity, g.connections}] += g.members;
+          const Census census = census_of(loads);
           const Census expected = by_hand(*world, plan, *router, segment);
           CHECK(expected.size() > 3);
           CHECK(census == expected);
@@ -85,9 +90,7 @@ TEST_CASE("a few nodes of a large fabric cross what their connections, routed on
             plan_collective(world->planner, CollectiveOp::all_reduce, 1 << 30, algorithm, Protocol::simple);
         InsidePaths paths(world->planner.comm);
         const Loads loads = count_loads(world->planner.comm, plan, world->fabric.get(), router.get(), segment, paths);
-        Census census;
-        for (const LinkGroup& g : loads.groups)
-          if (!g.inside) census[{g.capacity, g.connections}] += g.members;
+        const Census census = census_of(loads);
         CHECK(census == by_hand(*world, plan, *router, segment));
       }
     }
@@ -101,9 +104,7 @@ TEST_CASE("counts may be large", "[engine]") {
       plan_collective(world->planner, CollectiveOp::all_reduce, 1 << 30, Algorithm::tree, Protocol::simple);
   InsidePaths paths(world->planner.comm);
   const Loads loads = count_loads(world->planner.comm, plan, world->fabric.get(), router.get(), segment, paths);
-  Census census;
-  for (const LinkGroup& g : loads.groups)
-    if (!g.inside) census[{g.capacity, g.connections}] += g.members;
+  const Census census = census_of(loads);
   CHECK(census == by_hand(*world, plan, *router, segment));
   const auto most = [](const auto& link) { return *std::max_element(link.first.second.begin(), link.first.second.end()); };
   CHECK(std::any_of(census.begin(), census.end(), [&](const auto& link) { return 128 * most(link) > 255; }));
