@@ -48,17 +48,20 @@ void network_edges(const Communicator& comm, const Plan& plan, int, const EdgeSi
       return;
     default: break;
   }
-  // GPUs that send by the same NIC to the same NIC are one connection.
-  std::map<std::pair<std::uint16_t, int>, std::uint32_t> weights;
-  std::vector<std::pair<std::pair<int, int>, std::uint32_t>> kinds;  // representative GPUs, and how many pairs
-  for (int b = 0; b < g; ++b)
-    for (int a = 0; a < g; ++a)
-      if (weights[{nic(a, b), b}]++ == 0) kinds.push_back({{a, b}, 0});
-  for (auto& [gpus, count] : kinds) count = weights[{nic(gpus.first, gpus.second), gpus.second}];
-  for (std::int64_t from = 0; from < nodes; ++from)
-    for (std::int64_t to = 0; to < nodes; ++to)
-      for (const auto& [gpus, count] : kinds)
-        if (from != to) edge(from * g + gpus.first, to * g + gpus.second, count);
+  // GPUs that send by the same NIC to the same GPU are one connection.
+  std::vector<NetworkEdge> kinds;
+  for (int b = 0; b < g; ++b) {
+    std::map<std::uint16_t, std::size_t> known;
+    for (int a = 0; a < g; ++a) {
+      const auto [it, fresh] = known.try_emplace(nic(a, b), kinds.size());
+      if (fresh) kinds.push_back({0, 0, it->first, nic(b, b), 0});
+      ++kinds[it->second].weight;
+    }
+  }
+  for (std::uint32_t from = 0; from < nodes; ++from)
+    for (std::uint32_t to = 0; to < nodes; ++to)
+      for (NetworkEdge& kind : kinds)
+        if (from != to) kind.from = from, kind.to = to, sink(kind);
 }
 
 /// The node of the root differs from the others.

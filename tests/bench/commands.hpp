@@ -1,4 +1,4 @@
-// Whole commands: wall time and peak memory of `fabricast run`, against targets.
+// Whole commands: wall time and peak memory, against targets.
 #pragma once
 
 #include <fmt/format.h>
@@ -19,12 +19,9 @@ struct Usage {
   bool finished = false;
 };
 
-/// \param limit  s; the command is stopped there
-inline Usage measure(const std::string& scenario, const std::vector<std::string>& sets, double limit,
-                     const std::vector<std::string>& options = {"--no-intervals"}) {
-  std::vector<std::string> words = {FABRICAST_BINARY, "run", scenario};
-  words.insert(words.end(), options.begin(), options.end());
-  for (const std::string& set : sets) words.insert(words.end(), {"--set", set});
+/// Of `fabricast` with such words. \param limit  s; the command is stopped there
+inline Usage measure_command(std::vector<std::string> words, double limit) {
+  words.insert(words.begin(), FABRICAST_BINARY);
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
@@ -46,6 +43,15 @@ inline Usage measure(const std::string& scenario, const std::vector<std::string>
   };
   return {wall.count(), seconds(used.ru_utime) + seconds(used.ru_stime), static_cast<double>(used.ru_maxrss) / 1024,
           WIFEXITED(status) && WEXITSTATUS(status) == 0};
+}
+
+/// Of `fabricast run`.
+inline Usage measure(const std::string& scenario, const std::vector<std::string>& sets, double limit,
+                     const std::vector<std::string>& options = {"--no-intervals"}) {
+  std::vector<std::string> words = {"run", scenario};
+  words.insert(words.end(), options.begin(), options.end());
+  for (const std::string& set : sets) words.insert(words.end(), {"--set", set});
+  return measure_command(std::move(words), limit);
 }
 
 struct Row {

@@ -14,11 +14,21 @@ std::shared_ptr<SharedCount> count_alone(const FabricCount::Input& in) {
   return std::make_shared<SharedCount>(FabricCount(in, std::move(sets)), true);
 }
 
+namespace {
+
+/// Whether paths that are equally long on one hardware are so on any: in a Clos these have the same tiers. How long
+/// trees are is known of the hardware only that they were counted on.
+bool any_hardware(const FabricCount::Input& input) {
+  return input.fabric.clos() && !find_by_algorithm(input.plan.algorithm)->network_trees;
+}
+
+}  // namespace
+
 std::shared_ptr<SharedCount> CountStore::of(const FabricCount::Input& input, std::uint64_t seed) {
   Known* known = nullptr;
   {
     const std::scoped_lock lock(mutex_);
-    std::unique_ptr<Known>& at = known_[{input.plan.op, input.plan.algorithm, input.plan.channels}];
+    std::unique_ptr<Known>& at = known_[{input.plan.op, input.plan.one_way, input.plan.algorithm, input.plan.channels}];
     if (!at) at = std::make_unique<Known>();
     known = at.get();
   }
@@ -27,8 +37,7 @@ std::shared_ptr<SharedCount> CountStore::of(const FabricCount::Input& input, std
     known->sets = EdgeSets::of(input.comm, input.plan, input.fabric, input.router, input.threads);
     known->has_sets = true;
   }
-  // Without sets there are latencies among the counts, which hang on the hardware.
-  if (!known->sets || seed != kept_) {
+  if (seed != kept_ || !any_hardware(input)) {
     lock.unlock();
     return std::make_shared<SharedCount>(FabricCount(input, known->sets), true);
   }

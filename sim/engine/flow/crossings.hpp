@@ -3,7 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
+#include <vector>
 
 #include "fabricast/core/error.hpp"
 #include "fabric_count.hpp"
@@ -44,10 +46,16 @@ bool cross_between_ports(const FabricCount::Input& in, const EdgeSets& sets, std
 /// What there is to know of a channel beside what it crosses.
 struct Walk {
   bool blocked = false;
-  bool weighted = false;  ///< counts are in units of parts of connections
-  double latency = 0;
-  std::uint64_t ways = 0;  ///< paths and trees
-  double mean_latency() const { return ways ? latency / static_cast<double>(ways) : 0; }
+  bool weighted = false;                    ///< counts are in units of parts of connections
+  std::vector<FabricCount::Trips> trips{};  ///< few: most paths are as long as others
+
+  void took(double latency, const Flow& flow = {}) {
+    const auto it = std::find_if(trips.begin(), trips.end(), [&](const auto& t) { return t.latency == latency; });
+    if (it != trips.end())
+      ++it->count;
+    else
+      trips.push_back({flow, latency, 1});
+  }
 };
 
 /// Calls add(resource, count) for what a channel crosses, ports too.
@@ -71,7 +79,7 @@ void cross_paths(const FabricCount::Input& in, const CollectiveAlgorithm& algori
             path.weights.empty() ? 1 : static_cast<std::uint64_t>(path.weights[i] / weight_unit + 0.5);
         add(path.resources[i], one * edge.weight);
       }
-      walk.latency += path.latency.value, ++walk.ways;
+      walk.took(path.latency.value, flow);
     }
     ++e;
   });
@@ -94,7 +102,7 @@ void cross_trees(const FabricCount::Input& in, const CollectiveAlgorithm& algori
       }
       add(link.value, weight);
     }
-    walk.latency += tree.latency.value, ++walk.ways;
+    walk.took(tree.latency.value);
   });
 }
 

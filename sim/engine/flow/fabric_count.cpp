@@ -60,7 +60,7 @@ bool FabricCount::count_in_planes(const Input& input) {
   });
   if (!fits) return false;
   blocked_.assign(blocked.begin(), blocked.end());
-  mean_latency_.assign(channels_, 0);
+  trips_.resize(channels_);
   groups_of_ = GroupMap(resources, sets_->crossings());
   collect_planes(input, planes);
   return true;
@@ -127,9 +127,9 @@ void FabricCount::count_in_list(const Input& input) {
       if (counts[r] > 0) lists[c].add(r, channel, counts[r]);
   });
   bool weighted = false;
-  for (const Walk& walk : walks) {
+  for (Walk& walk : walks) {
     weighted |= walk.weighted;
-    blocked_.push_back(walk.blocked), mean_latency_.push_back(walk.mean_latency());
+    blocked_.push_back(walk.blocked), trips_.push_back(std::move(walk.trips));
   }
   CrossingList all = std::move(lists.front());
   for (std::size_t c = 1; c < channels_; ++c) all.append(std::exchange(lists[c], {}));

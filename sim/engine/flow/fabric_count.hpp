@@ -52,8 +52,13 @@ class FabricCount {
     groups_of_.for_each(use);
   }
   const std::vector<bool>& blocked() const { return blocked_; }
-  /// s; mean over the paths and reducing trees of a channel; 0 of one that is counted by its edge set.
-  double mean_latency(std::uint32_t channel) const { return mean_latency_[channel]; }
+  /// Paths and reducing trees of a channel that are equally long; none of one that is counted by its edge set.
+  struct Trips {
+    Flow first;          ///< takes one of them, if they are paths
+    double latency = 0;  ///< s, where they were counted
+    std::uint64_t count = 0;
+  };
+  std::span<const Trips> trips(std::uint32_t channel) const { return trips_[channel]; }
 
  private:
   /// \returns false where this way does not do, and nothing is counted
@@ -72,7 +77,7 @@ class FabricCount {
   RowNumbers<double> shapes_;              ///< connections by channel
   std::vector<std::uint32_t> last_group_;  ///< by shape
   std::vector<bool> blocked_;
-  std::vector<double> mean_latency_;
+  std::vector<std::vector<Trips>> trips_;  ///< by channel
 };
 
 }  // namespace fabricast

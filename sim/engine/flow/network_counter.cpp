@@ -44,6 +44,18 @@ bool NetworkCounter::uses(LinkId link) const {
   return false;
 }
 
+double NetworkCounter::mean_latency(std::uint32_t channel) const {
+  double sum = 0;
+  std::uint64_t all = 0;
+  Path path;
+  for (const FabricCount::Trips& trips : count_->count().trips(channel)) {
+    const bool as_counted = count_->one_hardware() || !router_.route(trips.first, path);
+    sum += (as_counted ? trips.latency : path.latency.value) * static_cast<double>(trips.count);
+    all += trips.count;
+  }
+  return all ? sum / static_cast<double>(all) : 0;
+}
+
 const EdgeGroups& NetworkCounter::edges(std::uint32_t channel) {
   if (!seen_[channel].ways) see(channel, seen_[channel]);
   return seen_[channel];

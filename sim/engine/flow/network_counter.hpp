@@ -18,7 +18,7 @@ class NetworkCounter {
   std::shared_ptr<const SharedCount> counted() const { return count_; }
   const EdgeGroups& edges(std::uint32_t channel);
   /// s; mean over the paths and reducing trees of a channel; 0 if it is counted by its edge set.
-  double mean_latency(std::uint32_t channel) const { return count_->count().mean_latency(channel); }
+  double mean_latency(std::uint32_t channel) const;
 
  private:
   void see(std::uint32_t channel, EdgeGroups& out);

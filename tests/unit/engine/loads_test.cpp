@@ -6,6 +6,7 @@
 #include <catch2/catch.hpp>
 #include <map>
 
+#include "fabricast/engine/engine.hpp"
 #include "fabricast/scenario/scenario.hpp"
 #include "fabricast/scenario/world.hpp"
 
@@ -154,6 +155,24 @@ TEST_CASE("counts do not depend on the number of threads", "[engine]") {
         }
       }
     }
+  }
+}
+
+TEST_CASE("what was counted on one hardware does for another", "[engine]") {
+  const auto near = world_of(16, "ecmp"), far = world_of(16, "ecmp", "[]", 2, "tiers: 3, cable: 1km");
+  CHECK(connects_alike(near->setup, far->setup));
+  const auto time = [](World& world, const Plan& plan, std::shared_ptr<CountStore> counts) {
+    world.setup.counts = std::move(counts);
+    return make_flow_engine(world.setup, world.draws.first_seed)->run(plan).makespan;
+  };
+  for (const CollectiveOp op : {CollectiveOp::alltoall, CollectiveOp::sendrecv, CollectiveOp::all_reduce}) {
+    const Algorithm algorithm = is_point_to_point(op) ? Algorithm::p2p : Algorithm::tree;
+    const Plan plan = plan_collective(near->planner, op, 1 << 20, algorithm, Protocol::simple);
+    const auto counts = make_count_store(near->draws.first_seed);
+    const double quick = time(*near, plan, counts), alone = time(*far, plan, nullptr);
+    CAPTURE(name_of(op), quick, alone);
+    CHECK(alone > 1.01 * quick);
+    CHECK(time(*far, plan, counts) == Approx(alone).epsilon(1e-12));
   }
 }
 
