@@ -25,14 +25,18 @@ inline void turn(std::array<std::uint64_t, 8>& rows) {
   swap(4, 0x00000000FFFFFFFFULL), swap(2, 0x0000FFFF0000FFFFULL), swap(1, 0x00FF00FF00FF00FFULL);
 }
 
+/// One resource's counts: channel c has byte c % 8 of word c / 8, from the lowest. What is beyond the last channel is 0.
+template <std::size_t W>
+using CountRow = std::array<std::uint64_t, W>;
+
+template <std::size_t W>
+double count_of(const CountRow<W>& counts, std::size_t channel) {
+  return static_cast<double>(counts[channel / 8] >> 8 * (channel % 8) & 0xFF);
+}
+
 class ChannelPlanes {
  public:
   static constexpr std::size_t most_channels = 64;
-  /// One resource's counts: channel c has byte c % 8 of word c / 8, from the lowest. Words beyond the last channel's are 0.
-  using Counts = std::array<std::uint64_t, most_channels / 8>;
-  static double count_of(const Counts& counts, std::size_t channel) {
-    return static_cast<double>(counts[channel / 8] >> 8 * (channel % 8) & 0xFF);
-  }
 
   /// \param first  the lowest resource that is counted here
   ChannelPlanes(std::uint32_t first, std::uint32_t resources, std::size_t channels)
@@ -46,25 +50,21 @@ class ChannelPlanes {
     return true;
   }
 
-  /// Calls use(resource, counts) for all that are crossed, by rising resource.
-  template <class Use>
+  /// Calls use(resource, counts) for all that are crossed, by rising resource. \pre  W words hold a byte for each channel
+  template <std::size_t W, class Use>
   void for_each(Use use) const {
     static_assert(std::endian::native == std::endian::little, "words are read from bytes as they lie");
-    const std::size_t words = (channels_ + 7) / 8;
-    std::array<Counts, 8> of{};
+    std::array<CountRow<W>, 8> of{};
     for (std::size_t begin = 0; begin < size_; begin += 8) {
-      for (std::size_t w = 0; w < words; ++w) {
+      for (std::size_t w = 0; w < W; ++w) {
         std::array<std::uint64_t, 8> rows{};
         for (std::size_t c = 8 * w; c < std::min(8 * w + 8, channels_); ++c)
           std::memcpy(&rows[c - 8 * w], counts_.data() + c * size_ + begin, 8);
         turn(rows);
         for (std::size_t i = 0; i < 8; ++i) of[i][w] = rows[i];
       }
-      for (std::size_t i = 0; i < 8; ++i) {
-        std::uint64_t any = 0;
-        for (std::size_t w = 0; w < words; ++w) any |= of[i][w];
-        if (any) use(static_cast<std::uint32_t>(first_ + begin + i), of[i]);
-      }
+      for (std::size_t i = 0; i < 8; ++i)
+        if (of[i] != CountRow<W>{}) use(static_cast<std::uint32_t>(first_ + begin + i), of[i]);
     }
   }
 

@@ -91,10 +91,11 @@ double pat(const Services& services, const Stream& stream, double scale) {
   run.block = static_cast<double>(stream.slice) * scale;
   for (int c = 0; c < v.plan.channels; ++c)
     if (v.use[static_cast<std::size_t>(c)] > 0) run.channels.push_back(pat_share(v, c, scale));
+  const Services::Hop& hop = services.mean_hop();
   run.overhead = services.threads(0);
   run.copy = 1 / v.costs.copy_rate, run.receive = v.costs.last_receive;
-  run.proxy = v.costs.proxy(0), run.thread = v.costs.proxy(1) - run.proxy, run.nic = services.mean_alone();
-  run.latency = v.costs.network_latency(run.block) + services.mean_latency();
+  run.proxy = v.costs.proxy(0), run.thread = v.costs.proxy(1) - run.proxy, run.nic = hop.alone;
+  run.latency = v.costs.network_latency(run.block) + hop.latency;
   return pat_makespan(run);
 }
 

@@ -5,7 +5,9 @@
 // and hardware. What is left open are the ways between leaves.
 #pragma once
 
+#include <map>
 #include <memory>
+#include <mutex>
 
 #include "fabricast/collective/algorithm.hpp"
 #include "fabricast/engine/network.hpp"
@@ -26,6 +28,8 @@ struct EdgeSet {
   std::vector<std::pair<std::uint32_t, std::uint64_t>> between;
 };
 
+struct DirectWays;
+
 class EdgeSets {
  public:
   /// Null where the algorithm has none, or paths are not of the form that this needs (Router::ends_at_ports).
@@ -45,12 +49,23 @@ class EdgeSets {
   std::uint32_t set_of(std::uint32_t channel) const { return number_[channel]; }
   /// Resources that a channel may cross between ports, at most.
   std::uint64_t crossings() const;
+  /// Of a channel's set, from make() where nobody has asked yet. Groups of ports have the same numbers in all counts of
+  /// these sets, so what was found in one does for all. Safe to use from several threads.
+  template <class Make>
+  std::shared_ptr<const DirectWays> direct_ways(std::uint32_t channel, Make make) const {
+    const std::scoped_lock lock(mutex_);
+    std::shared_ptr<const DirectWays>& ways = direct_ways_[number_[channel]];
+    if (!ways) ways = make();
+    return ways;
+  }
 
  private:
   std::vector<std::uint32_t> number_;  ///< of sets, by channel
   std::vector<EdgeSet> sets_;
   RowNumbers<std::uint64_t> counts_{1};
   std::vector<std::pair<std::uint32_t, std::uint32_t>> ports_;
+  mutable std::mutex mutex_;
+  mutable std::map<std::uint32_t, std::shared_ptr<const DirectWays>> direct_ways_;  ///< by number of the set
 };
 
 /// The flow of a queue pair of a connection; they are numbered by channel and edge, a queue pair has two ends.

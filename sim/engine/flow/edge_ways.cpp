@@ -14,17 +14,23 @@ namespace {
 class Finder {
  public:
   Finder(const FabricCount& count, const FabricCount::Input& input, EdgeWays& out)
-      : count_(count), in_(input), by_ports_(input.router.ends_at_ports()), out_(out) {
+      : count_(count), in_(input), out_(out) {
     recent_.resize(1 << 14);
   }
 
-  void add(const Flow& first) {
+  std::uint32_t direct(std::uint32_t from, std::uint32_t to, const Flow& first) {
+    own_ = {count_.group_of(2 * from), count_.group_of(2 * to + 1)}, latency_ = 0;
+    return find_or_add(first);
+  }
+  std::uint32_t routed(const Flow& first) {
     own_.clear(), latency_ = 0;
+    route(first);
+    return find_or_add(first);
+  }
+
+ private:
+  std::uint32_t find_or_add(const Flow& first) {
     std::uint64_t key = 0;
-    if (by_ports_ && in_.router.direct(first.from, first.to))
-      own_ = {count_.group_of(2 * first.from), count_.group_of(2 * first.to + 1)};
-    else
-      route(first);
     for (const std::uint32_t g : own_) key = (key ^ g) * 0x9e3779b97f4a7c15ULL + (key >> 29);
     Recent& recent = recent_[mix64(key) % recent_.size()];
     if (recent.way == no_group || recent.key != key || !is(out_.ways[recent.way])) {
@@ -33,10 +39,8 @@ class Finder {
       out_.groups.insert(out_.groups.end(), own_.begin(), own_.end());
       out_.ways.push_back({first, latency_, begin, static_cast<std::uint32_t>(out_.groups.size())});
     }
-    out_.way.push_back(recent.way);
+    return recent.way;
   }
-
- private:
   void route(Flow flow) {
     for (int q = 0; q < in_.comm.qps_per_connection; ++q, ++flow.from_qp, ++flow.to_qp) {
       if (!in_.router.route(flow, path_)) continue;  // its channel is blocked
@@ -53,7 +57,6 @@ class Finder {
 
   const FabricCount& count_;
   const FabricCount::Input& in_;
-  bool by_ports_;
   EdgeWays& out_;
   struct Recent {
     std::uint64_t key = 0;
@@ -65,17 +68,51 @@ class Finder {
   Path path_;
 };
 
+/// Calls use(number, from, to) for every connection of a channel, by its NIC ports.
+template <class Use>
+void for_each_edge(const FabricCount::Input& in, std::uint32_t channel, Use use) {
+  const CollectiveAlgorithm& algorithm = *find_by_algorithm(in.plan.algorithm);
+  const std::uint32_t ports = in.fabric.ports_per_node();
+  std::uint32_t e = 0;
+  algorithm.network_edges(in.comm, in.plan, static_cast<int>(channel), [&](const NetworkEdge& edge) {
+    use(e++, in.comm.endpoint(edge.from, edge.from_nic, ports), in.comm.endpoint(edge.to, edge.to_nic, ports));
+  });
+}
+
+std::shared_ptr<const DirectWays> direct_ways(const FabricCount& count, const FabricCount::Input& in,
+                                              std::uint32_t channel) {
+  auto found = std::make_shared<DirectWays>();
+  Finder finder(count, in, found->ways);
+  for_each_edge(in, channel, [&](std::uint32_t e, std::uint32_t from, std::uint32_t to) {
+    std::uint32_t way = no_group;
+    if (in.router.direct(from, to))
+      way = finder.direct(from, to, flow_between(in.comm, from, to, channel, e % 2, 0));
+    else
+      found->others.push_back({e, from, to});
+    found->ways.way.push_back(way);
+  });
+  return found;
+}
+
 }  // namespace
 
 std::shared_ptr<const EdgeWays> edge_ways(const FabricCount& count, const FabricCount::Input& input,
                                           std::uint32_t channel) {
+  const auto flow = [&](std::uint32_t e, std::uint32_t from, std::uint32_t to) {
+    return flow_between(input.comm, from, to, channel, e % 2, 0);
+  };
+  if (count.sets()) {
+    const auto direct = count.sets()->direct_ways(channel, [&] { return direct_ways(count, input, channel); });
+    auto ways = std::make_shared<EdgeWays>(direct->ways);
+    Finder finder(count, input, *ways);
+    for (const auto& [e, from, to] : direct->others) ways->way[e] = finder.routed(flow(e, from, to));
+    return ways;
+  }
   auto ways = std::make_shared<EdgeWays>();
-  const CollectiveAlgorithm& algorithm = *find_by_algorithm(input.plan.algorithm);
-  if (!algorithm.network_edges) return ways;
+  if (!find_by_algorithm(input.plan.algorithm)->network_edges) return ways;
   Finder finder(count, input, *ways);
-  std::size_t e = 0;
-  algorithm.network_edges(input.comm, input.plan, static_cast<int>(channel), [&](const NetworkEdge& edge) {
-    finder.add(flow_of(input.comm, input.fabric, edge, static_cast<int>(channel), e++, 0));
+  for_each_edge(input, channel, [&](std::uint32_t e, std::uint32_t from, std::uint32_t to) {
+    ways->way.push_back(finder.routed(flow(e, from, to)));
   });
   return ways;
 }

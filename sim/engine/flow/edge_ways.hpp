@@ -24,6 +24,15 @@ struct EdgeWays {
   }
 };
 
+/// The ways of an edge set that no draw changes: those whose connections stay below a leaf.
+struct DirectWays {
+  struct Edge {
+    std::uint32_t number, from, to;  ///< among the channel's connections; endpoints
+  };
+  EdgeWays ways;  ///< no_group for the others
+  std::vector<Edge> others;
+};
+
 /// \pre the input is of the fabric that was counted, up to the rates and latencies of its links
 std::shared_ptr<const EdgeWays> edge_ways(const FabricCount& count, const FabricCount::Input& input,
                                           std::uint32_t channel);

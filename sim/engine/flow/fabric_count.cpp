@@ -1,23 +1,24 @@
 #include "fabric_count.hpp"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <bit>
 #include <utility>
 
 #include "crossings.hpp"
 #include "fabricast/core/parallel.hpp"
+#include "group_table.hpp"
 
 namespace fabricast {
 
 namespace {
 
 /// Links of one kind have the same rate whatever the hardware.
-std::uint64_t kind_of(const FabricCount::Input& in, std::uint32_t resource) {
+std::uint64_t kind_of(const FabricCount::Input& in, std::uint32_t resource, bool port) {
   if (!in.segment.links.all_nominal())
     return std::bit_cast<std::uint64_t>(rate_of(in.fabric, in.router, in.segment, resource));
-  if (resource < in.fabric.links())
-    return 2U * in.fabric.class_index(LinkId(resource)) + (is_port(in.fabric, resource) ? 1U : 0U);
+  if (resource < in.fabric.links()) return 2U * in.fabric.class_index(LinkId(resource)) + (port ? 1U : 0U);
   const Router::Bundle bundle = in.router.bundle(resource - in.fabric.links());
   const std::uint64_t of_first = bundle.count ? in.fabric.class_index(LinkId(bundle.first)) : 0;
   return std::uint64_t{1} << 63 | of_first << 32 | bundle.count;
@@ -62,51 +63,56 @@ bool FabricCount::count_in_planes(const Input& input) {
   blocked_.assign(blocked.begin(), blocked.end());
   trips_.resize(channels_);
   groups_of_ = GroupMap(resources, sets_->crossings());
-  collect_planes(input, planes);
+  if (channels_ <= 8)
+    collect_planes<1>(input, planes);
+  else if (channels_ <= 16)
+    collect_planes<2>(input, planes);
+  else if (channels_ <= 32)
+    collect_planes<4>(input, planes);
+  else
+    collect_planes<8>(input, planes);
   return true;
 }
 
+namespace {
+
+template <std::size_t W>
+struct CrossedLink {
+  CountRow<W> counts;
+  std::uint64_t kind = 0, hash = 0;
+  std::uint32_t resource = 0;
+};
+
+}  // namespace
+
+template <std::size_t W>
 void FabricCount::collect_planes(const Input& input, const ChannelPlanes& planes) {
   const double unit = 1.0 / input.comm.qps_per_connection;
   collect_ports(input, unit);
-  RowNumbers<std::uint64_t> seen((channels_ + 7) / 8);
-  struct Known {
-    std::uint32_t shape, group = no_group;  ///< the last group
-    std::uint64_t kind = 0;
-  };
-  std::vector<Known> known;  // by number of what was seen
+  GroupTable<W> table;
   std::vector<double> connections(channels_);
-  const auto group_of = [&](std::uint32_t resource, const ChannelPlanes::Counts& counts, std::uint64_t kind) {
-    const auto [number, fresh] = seen.find_or_add(counts);
-    if (fresh) {
-      for (std::size_t c = 0; c < channels_; ++c) connections[c] = ChannelPlanes::count_of(counts, c) * unit;
-      known.push_back({find_shape(connections)});
+  const auto add = [&](const CrossedLink<W>& link) {
+    auto& entry = table.find_or_add(link.hash, link.counts, link.kind);
+    if (entry.group == no_group) {
+      for (std::size_t c = 0; c < channels_; ++c) connections[c] = count_of(link.counts, c) * unit;
+      entry.group = find_group(link.kind, find_shape(connections), link.resource);
     }
-    Known& k = known[number];
-    if (k.group == no_group || k.kind != kind) k.kind = kind, k.group = find_group(kind, k.shape, resource);
-    return k.group;
+    ++entry.members;
+    groups_of_.put(link.resource, entry.group);
   };
-  // Few counts are on most links: what was found of them lately is near the processor.
-  struct Recent {
-    std::uint32_t group = no_group, members = 0;
-    std::uint64_t kind = 0;
-    ChannelPlanes::Counts counts{};
-  };
-  std::vector<Recent> recent(4096);
-  const auto tell = [&](Recent& r) {
-    if (r.group != no_group) groups_[r.group].members += r.members;
-  };
-  planes.for_each([&](std::uint32_t resource, const ChannelPlanes::Counts& counts) {
-    const std::uint64_t kind = kind_of(input, resource);
-    Recent& r = recent[seen.hash_of(counts) % recent.size()];
-    if (r.group == no_group || r.kind != kind || r.counts != counts) {
-      tell(r);
-      r = {group_of(resource, counts, kind), 0, kind, counts};
-    }
-    ++r.members;
-    groups_of_.put(resource, r.group);
+  // Some are gathered, so that their entries are on their way from memory before they are asked for.
+  std::array<CrossedLink<W>, 32> next;
+  std::size_t gathered = 0;
+  planes.for_each<W>([&](std::uint32_t resource, const CountRow<W>& counts) {
+    const std::uint64_t kind = kind_of(input, resource, false), hash = table.hash_of(counts, kind);
+    table.expect(hash);
+    next[gathered++] = {counts, kind, hash, resource};
+    if (gathered < next.size()) return;
+    std::for_each(next.begin(), next.end(), add);
+    gathered = 0;
   });
-  std::for_each(recent.begin(), recent.end(), tell);
+  std::for_each(next.begin(), next.begin() + gathered, add);
+  table.for_each([&](const auto& entry) { groups_[entry.group].members += entry.members; });
 }
 
 void FabricCount::count_in_list(const Input& input) {
@@ -143,7 +149,7 @@ void FabricCount::collect_list(const Input& input, const CrossingList& list, dou
   std::vector<double> connections(channels_);
   list.for_each(channels_, [&](std::uint32_t resource, std::span<const std::uint64_t> counts) {
     for (std::size_t c = 0; c < channels_; ++c) connections[c] = static_cast<double>(counts[c]) * unit;
-    const std::uint32_t group = find_group(kind_of(input, resource), find_shape(connections), resource);
+    const std::uint32_t group = find_group(kind_of(input, resource, is_port(input.fabric, resource)), find_shape(connections), resource);
     ++groups_[group].members;
     groups_of_.put(resource, group);
   });
@@ -172,7 +178,7 @@ void FabricCount::collect_ports(const Input& input, double unit) {
   std::vector<Known> known(2 * std::size_t{sets_->port_kinds()});  // by what sets count there and direction: of the last kind
   std::vector<double> connections(channels_);
   sets_->for_each_port([&](std::uint32_t port, std::uint32_t counts) {
-    const std::uint64_t kind = kind_of(input, port);
+    const std::uint64_t kind = kind_of(input, port, true);
     Known& at = known[2 * std::size_t{counts} + (port & 1U)];
     if (at.group == no_group || at.kind != kind) {
       const auto by_set = sets_->port_counts(counts);

@@ -51,6 +51,8 @@ class FabricCount {
   void for_each(Use use) const {
     groups_of_.for_each(use);
   }
+  /// Null where every channel was counted by itself.
+  const EdgeSets* sets() const { return sets_.get(); }
   const std::vector<bool>& blocked() const { return blocked_; }
   /// Paths and reducing trees of a channel that are equally long; none of one that is counted by its edge set.
   struct Trips {
@@ -63,6 +65,7 @@ class FabricCount {
  private:
   /// \returns false where this way does not do, and nothing is counted
   bool count_in_planes(const Input& input);
+  template <std::size_t W>
   void collect_planes(const Input& input, const ChannelPlanes& planes);
   void count_in_list(const Input& input);
   void collect_list(const Input& input, const CrossingList& list, double unit);

@@ -39,16 +39,21 @@ Services::Services(const ChannelView& view) : v_(view), edges_(view.loads.edges(
     }
   worst_seconds_ = std::max(worst_seconds_, tree_seconds_);
   for (const View& edge : edges_.views) {
-    alone_.push_back(edge.group == edge.port ? here(edge) : std::max(here(edge), message(edge, edge.group)));
+    const double alone = edge.group == edge.port ? here(edge) : std::max(here(edge), message(edge, edge.group));
+    hops_.push_back({alone, edge.latency});
     worst_latency_ = std::max(worst_latency_, edge.latency);
     worst_seconds_ = std::max(worst_seconds_, crowded(edge.group));
   }
   if (edges_.ways) ways_ = edges_.ways->way.data();
-  for (std::size_t e = 0; e < edges_.size(); ++e) mean_alone_ += alone(e), mean_latency_ += latency(e);
-  if (!edges_.empty()) {
-    mean_alone_ /= static_cast<double>(edges_.size());
-    mean_latency_ /= static_cast<double>(edges_.size());
-  }
+}
+
+const Services::Hop& Services::mean_hop() const {
+  if (mean_hop_) return *mean_hop_;
+  Hop& mean = mean_hop_.emplace();
+  if (edges_.empty()) return mean;
+  for (std::size_t e = 0; e < edges_.size(); ++e) mean.alone += alone(e), mean.latency += latency(e);
+  mean.alone /= static_cast<double>(edges_.size()), mean.latency /= static_cast<double>(edges_.size());
+  return mean;
 }
 
 double Services::threads(double bytes) const { return v_.costs.gpu_overhead(bytes) + copying(bytes); }
@@ -87,7 +92,7 @@ Service Services::tree(double bytes) const {
 double Services::staggered_link(std::size_t hop, double bytes) const {
   if (edges_.empty()) return link(hop, bytes);
   const double n = connections(edges_.of(0), edges_.of(0).port), in_step = link(hop, bytes) / n;
-  const double apart = std::max(v_.costs.proxy(bytes), bytes * mean_alone_);
+  const double apart = std::max(v_.costs.proxy(bytes), bytes * mean_hop().alone);
   return in_step + (n - 1) * std::max(0.0, in_step - apart);
 }
 
@@ -129,7 +134,7 @@ Service Services::nic(std::size_t e, Messages messages, int siblings, bool up, d
 }
 
 Service Services::mean_nic(double messages, double bytes) const {
-  const double one = bytes * mean_alone_;
+  const double one = bytes * mean_hop().alone;
   return {one, messages * one, messages * one};
 }
 
@@ -146,10 +151,11 @@ double Services::network_gap(double bytes) const {
 
 NetworkHop Services::ring_hop(double bytes) const {
   NetworkHop h;
-  h.pass = v_.costs.proxy(bytes) + bytes * mean_alone_;
+  const Hop& mean = mean_hop();
+  h.pass = v_.costs.proxy(bytes) + bytes * mean.alone;
   h.gap = network_gap(bytes);
-  h.latency = v_.costs.network_latency(bytes) + mean_latency_;
-  h.credit = v_.costs.network_latency(bytes) + 2 * worst_latency_ - mean_latency_;
+  h.latency = v_.costs.network_latency(bytes) + mean.latency;
+  h.credit = v_.costs.network_latency(bytes) + 2 * worst_latency_ - mean.latency;
   return h;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <optional>
 
 #include "fabricast/protocol/costs.hpp"
 #include "loads.hpp"
@@ -64,9 +65,9 @@ class Services {
 
   /// s per byte of a message on edge e that its NIC sends by itself. A NIC sends one message after the other, so only
   /// messages of other NICs share the links beyond.
-  double alone(std::size_t e) const { return alone_[ways_[e]]; }
+  double alone(std::size_t e) const { return hops_[ways_[e]].alone; }
   /// s; of edge e, of the fabric.
-  double latency(std::size_t e) const { return edges_.views[ways_[e]].latency; }
+  double latency(std::size_t e) const { return hops_[ways_[e]].latency; }
   /// A NIC that sends on edge e. \param siblings  children of the parent
   Service nic(std::size_t e, Messages messages, int siblings, bool up, double bytes) const;
   /// A NIC of a chain that sends `messages`: the mean over the edges.
@@ -77,9 +78,12 @@ class Services {
   /// The hops of a ring.
   NetworkHop ring_hop(double bytes) const;
 
-  /// Means over the channel's connections: s per byte alone, s of the fabric.
-  double mean_alone() const { return mean_alone_; }
-  double mean_latency() const { return mean_latency_; }
+  /// s per byte alone, and s of the fabric.
+  struct Hop {
+    double alone = 0, latency = 0;
+  };
+  /// Over the channel's connections.
+  const Hop& mean_hop() const;
   const EdgeGroups& edges() const { return edges_; }
   const ChannelView& view() const { return v_; }
 
@@ -95,12 +99,13 @@ class Services {
   const ChannelView& v_;
   const EdgeGroups& edges_;
   const std::uint32_t* ways_ = nullptr;           ///< by edge
-  std::vector<double> alone_;                     ///< by way
+  std::vector<Hop> hops_;                         ///< by way
+  mutable std::optional<Hop> mean_hop_;           ///< where somebody has asked for it
   std::vector<double> hop_seconds_;               ///< s/B by hop inside the node, in the algorithm's order
   std::vector<double> reduce_, multicast_;        ///< s/B by head
   double alone_at_nic_ = 0, crowded_at_nic_ = 0;  ///< s/B between GPU and NIC
   double tree_seconds_ = 0, tree_sharers_ = 1;
-  double mean_alone_ = 0, mean_latency_ = 0, worst_latency_ = 0, worst_seconds_ = 0;
+  double worst_latency_ = 0, worst_seconds_ = 0;
 };
 
 }  // namespace fabricast

@@ -5,9 +5,9 @@
 
 #include "fabricast/collective/algorithm.hpp"
 #include "fabricast/collective/double_tree.hpp"
+#include "longest_way.hpp"
 #include "paths.hpp"
 #include "places.hpp"
-#include "tree_layout.hpp"
 
 namespace fabricast {
 
@@ -20,35 +20,26 @@ struct TreeEdge {
   int siblings = 1;  ///< children of the parent
 };
 
-/// Places of all nodes in one of the two trees: found once for the heads of all rails.
-struct TreeTable {
-  TreeTable(std::int64_t nodes, int index) {
-    for (std::int64_t node = 0; node < nodes; ++node) {
-      const TreePlace place = double_tree(nodes, node, index);
-      parent.push_back(static_cast<std::int32_t>(place.parent));
-      type.push_back(static_cast<std::uint8_t>(place.child_type));
-      children.push_back(static_cast<std::uint8_t>((place.children[0] >= 0) + (place.children[1] >= 0)));
-    }
-  }
-  std::vector<std::int32_t> parent;
-  std::vector<std::uint8_t> type, children;  ///< which child of its parent a node is; how many it has
-};
-
 class TreePath {
  public:
-  /// \param table  of the channel's tree; not used on a single node
-  TreePath(const Services& services, SliceBytes bytes, TreeLayout layout, const TreeTable& table)
+  /// \param table  of the channel's tree
+  TreePath(const Services& services, SliceBytes bytes, TreeLayout layout, const TreeTable& table,
+           const LongestWay& longest)
       : s_(services),
         v_(services.view()),
         bytes_(bytes),
         layout_(std::move(layout)),
         gpus_(layout_.gpus),
         index_(index_of(v_.channel)),
-        shape_(shape_of(v_.channel)) {
-    if (v_.comm.nodes() > 1) find_longest(table);
+        shape_(shape_of(v_.channel)),
+        table_(table),
+        root_(static_cast<std::int64_t>(table.root)) {
+    for (auto n = static_cast<std::int64_t>(longest.up); n != root_; n = ups_.back().parent)
+      ups_.push_back(edge_above(n));
+    for (auto n = static_cast<std::int64_t>(longest.down); n != root_; n = downs_.back().parent)
+      downs_.push_back(edge_above(n));
+    std::reverse(downs_.begin(), downs_.end());
   }
-  /// s; of the first slice, roughly: what tells the longest of several paths.
-  double length() const { return length_; }
 
   Pipeline operator()() {
     // In an all_gather heads hand out their own data; in a reduce_scatter they keep the sum.
@@ -73,48 +64,14 @@ class TreePath {
     const TreePlace here = place(node), parent = place(here.parent);
     return {node, here.parent, here.child_type, (parent.children[0] >= 0) + (parent.children[1] >= 0)};
   }
-  /// Edges are numbered by child node, the root left out, and head, upward ones first.
   std::size_t up_edge(std::int64_t child) const {
-    return static_cast<std::size_t>(child - (child > root_ ? 1 : 0)) * layout_.heads + layout_.head;
+    return table_.up_edge(static_cast<std::size_t>(child), layout_.head, layout_.heads);
   }
   std::size_t down_edge(std::int64_t child) const {
-    return static_cast<std::size_t>(v_.comm.nodes() - 1) * layout_.heads + up_edge(child);
+    return table_.down_edge(static_cast<std::size_t>(child), layout_.head, layout_.heads);
   }
   /// Position in the node's chain where a child attaches.
   int position(int type) const { return child_position(layout_.pattern, gpus_, type); }
-
-  void find_longest(const TreeTable& table) {
-    while (place(root_).parent >= 0) root_ = place(root_).parent;
-    const auto nodes = static_cast<std::size_t>(v_.comm.nodes());
-    std::vector<double> above(nodes, -1), below(nodes, -1);
-    above[static_cast<std::size_t>(root_)] = below[static_cast<std::size_t>(root_)] = 0;
-    const double gpu = s_.slowest_gpu(bytes_.whole), detour = gpu + v_.costs.hop_inside;
-    const double hop = gpu + v_.costs.network_latency(bytes_.whole);
-    const auto weight = [&](std::size_t e, int siblings) {
-      return s_.latency(e) + s_.alone(e) * siblings * bytes_.whole + hop;
-    };
-    std::vector<std::size_t> way;
-    std::size_t deepest_up = static_cast<std::size_t>(root_), deepest_down = deepest_up;
-    for (std::size_t node = 0; node < nodes; ++node) {
-      for (std::size_t at = node; above[at] < 0; at = static_cast<std::size_t>(table.parent[at])) way.push_back(at);
-      for (; !way.empty(); way.pop_back()) {
-        const std::size_t child = way.back(), parent = static_cast<std::size_t>(table.parent[child]);
-        const double extra = position(table.type[child]) * detour;
-        const int siblings = table.children[parent];
-        const auto edge = static_cast<std::int64_t>(child);
-        above[child] = above[parent] + extra + weight(up_edge(edge), siblings);
-        below[child] = below[parent] + extra + weight(down_edge(edge), siblings);
-      }
-      if (above[node] > above[deepest_up]) deepest_up = node;
-      if (below[node] > below[deepest_down]) deepest_down = node;
-    }
-    length_ = above[deepest_up] + below[deepest_down];
-    for (auto n = static_cast<std::int64_t>(deepest_up); n != root_; n = ups_.back().parent)
-      ups_.push_back(edge_above(n));
-    for (auto n = static_cast<std::int64_t>(deepest_down); n != root_; n = downs_.back().parent)
-      downs_.push_back(edge_above(n));
-    std::reverse(downs_.begin(), downs_.end());
-  }
 
   // ---- its stations ----
 
@@ -355,9 +312,9 @@ class TreePath {
   SliceBytes bytes_;
   TreeLayout layout_;
   int gpus_, index_;
-  double length_ = 0;
   const ChannelShape& shape_;
-  std::int64_t root_ = 0;
+  const TreeTable& table_;
+  std::int64_t root_;
   std::vector<TreeEdge> ups_, downs_;
   Pipeline path_;
   std::vector<Station>& stations_ = path_.stations;
@@ -387,32 +344,23 @@ TreeLayout head_layout(const Communicator& comm, int channels, std::size_t head)
   return layout;
 }
 
-namespace {
-
-TreeTable table_of(const ChannelView& v, int index) {
-  return TreeTable(v.comm.nodes() > 1 ? v.comm.nodes() : 0, index);
-}
-
-}  // namespace
-
 Pipeline tree_path(const Services& services, SliceBytes bytes) {
   const ChannelView& v = services.view();
-  const TreeTable table = table_of(v, v.comm.tree_index(v.channel));
-  return TreePath(services, bytes, chain_layout(v.comm, v.plan.channels), table)();
+  const TreeTable table(v.comm.nodes(), v.comm.tree_index(v.channel));
+  TreeLayout layout = chain_layout(v.comm, v.plan.channels);
+  const LongestWay longest = longest_ways(services, bytes.whole, layout, table).front();
+  return TreePath(services, bytes, std::move(layout), table, longest)();
 }
 
 Pipeline nvls_path(const Services& services, SliceBytes bytes) {
   const ChannelView& v = services.view();
-  const TreeTable table = table_of(v, v.channel % 2);
+  const TreeTable table(v.comm.nodes(), v.channel % 2);
   const auto layout = [&](std::size_t head) { return head_layout(v.comm, v.plan.channels, head); };
+  const std::vector<LongestWay> ways = longest_ways(services, bytes.whole, layout(0), table);
   // On one node heads are alike.
-  const std::size_t heads = v.comm.nodes() == 1 ? 1 : v.comm.heads.size();
-  std::size_t longest = 0;
-  double most = 0;
-  for (std::size_t head = 0; head < heads && heads > 1; ++head)
-    if (const double length = TreePath(services, bytes, layout(head), table).length(); length > most)
-      longest = head, most = length;
-  return TreePath(services, bytes, layout(longest), table)();
+  const auto longest = std::max_element(ways.begin(), ways.end(),
+                                        [](const LongestWay& a, const LongestWay& b) { return a.length < b.length; });
+  return TreePath(services, bytes, layout(static_cast<std::size_t>(longest - ways.begin())), table, *longest)();
 }
 
 }  // namespace fabricast

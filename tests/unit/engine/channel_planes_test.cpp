@@ -2,9 +2,10 @@
 
 #include <catch2/catch.hpp>
 #include <map>
+#include <tuple>
 
 #include "fabricast/core/rng.hpp"
-#include "sim/engine/flow/row_numbers.hpp"
+#include "sim/engine/flow/group_table.hpp"
 
 namespace fabricast {
 namespace {
@@ -18,34 +19,57 @@ TEST_CASE("eight words of eight bytes are turned over their diagonal", "[engine]
     for (std::uint64_t c = 0; c < 8; ++c) CHECK((rows[r] >> 8 * c & 0xFF) == 10 * c + r);
 }
 
-TEST_CASE("planes hold what was added, by rising resource, and number what is alike", "[engine]") {
-  for (const std::size_t channels : {1U, 7U, 8U, 16U, 24U, 64U}) {
-    CAPTURE(channels);
-    constexpr std::uint32_t first = 101, resources = 1234;
-    ChannelPlanes planes(first, resources, channels);
-    std::map<std::uint32_t, std::map<std::size_t, double>> expected;
-    Rng rng(channels);
-    for (int i = 0; i < 3000; ++i) {
-      const auto channel = static_cast<std::size_t>(rng.uniform() * static_cast<double>(channels));
-      const auto r = first + static_cast<std::uint32_t>(rng.uniform() * rng.uniform() * (resources - first));
-      REQUIRE(planes.add(channel, r, 2));
-      expected[r][channel] += 2;
-    }
-    RowNumbers<std::uint64_t> seen((channels + 7) / 8);
-    std::map<std::map<std::size_t, double>, std::uint32_t> numbers;
-    auto next = expected.begin();
-    planes.for_each([&](std::uint32_t resource, const ChannelPlanes::Counts& counts) {
-      REQUIRE(next != expected.end());
-      CHECK(resource == next->first);
-      for (std::size_t c = 0; c < channels; ++c) CHECK(ChannelPlanes::count_of(counts, c) == next->second[c]);
-      const auto [number, fresh] = seen.find_or_add(counts);
-      const auto [known, added] = numbers.try_emplace(next->second, number);
-      CHECK(fresh == added);
-      CHECK(known->second == number);
-      ++next;
-    });
-    CHECK(next == expected.end());
+/// Adds at random, and reads what was added.
+template <std::size_t W>
+void check_planes(std::size_t channels) {
+  CAPTURE(channels);
+  constexpr std::uint32_t first = 101, resources = 1234;
+  ChannelPlanes planes(first, resources, channels);
+  std::map<std::uint32_t, std::map<std::size_t, double>> expected;
+  Rng rng(channels);
+  for (int i = 0; i < 3000; ++i) {
+    const auto channel = static_cast<std::size_t>(rng.uniform() * static_cast<double>(channels));
+    const auto r = first + static_cast<std::uint32_t>(rng.uniform() * rng.uniform() * (resources - first));
+    REQUIRE(planes.add(channel, r, 2));
+    expected[r][channel] += 2;
   }
+  auto next = expected.begin();
+  planes.for_each<W>([&](std::uint32_t resource, const CountRow<W>& counts) {
+    REQUIRE(next != expected.end());
+    CHECK(resource == next->first);
+    for (std::size_t c = 0; c < channels; ++c) CHECK(count_of(counts, c) == next->second[c]);
+    ++next;
+  });
+  CHECK(next == expected.end());
+}
+
+TEST_CASE("planes hold what was added, by rising resource", "[engine]") {
+  for (const std::size_t channels : {1U, 7U, 8U}) check_planes<1>(channels);
+  check_planes<2>(16), check_planes<4>(24), check_planes<8>(64);
+}
+
+TEST_CASE("links of one kind with the same counts have one entry, however many there are", "[engine]") {
+  GroupTable<2> table;
+  std::map<std::tuple<std::uint64_t, std::uint64_t, std::uint64_t>, std::pair<std::uint32_t, std::uint32_t>> expected;
+  Rng rng(1);
+  for (int i = 0; i < 50'000; ++i) {
+    const CountRow<2> counts{rng.below(100), rng.below(100) << 56};
+    const std::uint64_t kind = rng.below(2), hash = table.hash_of(counts, kind);
+    table.expect(hash);
+    auto& entry = table.find_or_add(hash, counts, kind);
+    const auto [it, fresh] = expected.try_emplace({counts[0], counts[1], kind}, expected.size(), 0);
+    REQUIRE(fresh == (entry.group == no_group));
+    if (fresh) entry.group = it->second.first;
+    REQUIRE(entry.group == it->second.first);
+    ++entry.members, ++it->second.second;
+  }
+  std::size_t seen = 0;
+  table.for_each([&](const auto& entry) {
+    const auto& [group, members] = expected.at({entry.counts[0], entry.counts[1], entry.kind});
+    CHECK((entry.group == group && entry.members == members));
+    ++seen;
+  });
+  CHECK(seen == expected.size());
 }
 
 TEST_CASE("what does not go into a byte is refused", "[engine]") {
