@@ -30,17 +30,28 @@ std::int64_t ParallelLayout::rank(const std::array<int, 4>& c) const {
   return rank;
 }
 
+namespace {
+
+/// Calls use(rank, its coordinates) for the ranks of a pipeline stage, rising.
+template <class Use>
+void for_each_rank(const ParallelLayout& layout, int stage, Use use) {
+  std::int64_t below = 1;  // so many of a stage follow each other
+  for (auto d = layout.order.begin(); *d != Dimension::pipeline; ++d) below *= layout.size(*d);
+  for (std::int64_t first = stage * below; first < layout.ranks(); first += below * layout.pipeline)
+    for (std::int64_t r = first; r < first + below; ++r) use(r, layout.coordinates(r));
+}
+
+}  // namespace
+
 RankGroups groups_of(const ParallelLayout& layout, int stage, const std::vector<Dimension>& dimensions) {
   RankGroups groups;
   std::map<std::int64_t, std::size_t> group_of;  // by the rank with all those coordinates 0
-  for (std::int64_t r = 0; r < layout.ranks(); ++r) {
-    std::array<int, 4> c = layout.coordinates(r);
-    if (c.at(static_cast<std::size_t>(Dimension::pipeline)) != stage) continue;
+  for_each_rank(layout, stage, [&](std::int64_t r, std::array<int, 4> c) {
     for (const Dimension d : dimensions) c.at(static_cast<std::size_t>(d)) = 0;
     const auto [it, fresh] = group_of.try_emplace(layout.rank(c), groups.size());
     if (fresh) groups.emplace_back();
     groups[it->second].push_back(static_cast<std::uint32_t>(r));
-  }
+  });
   return groups;
 }
 
@@ -76,13 +87,10 @@ RankGroups expert_groups(const ParallelLayout& layout, int stage) {
 
 RankGroups stage_pairs(const ParallelLayout& layout, int from, int to) {
   RankGroups pairs;
-  for (std::int64_t r = 0; r < layout.ranks(); ++r) {
-    std::array<int, 4> c = layout.coordinates(r);
-    int& stage = c.at(static_cast<std::size_t>(Dimension::pipeline));
-    if (stage != from) continue;
-    stage = to;
+  for_each_rank(layout, from, [&](std::int64_t r, std::array<int, 4> c) {
+    c.at(static_cast<std::size_t>(Dimension::pipeline)) = to;
     pairs.push_back({static_cast<std::uint32_t>(r), static_cast<std::uint32_t>(layout.rank(c))});
-  }
+  });
   return pairs;
 }
 

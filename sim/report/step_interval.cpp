@@ -42,22 +42,27 @@ void add_interval(const World& world, StepForecast& forecast, const RunOptions& 
   const VariationSpec& variation = base.workload.training.variation;
   // A forecast of one draw, without slow hosts, is what the draws are held against.
   const bool known = forecast.draws == 1 && variation.slow_hosts.value == 0 && variation.jitter.value == 0;
-  double nominal = forecast.seconds;
-  // The last task is the hardware as it is.
-  in_parallel(networks + (known ? 0 : 1), thread_count(options.threads), [&](std::size_t n) {
-    if (n == networks) {
-      const auto traffic = make_flow_traffic(world, forecast.program, world.draws.first_seed);
-      nominal = seconds_of(step_of(world), *traffic);
-      return;
-    }
+  std::vector<std::unique_ptr<World>> drawn(networks);
+  const std::size_t threads = thread_count(options.threads);
+  in_parallel(networks, threads, [&](std::size_t n) {
     Scenario scenario = base;
     scenario.hardware = drawn_hardware(base.hardware, n);
-    const auto drawn = build_world(std::move(scenario), &world.planner.graphs);
-    drawn->beside = world.beside;
-    const auto traffic = make_flow_traffic(*drawn, forecast.program, drawn->draws.first_seed);
+    drawn[n] = build_world(std::move(scenario), &world.planner.graphs);
+    drawn[n]->beside = world.beside;
+  });
+  std::vector<const World*> worlds;
+  for (const auto& other : drawn) worlds.push_back(other.get());
+  if (!known) worlds.push_back(&world);
+  const auto traffics = make_flow_traffics(worlds, forecast.program, world.draws.first_seed, threads);
+  double nominal = forecast.seconds;
+  in_parallel(traffics.size(), threads, [&](std::size_t n) {
+    if (n == networks) {  // the hardware as it is
+      nominal = seconds_of(step_of(world), *traffics[n]);
+      return;
+    }
     for (std::size_t d = n; d < step_draws; d += networks) {
       stop_if_requested();
-      seconds[d] = seconds_of(step_with(base, drawn_hardware(base.hardware, d)), *traffic);
+      seconds[d] = seconds_of(step_with(base, drawn_hardware(base.hardware, d)), *traffics[n]);
     }
   });
   forecast.factor =

@@ -55,16 +55,43 @@ struct GroupTime {
 /// \param router  of the first segment and this seed, if there is one already: thousands of groups share it
 GroupTime time_group(const NetworkSetup& setup, const Plan& plan, std::uint64_t seed, const Router* router = nullptr);
 
-/// What the channels of a group take of the fabric's links, and where: parts of the rate for each B/s of payload.
-struct FabricUse {
-  std::uint32_t channel = 0;
-  std::uint32_t resource = 0;  ///< of the router: a link or a bundle
-  double use = 0;
+/// How many connections of a group's channels cross the fabric's links. Links that look alike to them are one kind.
+class FabricConnections {
+ public:
+  struct OfChannel {
+    std::uint32_t channel = 0;
+    double connections = 0;
+  };
+  /// \param crossed  what time_group has counted of the same plan and router, or null
+  /// \throws UserError if a connection has no path
+  FabricConnections(const NetworkSetup& setup, const Router& router, const Plan& plan,
+                    std::shared_ptr<const SharedCount> crossed);
+
+  std::uint32_t kinds() const { return static_cast<std::uint32_t>(first_.size() - 1); }
+  /// By channel.
+  std::span<const OfChannel> of(std::uint32_t kind) const {
+    return std::span(all_).subspan(first_[kind], first_[kind + 1] - first_[kind]);
+  }
+  /// The lowest resource of a kind, and what all of the same rate, whatever the hardware, have in common.
+  std::uint32_t lowest(std::uint32_t kind) const { return links_[kind].lowest; }
+  std::uint64_t rate_kind(std::uint32_t kind) const { return links_[kind].rate_kind; }
+  /// Calls use(resource, kind) by rising resource of the router: a link or a bundle.
+  void for_each(const std::function<void(std::uint32_t, std::uint32_t)>& use) const;
+
+ private:
+  std::shared_ptr<const SharedCount> crossed_;
+  std::vector<OfChannel> all_;
+  struct Links {
+    std::uint32_t lowest = 0;
+    std::uint64_t rate_kind = 0;
+  };
+  std::vector<std::uint32_t> first_;  ///< in all_, by kind; one entry more
+  std::vector<Links> links_;          ///< by kind
 };
-/// Calls use(all of a resource, by channel), by rising resource.
-/// \param crossed  what time_group has counted of the same plan and router, or null
-/// \throws UserError if a connection has no path
-void for_each_fabric_use(const NetworkSetup& setup, const Router& router, const Plan& plan, const SharedCount* crossed,
-                         const std::function<void(std::span<const FabricUse>)>& use);
+
+/// What a connection takes of a resource is the bytes there for each of payload, over the resource's rate in B/s: parts
+/// of the rate for each B/s of payload.
+double wire_bytes(const NetworkSetup& setup, const Plan& plan);
+double resource_rate(const NetworkSetup& setup, const Router& router, std::uint32_t resource);
 
 }  // namespace fabricast

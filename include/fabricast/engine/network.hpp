@@ -68,5 +68,7 @@ struct NetworkSetup {
 std::shared_ptr<CountStore> make_count_store(std::uint64_t seed);
 /// Whether the connections of one network are those of the other, on the same links: both may share a store.
 bool connects_alike(const NetworkSetup& a, const NetworkSetup& b);
+/// The same of communicators on fabrics that are alike.
+bool connects_alike(const Communicator& a, const Communicator& b);
 
 }  // namespace fabricast

@@ -4,6 +4,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
+#include <vector>
 
 #include "fabricast/scenario/world.hpp"
 #include "fabricast/workload/program.hpp"
@@ -17,5 +19,8 @@ namespace fabricast {
 ///   if the fabric is cut. Interrupted on Ctrl-C
 std::unique_ptr<Traffic> make_flow_traffic(const World& world, const Program& program, std::uint64_t seed,
                                            std::size_t threads = 1);
+/// The same of worlds of different hardware on one draw, all exchanges timed: what they have in common is counted once.
+std::vector<std::unique_ptr<Traffic>> make_flow_traffics(std::span<const World* const> worlds, const Program& program,
+                                                         std::uint64_t seed, std::size_t threads);
 
 }  // namespace fabricast

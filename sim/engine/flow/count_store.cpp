@@ -59,9 +59,12 @@ bool same_shapes(const std::vector<ChannelShape>& a, const std::vector<ChannelSh
 
 bool connects_alike(const NetworkSetup& a, const NetworkSetup& b) {
   if (!a.fabric || !b.fabric || !a.fabric->clos() || !b.fabric->clos()) return false;
-  const Communicator &x = *a.comm, &y = *b.comm;
   return a.policy == b.policy && *a.fabric->clos() == *b.fabric->clos() && a.fabric->nodes() == b.fabric->nodes() &&
-         x.placement == y.placement && x.hosts_per_node == y.hosts_per_node &&
+         connects_alike(*a.comm, *b.comm);
+}
+
+bool connects_alike(const Communicator& x, const Communicator& y) {
+  return x.placement == y.placement && x.hosts_per_node == y.hosts_per_node &&
          x.node.port_of_nic == y.node.port_of_nic && x.nic_of_gpu == y.nic_of_gpu && x.gpus() == y.gpus() &&
          same_shapes(x.rings, y.rings) && same_shapes(x.trees, y.trees) && x.heads == y.heads &&
          x.cross_nic == y.cross_nic && x.qps_per_connection == y.qps_per_connection && x.first_qp == y.first_qp;

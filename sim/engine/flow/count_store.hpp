@@ -16,7 +16,7 @@ class SharedCount {
   /// \param one_hardware  all that ask for it have links of the same latencies
   SharedCount(FabricCount count, bool one_hardware) : count_(std::move(count)), one_hardware_(one_hardware) {}
   const FabricCount& count() const { return count_; }
-  /// Whether latencies of ways are those of whoever asks.
+  /// Whether latencies of trips and ways are those of whoever asks.
   bool one_hardware() const { return one_hardware_; }
   std::shared_ptr<const EdgeWays> ways(const FabricCount::Input& input, std::uint32_t channel);
 

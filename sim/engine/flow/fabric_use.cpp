@@ -1,4 +1,4 @@
-// What a group takes of the fabric's links, from how often its connections cross them.
+// How often a group's connections cross the fabric's links, and what they take of these.
 #include "count_store.hpp"
 #include "fabricast/engine/group_time.hpp"
 #include "fabricast/protocol/costs.hpp"
@@ -13,40 +13,42 @@ void require_paths(const FabricCount& count) {
     if (blocked) throw UserError::at("faults", "the fabric is cut for a while: connections of a group have no path");
 }
 
+Plan streams_of(Plan plan) {
+  if (is_one_stream(plan.algorithm)) plan.channels = 1;
+  return plan;
+}
+
 }  // namespace
 
-void for_each_fabric_use(const NetworkSetup& setup, const Router& router, const Plan& plan, const SharedCount* crossed,
-                         const std::function<void(std::span<const FabricUse>)>& use) {
-  const NetworkSegment& segment = setup.segments.front();
-  Plan streams = plan;
-  if (is_one_stream(plan.algorithm)) streams.channels = 1;
-  const ProtocolCosts costs = protocol_costs(*setup.comm, streams);
-  std::shared_ptr<const SharedCount> own;
-  if (!crossed) {
-    own = count_alone({*setup.comm, streams, *setup.fabric, router, segment, costs.tree_weight, setup.threads});
-    crossed = own.get();
+FabricConnections::FabricConnections(const NetworkSetup& setup, const Router& router, const Plan& plan,
+                                     std::shared_ptr<const SharedCount> crossed)
+    : crossed_(std::move(crossed)), first_{0} {
+  if (!crossed_) {
+    const Plan streams = streams_of(plan);
+    crossed_ = count_alone({*setup.comm, streams, *setup.fabric, router, setup.segments.front(),
+                            protocol_costs(*setup.comm, streams).tree_weight, setup.threads});
   }
-  const FabricCount& count = crossed->count();
+  const FabricCount& count = crossed_->count();
   require_paths(count);
-  struct GroupUses {
-    std::uint32_t begin = 0, end = 0;
-  };
-  std::vector<FabricUse> uses;    // of a resource
-  std::vector<FabricUse> parts;   // of all groups
-  std::vector<GroupUses> groups;  // where theirs are
   for (const FabricCount::Group& group : count.groups()) {
-    const auto begin = static_cast<std::uint32_t>(parts.size());
-    const double rate = rate_of(*setup.fabric, router, segment, group.resource);
     const auto connections = count.connections(group);
     for (std::uint32_t c = 0; c < connections.size(); ++c)
-      if (connections[c] > 0) parts.push_back({c, group.resource, connections[c] * costs.wire / rate});
-    groups.push_back({begin, static_cast<std::uint32_t>(parts.size())});
+      if (connections[c] > 0) all_.push_back({c, connections[c]});
+    first_.push_back(static_cast<std::uint32_t>(all_.size()));
+    links_.push_back({group.resource, group.kind});
   }
-  count.for_each([&](std::uint32_t resource, std::uint32_t group) {
-    uses.assign(parts.begin() + groups[group].begin, parts.begin() + groups[group].end);
-    for (FabricUse& u : uses) u.resource = resource;
-    use(uses);
-  });
+}
+
+void FabricConnections::for_each(const std::function<void(std::uint32_t, std::uint32_t)>& use) const {
+  crossed_->count().for_each(use);
+}
+
+double wire_bytes(const NetworkSetup& setup, const Plan& plan) {
+  return protocol_costs(*setup.comm, streams_of(plan)).wire;
+}
+
+double resource_rate(const NetworkSetup& setup, const Router& router, std::uint32_t resource) {
+  return rate_of(*setup.fabric, router, setup.segments.front(), resource);
 }
 
 }  // namespace fabricast

@@ -44,8 +44,12 @@ LinkLoads link_loads(const NetworkSetup& setup, const Plan& plan, std::uint64_t 
   std::vector<double> bytes;
   for (const ChannelPace& channel : time.channels)
     bytes.push_back(channel.whole.count * channel.whole.payload + channel.tail.count * channel.tail.payload);
-  for_each_fabric_use(setup, *router, plan, time.crossed.get(), [&](std::span<const FabricUse> uses) {
-    for (const FabricUse& u : uses) load[u.resource] += u.use * bytes[u.channel] / found.makespan;
+  const FabricConnections crossing(setup, *router, plan, time.crossed);
+  const double wire = wire_bytes(setup, plan);
+  crossing.for_each([&](std::uint32_t resource, std::uint32_t kind) {
+    const double rate = resource_rate(setup, *router, resource);
+    for (const auto& [channel, connections] : crossing.of(kind))
+      load[resource] += connections * wire / rate * bytes[channel] / found.makespan;
   });
   found.load.assign(load.begin(), load.begin() + links);
   for (std::uint32_t b = 0; b < router->bundles(); ++b)

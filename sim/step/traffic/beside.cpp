@@ -101,8 +101,8 @@ Background traffic_of(const World& world, const Program& program, std::span<cons
       all.weight.push_back(std::max(part, 1e-12) * x->weight(i));
       all.owner.push_back(owner);
     }
-    if (x->fabric)
-      for (const LinkUse& u : *x->fabric) all.uses.push_back({u.link, base + u.item, u.use});
+    x->fabric->for_each(
+        [&](std::uint32_t link, std::uint32_t item, double use) { all.uses.push_back({link, base + item, use}); });
   }
   std::sort(all.uses.begin(), all.uses.end(), by_resource);
   return all;
@@ -121,8 +121,11 @@ void CallBeside::slow_down(const Plan& plan, CollectiveResult& result) const {
   if (!others || !router_) return;
   const GroupTime group = time_group(world_.setup, plan, seed_, router_.get());
   std::vector<Background::Use> uses;
-  for_each_fabric_use(world_.setup, *router_, plan, group.crossed.get(), [&](std::span<const FabricUse> channels) {
-    for (const FabricUse& u : channels) uses.push_back({u.resource, u.channel, u.use});
+  const FabricConnections own(world_.setup, *router_, plan, group.crossed);
+  const double wire = wire_bytes(world_.setup, plan);
+  own.for_each([&](std::uint32_t resource, std::uint32_t kind) {
+    const double rate = resource_rate(world_.setup, *router_, resource);
+    for (const auto& [channel, connections] : own.of(kind)) uses.push_back({resource, channel, connections * wire / rate});
   });
   std::vector<double> rate;
   for (const ChannelPace& channel : group.channels) rate.push_back(channel.rate);

@@ -65,8 +65,12 @@ double Exchange::at(std::uint32_t item, double other) const {
   return t.result.makespan + t.channels[item - first_item[team]].at(other) - t.longest;
 }
 
-ExchangeTimer::ExchangeTimer(const World& world, const Program& program, std::uint64_t seed)
-    : world_(world), program_(program), seed_(seed), teams_(program.groups.size()) {
+ExchangeTimer::ExchangeTimer(const World& world, const Program& program, std::uint64_t seed,
+                             std::shared_ptr<ExchangeCounts> counts)
+    : world_(world), program_(program), seed_(seed), teams_(program.groups.size()), counts_(std::move(counts)) {
+  // What is counted then hangs on which links are slow.
+  if (counts_ && !world.setup.segments.front().faults.empty()) counts_ = nullptr;
+  FABRICAST_CHECK(!counts_ || counts_->seed() == seed, "counts are of one draw of the network");
   communicators_.push_back(std::make_unique<Communicators>(world));
   const Communicator& comm = world.planner.comm;
   if (comm.nodes() > 1) {
@@ -118,7 +122,12 @@ ExchangeTimer::TimedTeam ExchangeTimer::time_team(Communicators& communicators, 
   auto shape = std::make_shared<TimedShape>();
   shape->place = t.placement.front();
   shape->plan = communicators.plan(planner, kind);
-  const NetworkSetup setup = communicators.setup(planner, kind.op);
+  NetworkSetup setup = communicators.setup(planner, kind.op);
+  if (counts_ && s.nodes > 1) {
+    setup.counts = counts_->of_team(kind.groups, t.shape, planner.comm);
+    const std::scoped_lock lock(mutex_);
+    if (!setup.counts) unlike_.insert(kind.groups);
+  }
   shape->time = time_group(setup, shape->plan, seed_, router_.get());
   find_roles(planner.comm, *shape);
   auto crossed = std::exchange(shape->time.crossed, nullptr);
@@ -127,7 +136,7 @@ ExchangeTimer::TimedTeam ExchangeTimer::time_team(Communicators& communicators, 
   return {inside_.emplace(key, shape).first->second, nullptr};
 }
 
-ExchangeTimer::FabricUses ExchangeTimer::fabric_of(Communicators& communicators, const ExchangeKind& kind,
+ExchangeTimer::SharedUses ExchangeTimer::fabric_of(Communicators& communicators, const ExchangeKind& kind,
                                                     const Exchange& x, const Crossed& crossed) {
   std::vector<std::array<int, 3>> runs(x.teams->shapes.size());
   bool by_size = false, by_op = is_chain(kind.op);
@@ -139,19 +148,27 @@ ExchangeTimer::FabricUses ExchangeTimer::fabric_of(Communicators& communicators,
         plan.algorithm != Algorithm::ring && plan.algorithm != Algorithm::tree && plan.algorithm != Algorithm::pat;
     by_op |= plan.algorithm == Algorithm::pat;
   }
-  if (by_size) return count_fabric(communicators, kind, x, crossed);
-  FabricUses* known = nullptr;  // of these groups, which one thread times
+  const ExchangeCounts::Key key{kind.groups, by_op || by_size ? static_cast<int>(kind.op) : -1,
+                                by_size ? kind.bytes : -1, by_size && kind.one_way, std::move(runs)};
+  SharedUses* known = nullptr;  // of these groups, which one thread times
+  bool shared = false;
   {
     const std::scoped_lock lock(mutex_);
-    known = &fabrics_[{kind.groups, by_op ? static_cast<int>(kind.op) : -1, std::move(runs)}];
+    known = &fabrics_[key];
+    shared = counts_ && !unlike_.contains(kind.groups);
   }
-  if (!*known) *known = count_fabric(communicators, kind, x, crossed);
+  if (*known) return *known;
+  const auto count = [&] { return std::make_shared<const Crossings>(count_crossings(communicators, kind, x, crossed)); };
+  const std::shared_ptr<const Crossings> crossings = shared ? counts_->crossings(key, count) : count();
+  *known = std::make_shared<const LinkUses>(uses_of(communicators, kind, x, *crossings));
   return *known;
 }
 
-ExchangeTimer::FabricUses ExchangeTimer::count_fabric(Communicators& communicators, const ExchangeKind& kind,
-                                                       const Exchange& x, const Crossed& crossed) {
-  std::vector<LinkUse> uses;
+Crossings ExchangeTimer::count_crossings(Communicators& communicators, const ExchangeKind& kind, const Exchange& x,
+                                         const Crossed& crossed) const {
+  Crossings found;
+  LinkUsesBuilder links;
+  std::map<std::tuple<double, std::uint64_t, std::uint32_t>, std::uint32_t> values;
   std::map<std::uint32_t, NetworkSetup> setups;  // by shape
   for (std::uint32_t t = 0; t < x.teams->teams.size(); ++t) {
     const Team& team = x.teams->teams[t];
@@ -159,16 +176,38 @@ ExchangeTimer::FabricUses ExchangeTimer::count_fabric(Communicators& communicato
     const Planner& planner = communicators.of(x.teams->shapes[team.shape], team, number_of(kind, team.shape));
     auto setup = setups.find(team.shape);
     if (setup == setups.end()) setup = setups.emplace(team.shape, communicators.setup(planner, kind.op)).first;
-    for_each_fabric_use(setup->second, *router_, x.timed[t]->plan, crossed[t].get(),
-                        [&](std::span<const FabricUse> channels) {
-                          for (const FabricUse& u : channels)
-                            uses.push_back({u.resource, x.first_item[t] + u.channel, u.use});
-                        });
-    if (t == 0) uses.reserve((uses.size() + 64) * x.teams->teams.size());
+    const FabricConnections own(setup->second, *router_, x.timed[t]->plan, crossed[t]);
+    std::uint32_t first = 0;
+    for (std::uint32_t k = 0; k < own.kinds(); ++k) {
+      const std::uint32_t part = links.add_part();
+      if (k == 0) first = part;
+      for (const auto& [channel, connections] : own.of(k)) {
+        const auto [value, fresh] = values.try_emplace({connections, own.rate_kind(k), team.shape}, values.size());
+        if (fresh) links.add_value(connections), found.values.push_back({connections, own.lowest(k), team.shape});
+        links.add_use(x.first_item[t] + channel, value->second);
+      }
+    }
+    own.for_each([&](std::uint32_t resource, std::uint32_t k) { links.add_link(resource, first + k); });
   }
-  sort_by_link(uses);
-  uses.shrink_to_fit();
-  return std::make_shared<const std::vector<LinkUse>>(std::move(uses));
+  found.links = links.build();
+  return found;
+}
+
+LinkUses ExchangeTimer::uses_of(Communicators& communicators, const ExchangeKind& kind, const Exchange& x,
+                                const Crossings& crossings) const {
+  std::map<std::uint32_t, double> wire;  // by shape
+  NetworkSetup setup;
+  for (std::uint32_t t = 0; t < x.teams->teams.size(); ++t) {
+    const Team& team = x.teams->teams[t];
+    if (team.nodes.size() == 1 || wire.contains(team.shape)) continue;
+    const Planner& planner = communicators.of(x.teams->shapes[team.shape], team, number_of(kind, team.shape));
+    setup = communicators.setup(planner, kind.op);
+    wire[team.shape] = wire_bytes(setup, x.timed[t]->plan);
+  }
+  std::vector<double> uses;
+  for (const Crossings::Value& v : crossings.values)
+    uses.push_back(v.connections * wire[v.shape] / resource_rate(setup, *router_, v.link));
+  return crossings.links.with(std::move(uses));
 }
 
 /// Teams inside a node are alike if they are timed alike; others are themselves.
@@ -225,7 +264,8 @@ LinkShares ExchangeTimer::share(const Exchange& x) const {
 /// What other jobs leave: no channel gets more than it has without them.
 void ExchangeTimer::share_with_others(Exchange& x) const {
   std::vector<Background::Use> uses;
-  for (const LinkUse& u : *x.fabric) uses.push_back({u.link, u.item, u.use});
+  x.fabric->for_each(
+      [&](std::uint32_t link, std::uint32_t item, double use) { uses.push_back({link, item, use}); });
   std::vector<double> weights(x.rate.size());
   for (std::uint32_t i = 0; i < weights.size(); ++i) weights[i] = x.weight(i);
   SharedRates shared = rates_beside(*others_, uses, x.rate, weights);
@@ -302,7 +342,7 @@ std::unique_ptr<Exchange> ExchangeTimer::time(const ExchangeKind& kind) {
     if (x->time.seconds > slowest->result.makespan * (1 + 1e-6) && shares.link[last] != no_link)
       x->time.bottleneck = name_of_resource(shares.link[last]);
   }
-  if (others_ && x->fabric && !x->fabric->empty()) share_with_others(*x);
+  if (others_ && !x->fabric->empty()) share_with_others(*x);
   add_loads(*x);
   find_behind(*x);
   return x;

@@ -11,13 +11,16 @@
 // numbered: those of the router first, then the links of all nodes, node by node.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <tuple>
 
 #include "communicators.hpp"
+#include "exchange_counts.hpp"
 #include "fabricast/engine/group_time.hpp"
 #include "fabricast/fluid/sharing.hpp"
 #include "fabricast/step/traffic.hpp"
@@ -40,9 +43,9 @@ struct TimedShape {
 
 struct Exchange {
   static constexpr std::uint32_t none = 0xffffffff;
-  /// How much of a resource it takes at its rates: 1 is all. Its entries in `fabric`, if it is of the router.
+  /// How much of a resource it takes at its rates: 1 is all.
   struct Load {
-    std::uint32_t resource = 0, first = 0, last = 0;
+    std::uint32_t resource = 0;
     /// A resource of which all that use this one take at least as much: that one is full before.
     std::uint32_t behind = none;
     double part = 0;
@@ -53,14 +56,19 @@ struct Exchange {
   std::vector<std::uint32_t> first_item;                 ///< by team: its channels; one entry more
   std::vector<std::uint32_t> team_of;                    ///< by item
   std::vector<double> rate;                              ///< B/s by item
-  std::shared_ptr<const std::vector<LinkUse>> fabric;    ///< by resource, then by item
+  std::shared_ptr<const LinkUses> fabric;                ///< of the router's resources
   std::vector<std::uint64_t> signature;                  ///< by place in teams->nodes: alike in teams and roles
-  std::vector<Load> loads;                               ///< by resource, rising
+  std::vector<double> part;                              ///< of a link, as Load has it, by its kind in `fabric`
+  std::vector<std::uint32_t> behind;                     ///< as Load has it, by place in `fabric`; none beyond
+  std::vector<Load> inside;                              ///< links of nodes, rising
   ExchangeTime time;
 
   /// When the team of an item is done if the item goes at another rate, s.
   double at(std::uint32_t item, double other) const;
   double weight(std::uint32_t item) const { return timed[team_of[item]]->time.weight; }
+  /// Calls use(load) for all, by rising resource.
+  template <class Use>
+  void for_each_load(Use use) const;
   /// What members of a node take of a link inside it; `use(item, part per B/s)`.
   template <class Use>
   void for_each_inside(std::size_t node, std::uint16_t link, Use use) const;
@@ -71,13 +79,21 @@ struct Exchange {
 };
 
 template <class Use>
+void Exchange::for_each_load(Use use) const {
+  const std::span<const LinkUses::Link> links = fabric->links();
+  for (std::size_t i = 0; i < links.size(); ++i)
+    use(Load{links[i].link, i < behind.size() ? behind[i] : none, part[links[i].kind]});
+  std::for_each(inside.begin(), inside.end(), use);
+}
+
+template <class Use>
 void Exchange::for_each_inside(std::size_t node, std::uint16_t link, Use use) const {
   for (std::uint32_t m = teams->first[node]; m < teams->first[node + 1]; ++m) {
     const TeamMember& member = teams->members[m];
-    const std::vector<InsideUse>& inside = inside_of(member);
+    const std::vector<InsideUse>& links = inside_of(member);
     const auto it =
-        std::lower_bound(inside.begin(), inside.end(), link, [](const InsideUse& u, int l) { return u.link < l; });
-    if (it == inside.end() || it->link != link) continue;
+        std::lower_bound(links.begin(), links.end(), link, [](const InsideUse& u, int l) { return u.link < l; });
+    if (it == links.end() || it->link != link) continue;
     for (std::uint32_t c = 0; c < it->use.size(); ++c)
       if (it->use[c] > 0) use(first_item[member.team] + c, it->use[c]);
   }
@@ -86,7 +102,9 @@ void Exchange::for_each_inside(std::size_t node, std::uint16_t link, Use use) co
 /// Times exchanges of one program on one draw of the network. Threads may share it if each times those of other groups.
 class ExchangeTimer {
  public:
-  ExchangeTimer(const World& world, const Program& program, std::uint64_t seed);
+  /// \param counts  of the same program and seed in worlds that connect alike, or null
+  ExchangeTimer(const World& world, const Program& program, std::uint64_t seed,
+                std::shared_ptr<ExchangeCounts> counts = nullptr);
   std::unique_ptr<Exchange> time(const ExchangeKind& kind);
 
   /// Traffic of other jobs, or null.
@@ -111,21 +129,26 @@ class ExchangeTimer {
   TimedTeam time_team(Communicators& communicators, const ExchangeKind& kind, const TeamSet& set, std::uint32_t team);
   std::uint32_t number_of(const ExchangeKind& kind, std::uint32_t shape) const;
   /// Of teams that span nodes. Exchanges of the same groups by the same algorithm use the same links.
-  using FabricUses = std::shared_ptr<const std::vector<LinkUse>>;
-  FabricUses fabric_of(Communicators& communicators, const ExchangeKind& kind, const Exchange& x,
+  using SharedUses = std::shared_ptr<const LinkUses>;
+  SharedUses fabric_of(Communicators& communicators, const ExchangeKind& kind, const Exchange& x,
                        const Crossed& crossed);
-  FabricUses count_fabric(Communicators& communicators, const ExchangeKind& kind, const Exchange& x,
-                          const Crossed& crossed);
+  Crossings count_crossings(Communicators& communicators, const ExchangeKind& kind, const Exchange& x,
+                            const Crossed& crossed) const;
+  /// What these take of links.
+  LinkUses uses_of(Communicators& communicators, const ExchangeKind& kind, const Exchange& x,
+                   const Crossings& crossings) const;
   void sign_nodes(Exchange& x) const;
   LinkShares share(const Exchange& x) const;
   void share_with_others(Exchange& x) const;
   void add_loads(Exchange& x) const;
   void find_behind(Exchange& x) const;
-  /// \param own    loads of the node with place n: of its ports, then inside
-  /// \param ports  so many are of ports
-  /// \returns by load the one of them that it is behind, or none
-  std::vector<std::uint32_t> behind_in_node(const Exchange& x, std::size_t n, const std::vector<Exchange::Load*>& own,
-                                            std::size_t ports) const;
+  /// A resource of a node, and its kind in the exchange's `fabric` or none.
+  struct OfNode {
+    std::uint32_t resource, kind;
+  };
+  /// \param own  of the node with place n: its ports, then inside
+  /// \returns by these the one of them that it is behind, or none
+  std::vector<std::uint32_t> behind_in_node(const Exchange& x, std::size_t n, const std::vector<OfNode>& own) const;
   std::string bottleneck_of(const Exchange& x, std::uint32_t team) const;
   std::string name_of_resource(std::uint32_t resource) const;
   std::uint32_t resource(std::uint32_t node, std::uint16_t link) const {
@@ -142,9 +165,9 @@ class ExchangeTimer {
   std::uint32_t first_inside_ = 0, nodes_ = 0, node_links_ = 0;
   std::vector<std::vector<std::uint32_t>> ports_;  ///< by NCCL node: links of its NIC ports
   std::vector<std::unique_ptr<TeamSet>> teams_;    ///< by Program::groups
-  /// By groups, operation if its connections hang on it, and what runs on each shape.
-  using FabricKey = std::tuple<std::uint32_t, int, std::vector<std::array<int, 3>>>;
-  std::map<FabricKey, FabricUses> fabrics_;
+  std::map<ExchangeCounts::Key, SharedUses> fabrics_;
+  std::shared_ptr<ExchangeCounts> counts_;  ///< null: nobody shares them
+  std::set<std::uint32_t> unlike_;          ///< groups of whose counts those that are shared are not
   /// Of teams inside one node without fault, which are alike wherever they are.
   std::map<std::tuple<TeamShape, CollectiveOp, std::int64_t, bool>, std::shared_ptr<const TimedShape>> inside_;
 };

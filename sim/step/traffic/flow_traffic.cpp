@@ -1,6 +1,7 @@
 #include "fabricast/step/flow_traffic.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "fabricast/core/error.hpp"
@@ -11,14 +12,26 @@ namespace fabricast {
 
 namespace {
 
+std::vector<std::vector<std::uint32_t>> kinds_by_groups(const Program& program) {
+  std::vector<std::vector<std::uint32_t>> kinds(program.groups.size());
+  for (std::uint32_t k = 0; k < program.exchanges.size(); ++k) kinds[program.exchanges[k].groups].push_back(k);
+  return kinds;
+}
+
 class FlowTraffic final : public Traffic {
  public:
-  FlowTraffic(const World& world, const Program& program, std::uint64_t seed, std::size_t threads)
+  FlowTraffic(const World& world, const Program& program, std::uint64_t seed, std::size_t threads,
+              std::shared_ptr<ExchangeCounts> counts = nullptr)
       : program_(program),
         threads_(threads),
-        timer_(world, program, seed),
+        timer_(world, program, seed, std::move(counts)),
         exchanges_(program.exchanges.size()),
         meetings_(timer_, exchanges_) {}
+
+  /// Threads may do so at once, each with exchanges of other groups.
+  void time(std::uint32_t kind) {
+    if (!exchanges_[kind]) exchanges_[kind] = timer_.time(program_.exchanges[kind]);
+  }
 
   const ExchangeTime& alone(std::uint32_t kind) override { return exchange(kind).time; }
 
@@ -57,25 +70,17 @@ class FlowTraffic final : public Traffic {
 
  private:
   const Exchange& exchange(std::uint32_t kind) {
-    std::unique_ptr<Exchange>& x = exchanges_.at(kind);
-    if (!x && threads_ > 1) time_all();
-    if (!x) x = timer_.time(program_.exchanges[kind]);
-    return *x;
+    if (!exchanges_.at(kind) && threads_ > 1) time_all();
+    time(kind);
+    return *exchanges_[kind];
   }
 
   /// A step needs them all. Those of the same groups share what they know of these, and so go together.
   void time_all() {
-    const std::vector<std::vector<std::uint32_t>> by_groups = kinds_by_groups();
+    const auto by_groups = kinds_by_groups(program_);
     in_parallel(by_groups.size(), std::exchange(threads_, 1), [&](std::size_t groups) {
-      for (const std::uint32_t k : by_groups[groups])
-        if (!exchanges_[k]) exchanges_[k] = timer_.time(program_.exchanges[k]);
+      for (const std::uint32_t kind : by_groups[groups]) time(kind);
     });
-  }
-
-  std::vector<std::vector<std::uint32_t>> kinds_by_groups() const {
-    std::vector<std::vector<std::uint32_t>> kinds(program_.groups.size());
-    for (std::uint32_t k = 0; k < program_.exchanges.size(); ++k) kinds[program_.exchanges[k].groups].push_back(k);
-    return kinds;
   }
 
   /// Independent is what finds room on all its links beside the most that each other set of groups asks of them. What other
@@ -86,20 +91,24 @@ class FlowTraffic final : public Traffic {
     std::vector<std::uint32_t> sets(timer_.resources(), 0);  // of groups that use it
     if (const Background* others = timer_.others())
       for (const Background::Use& u : others->uses) all[u.resource] += u.use * others->rate[u.item];
-    for (const std::vector<std::uint32_t>& kinds : kinds_by_groups()) {
+    for (const std::vector<std::uint32_t>& kinds : kinds_by_groups(program_)) {
       for (const std::uint32_t k : kinds)
-        for (const Exchange::Load& load : exchanges_[k]->loads)
+        exchanges_[k]->for_each_load([&](const Exchange::Load& load) {
           most[load.resource] = std::max(most[load.resource], load.part);
+        });
       for (const std::uint32_t k : kinds)
-        for (const Exchange::Load& load : exchanges_[k]->loads)
+        exchanges_[k]->for_each_load([&](const Exchange::Load& load) {
           if (const double part = std::exchange(most[load.resource], 0.0); part > 0)
             all[load.resource] += part, ++sets[load.resource];
+        });
     }
-    for (const std::unique_ptr<Exchange>& x : exchanges_)
-      independent_.push_back(std::all_of(x->loads.begin(), x->loads.end(),
-                                         [&](const Exchange::Load& load) {
-                                           return all[load.resource] <= 1 + 1e-9 || sets[load.resource] == 1;
-                                         }));
+    for (const std::unique_ptr<Exchange>& x : exchanges_) {
+      bool independent = true;
+      x->for_each_load([&](const Exchange::Load& load) {
+        independent &= all[load.resource] <= 1 + 1e-9 || sets[load.resource] == 1;
+      });
+      independent_.push_back(independent);
+    }
   }
 
   const Program& program_;
@@ -115,6 +124,23 @@ class FlowTraffic final : public Traffic {
 std::unique_ptr<Traffic> make_flow_traffic(const World& world, const Program& program, std::uint64_t seed,
                                            std::size_t threads) {
   return std::make_unique<FlowTraffic>(world, program, seed, threads);
+}
+
+std::vector<std::unique_ptr<Traffic>> make_flow_traffics(std::span<const World* const> worlds, const Program& program,
+                                                         std::uint64_t seed, std::size_t threads) {
+  const auto counts = std::make_shared<ExchangeCounts>(seed);
+  std::vector<std::unique_ptr<FlowTraffic>> all;
+  for (const World* world : worlds) {
+    const bool alike = connects_alike(world->setup, worlds.front()->setup);
+    all.push_back(std::make_unique<FlowTraffic>(*world, program, seed, 1, alike ? counts : nullptr));
+  }
+  const auto by_groups = kinds_by_groups(program);
+  in_parallel(by_groups.size(), threads, [&](std::size_t groups) {
+    for (const std::uint32_t kind : by_groups[groups])
+      for (const auto& traffic : all) traffic->time(kind);
+    counts->forget(static_cast<std::uint32_t>(groups));
+  });
+  return {std::make_move_iterator(all.begin()), std::make_move_iterator(all.end())};
 }
 
 }  // namespace fabricast

@@ -9,13 +9,10 @@
 namespace fabricast {
 
 void ExchangeTimer::add_loads(Exchange& x) const {
-  const std::vector<LinkUse>& fabric = *x.fabric;
-  for (std::uint32_t i = 0; i < fabric.size();) {
-    Exchange::Load load{fabric[i].link, i, i};
-    for (; load.last < fabric.size() && fabric[load.last].link == load.resource; ++load.last)
-      load.part += fabric[load.last].use * x.rate[fabric[load.last].item];
-    i = load.last;
-    x.loads.push_back(load);
+  for (std::uint32_t k = 0; k < x.fabric->kinds(); ++k) {
+    double part = 0;
+    for (const LinkUses::Use u : x.fabric->users(k)) part += u.use * x.rate[u.item];
+    x.part.push_back(part);
   }
   std::vector<double> part(node_links_);
   for (std::size_t n = 0; n < x.teams->nodes.size(); ++n) {
@@ -27,7 +24,7 @@ void ExchangeTimer::add_loads(Exchange& x) const {
           if (inside.use[c] > 0) part[inside.link] += inside.use[c] * x.rate[first + c];
       }
     for (std::uint16_t l = 0; l < node_links_; ++l)
-      if (part[l] > 0) x.loads.push_back({resource(x.teams->nodes[n], l), 0, 0, Exchange::none, part[l]});
+      if (part[l] > 0) x.inside.push_back({resource(x.teams->nodes[n], l), Exchange::none, part[l]});
   }
 }
 
@@ -48,15 +45,16 @@ struct LinkOfNode {
 /// In a node, links behind each other have the same users: those of a NIC and of its GPU, or the two ways of a NVLink.
 /// The one of which they take most stands for all of which they take less.
 void ExchangeTimer::find_behind(Exchange& x) const {
-  const auto inside = std::lower_bound(x.loads.begin(), x.loads.end(), first_inside_,
-                                       [](const Exchange::Load& l, std::uint32_t r) { return l.resource < r; });
-  auto next = inside;
-  std::vector<Exchange::Load*> own;  // loads of a node: of its ports, then inside
+  const std::span<const LinkUses::Link> links = x.fabric->links();
+  const auto below = [](const LinkUses::Link& l, std::uint32_t link) { return l.link < link; };
+  std::size_t next = 0;            // in x.inside
+  std::vector<OfNode> own;         // its ports, then inside
+  std::vector<std::size_t> place;  // of these, in x.fabric or x.inside
   NodeKey key;
-  std::map<NodeKey, std::vector<std::uint32_t>> known;  // by load: which of the node's it is behind
+  std::map<NodeKey, std::vector<std::uint32_t>> known;  // by resource: which of the node's it is behind
   for (std::size_t n = 0; n < x.teams->nodes.size(); ++n) {
     const std::uint32_t node = x.teams->nodes[n];
-    own.clear(), key.clear();
+    own.clear(), place.clear(), key.clear();
     const std::uint32_t base = x.first_item[x.teams->members[x.teams->first[n]].team];
     for (std::uint32_t m = x.teams->first[n]; m < x.teams->first[n + 1]; ++m) {
       const TeamMember& member = x.teams->members[m];
@@ -66,30 +64,38 @@ void ExchangeTimer::find_behind(Exchange& x) const {
     key.push_back(end_of_part);
     if (router_)
       for (const std::uint32_t port : ports_[node]) {
-        const auto it = std::lower_bound(x.loads.begin(), inside, port,
-                                         [](const Exchange::Load& l, std::uint32_t r) { return l.resource < r; });
-        if (it == inside || it->resource != port) continue;
-        own.push_back(&*it);
-        key.push_back(it->last - it->first);
-        for (std::uint32_t i = it->first; i < it->last; ++i) {
-          key.push_back((*x.fabric)[i].item - base);
-          key.push_back(std::bit_cast<std::uint64_t>((*x.fabric)[i].use));
+        const auto it = std::lower_bound(links.begin(), links.end(), port, below);
+        if (it == links.end() || it->link != port) continue;
+        own.push_back({port, it->kind}), place.push_back(static_cast<std::size_t>(it - links.begin()));
+        const LinkUses::Users users = x.fabric->users(it->kind);
+        key.push_back(users.size());
+        for (const LinkUses::Use u : users) {
+          key.push_back(u.item - base);
+          key.push_back(std::bit_cast<std::uint64_t>(u.use));
         }
       }
     key.push_back(end_of_part);
-    const std::size_t ports = own.size();
-    for (; next != x.loads.end() && node_of(next->resource) == node; ++next)
-      own.push_back(&*next), key.push_back(link_of(next->resource));
+    for (; next < x.inside.size() && node_of(x.inside[next].resource) == node; ++next) {
+      own.push_back({x.inside[next].resource, Exchange::none}), place.push_back(next);
+      key.push_back(link_of(own.back().resource));
+    }
     const auto [it, fresh] = known.try_emplace(key);
-    if (fresh) it->second = behind_in_node(x, n, own, ports);
-    for (std::size_t i = 0; i < own.size(); ++i)
-      if (it->second[i] != Exchange::none) own[i]->behind = own[it->second[i]]->resource;
+    if (fresh) it->second = behind_in_node(x, n, own);
+    for (std::size_t i = 0; i < own.size(); ++i) {
+      if (it->second[i] == Exchange::none) continue;
+      const std::uint32_t behind = own[it->second[i]].resource;
+      if (own[i].kind == Exchange::none) {
+        x.inside[place[i]].behind = behind;
+      } else {
+        if (place[i] >= x.behind.size()) x.behind.resize(place[i] + 1, Exchange::none);
+        x.behind[place[i]] = behind;
+      }
+    }
   }
 }
 
 std::vector<std::uint32_t> ExchangeTimer::behind_in_node(const Exchange& x, std::size_t n,
-                                                         const std::vector<Exchange::Load*>& own,
-                                                         std::size_t ports) const {
+                                                         const std::vector<OfNode>& own) const {
   std::map<std::vector<std::uint32_t>, std::vector<LinkOfNode>> by_users;
   for (std::size_t l = 0; l < own.size(); ++l) {
     std::vector<std::uint32_t> items;
@@ -98,10 +104,10 @@ std::vector<std::uint32_t> ExchangeTimer::behind_in_node(const Exchange& x, std:
     const auto add = [&](std::uint32_t item, double use) {
       items.push_back(item), link.use.push_back(use), link.sum += use;
     };
-    if (l < ports)
-      for (std::uint32_t i = own[l]->first; i < own[l]->last; ++i) add((*x.fabric)[i].item, (*x.fabric)[i].use);
+    if (own[l].kind != Exchange::none)
+      for (const LinkUses::Use u : x.fabric->users(own[l].kind)) add(u.item, u.use);
     else
-      x.for_each_inside(n, link_of(own[l]->resource), add);
+      x.for_each_inside(n, link_of(own[l].resource), add);
     by_users[items].push_back(std::move(link));
   }
   std::vector<std::uint32_t> behind(own.size(), Exchange::none);

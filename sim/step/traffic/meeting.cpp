@@ -46,14 +46,26 @@ Meetings::Meetings(const ExchangeTimer& timer, const std::vector<std::unique_ptr
   for (const Background::Use& u : timer.others()->uses) others_load_[u.resource] += u.use * timer.others()->rate[u.item];
 }
 
+namespace {
+
+/// Whether two rising ranges have a number in common.
+template <class Range, class Number>
+bool have_common(const Range& a, const Range& b, Number number) {
+  for (auto i = a.begin(), j = b.begin(); i != a.end() && j != b.end();) {
+    if (number(*i) == number(*j)) return true;
+    number(*i) < number(*j) ? ++i : ++j;
+  }
+  return false;
+}
+
+}  // namespace
+
 bool Meetings::meet(std::uint32_t a, std::uint32_t b) {
   const auto [it, fresh] = meet_.try_emplace(std::minmax(a, b), false);
   if (!fresh) return it->second;
-  const auto &x = exchanges_[a]->loads, &y = exchanges_[b]->loads;
-  for (auto i = x.begin(), j = y.begin(); i != x.end() && j != y.end() && !it->second;) {
-    if (i->resource == j->resource) it->second = true;
-    i->resource < j->resource ? ++i : ++j;
-  }
+  const Exchange &x = *exchanges_[a], &y = *exchanges_[b];
+  it->second = have_common(x.inside, y.inside, [](const Exchange::Load& l) { return l.resource; }) ||
+               have_common(x.fabric->links(), y.fabric->links(), [](const LinkUses::Link& l) { return l.link; });
   return it->second;
 }
 
@@ -65,17 +77,18 @@ const std::vector<double>& Meetings::paces(const Flight& flight) {
 
 void Meetings::add_loads(const Flight& flight, const std::vector<double>& times) {
   for (std::size_t k = 0; k < flight.size(); ++k)
-    for (const Exchange::Load& load : exchanges_[flight[k]]->loads) {
+    exchanges_[flight[k]]->for_each_load([&](const Exchange::Load& load) {
       load_[load.resource] += times[k] * load.part;
       std::uint32_t& behind = behind_[load.resource];
       behind = behind == untouched || behind == load.behind ? load.behind : Exchange::none;
-    }
+    });
 }
 
 void Meetings::clear_loads(const Flight& flight) {
   for (const std::uint32_t kind : flight)
-    for (const Exchange::Load& load : exchanges_[kind]->loads)
+    exchanges_[kind]->for_each_load([&](const Exchange::Load& load) {
       load_[load.resource] = 0, behind_[load.resource] = untouched;
+    });
 }
 
 bool Meetings::is_crowded(std::uint32_t resource) const {
@@ -103,11 +116,11 @@ std::vector<double> Meetings::solve(const Flight& flight) {
   std::unordered_map<std::uint32_t, std::uint32_t> first_user;
   std::vector<bool> crowded(kinds.size(), false);
   for (std::uint32_t k = 0; k < kinds.size(); ++k)
-    for (const Exchange::Load& load : exchanges_[kinds[k]]->loads) {
-      if (!is_crowded(load.resource)) continue;
+    exchanges_[kinds[k]]->for_each_load([&](const Exchange::Load& load) {
+      if (!is_crowded(load.resource)) return;
       crowded[k] = true;
       sets.merge(k, first_user.try_emplace(load.resource, k).first->second);
-    }
+    });
   std::vector<double> pace(kinds.size(), 1);
   for (std::uint32_t k = 0; k < kinds.size(); ++k) {
     if (!crowded[k] || sets.find(k) != k) continue;
@@ -138,8 +151,8 @@ void Meetings::add_inside(const Flight& flight, const std::vector<double>& times
                           const std::vector<std::uint32_t>& base, std::vector<LinkUse>& uses) const {
   std::map<std::uint32_t, std::vector<std::uint32_t>> crowded;  // links by node
   for (const std::uint32_t kind : flight)
-    for (const Exchange::Load& load : exchanges_[kind]->loads)
-      if (load.resource >= timer_.first_inside() && is_crowded(load.resource))
+    for (const Exchange::Load& load : exchanges_[kind]->inside)
+      if (is_crowded(load.resource))
         crowded[timer_.node_of(load.resource)].push_back(load.resource);
   std::set<std::uint64_t> seen;
   for (auto& [node, resources] : crowded) {
@@ -173,11 +186,11 @@ std::vector<double> Meetings::share(const Flight& flight, const std::vector<doub
   }
   std::vector<LinkUse> uses;
   for (std::size_t k = 0; k < flight.size(); ++k) {
-    const Exchange& x = *exchanges_[flight[k]];
-    for (const Exchange::Load& load : x.loads)
-      if (load.first < load.last && is_crowded(load.resource))
-        for (std::uint32_t i = load.first; i < load.last; ++i)
-          uses.push_back({(*x.fabric)[i].link, base[k] + (*x.fabric)[i].item, times[k] * (*x.fabric)[i].use});
+    const LinkUses& fabric = *exchanges_[flight[k]]->fabric;
+    for (const LinkUses::Link& l : fabric.links())
+      if (is_crowded(l.link))
+        for (const LinkUses::Use u : fabric.users(l.kind))
+          uses.push_back({l.link, base[k] + u.item, times[k] * u.use});
   }
   add_inside(flight, times, base, uses);
   const std::uint32_t own = all;

@@ -13,74 +13,83 @@ namespace fabricast {
 
 namespace {
 
-using Users = std::span<const LinkUse>;
-
-std::uint64_t hash_of(Users users) {
-  std::uint64_t hash = users.size();
-  for (const LinkUse& u : users) hash = mix64(hash ^ u.item ^ std::bit_cast<std::uint64_t>(u.use));
-  return hash;
-}
-
-bool same(Users a, Users b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](const LinkUse& x, const LinkUse& y) { return x.item == y.item && x.use == y.use; });
-}
-
-/// Calls use(users) for each link, in order.
-template <class Use>
-void for_each_link(Users uses, Use use) {
-  for (std::size_t first = 0, last = 0; first < uses.size(); first = last) {
-    while (last < uses.size() && uses[last].link == uses[first].link) ++last;
-    use(uses.subspan(first, last - first));
-  }
-}
-
 /// One of each kind of link that could be full if every item had all that it could get alone.
-std::vector<Users> binding_links(const std::vector<double>& caps, std::initializer_list<Users> parts) {
-  std::vector<double> most(caps);
-  for (const Users& part : parts)
-    for (const LinkUse& u : part) most[u.item] = std::min(most[u.item], 1 / u.use);
-  std::vector<Users> links;
-  std::unordered_multimap<std::uint64_t, std::size_t> known;
-  const auto see = [&](Users users) {
-    double demand = 0;
-    for (const LinkUse& u : users) demand += u.use * most[u.item];
-    if (demand < 1 - 1e-9) return;
-    const std::uint64_t hash = hash_of(users);
-    const auto [begin, end] = known.equal_range(hash);
-    if (std::any_of(begin, end, [&](const auto& k) { return same(links[k.second], users); })) return;
-    known.emplace(hash, links.size());
-    links.push_back(users);
+class BindingLinks {
+ public:
+  struct Link {
+    std::uint32_t link = 0;
+    std::size_t begin = 0, end = 0;  ///< its users
   };
-  for (const Users& part : parts) for_each_link(part, see);
-  return links;
-}
+
+  BindingLinks(const std::vector<double>& caps, const LinkUses& lower, const std::vector<LinkUse>& upper) : most_(caps) {
+    for (std::uint32_t k = 0; k < lower.kinds(); ++k) bound(lower.users(k));
+    bound(upper);
+    for (std::uint32_t k = 0; k < lower.kinds(); ++k) see(lower.lowest_link(k), lower.users(k));
+    for (std::size_t first = 0, last = 0; first < upper.size(); first = last) {
+      while (last < upper.size() && upper[last].link == upper[first].link) ++last;
+      see(upper[first].link, std::span(upper).subspan(first, last - first));
+    }
+  }
+  const std::vector<Link>& links() const { return links_; }
+  std::span<const LinkUses::Use> users(const Link& l) const { return std::span(users_).subspan(l.begin, l.end - l.begin); }
+
+ private:
+  template <class Users>
+  void bound(const Users& users) {
+    for (const auto& u : users) most_[u.item] = std::min(most_[u.item], 1 / u.use);
+  }
+  template <class Users>
+  void see(std::uint32_t link, const Users& users) {
+    double demand = 0;
+    for (const auto& u : users) demand += u.use * most_[u.item];
+    if (demand < 1 - 1e-9) return;
+    std::uint64_t hash = users.size();
+    for (const auto& u : users) hash = mix64(hash ^ u.item ^ std::bit_cast<std::uint64_t>(u.use));
+    const Link here{link, users_.size(), users_.size() + users.size()};
+    for (const auto& u : users) users_.push_back({u.item, u.use});
+    const auto [begin, end] = known_.equal_range(hash);
+    if (std::any_of(begin, end, [&](const auto& l) { return same(links_[l.second], here); })) {
+      users_.resize(here.begin);
+      return;
+    }
+    known_.emplace(hash, links_.size());
+    links_.push_back(here);
+  }
+  bool same(const Link& a, const Link& b) const {
+    return std::ranges::equal(users(a), users(b), [](const LinkUses::Use& x, const LinkUses::Use& y) {
+      return x.item == y.item && x.use == y.use;
+    });
+  }
+
+  std::vector<double> most_;  ///< that an item could get alone
+  std::vector<LinkUses::Use> users_;
+  std::vector<Link> links_;
+  std::unordered_multimap<std::uint64_t, std::size_t> known_;
+};
 
 }  // namespace
 
-void sort_by_link(std::vector<LinkUse>& uses) {
-  radix_sort(uses, [](const LinkUse& u) { return u.link; });
-}
-
 LinkShares share_links(const std::vector<double>& caps, const std::vector<double>& weights, std::vector<LinkUse> uses,
-                       std::span<const LinkUse> lower) {
-  sort_by_link(uses);
-  const std::vector<Users> links = binding_links(caps, {lower, uses});
+                       const LinkUses& lower) {
+  radix_sort(uses, [](const LinkUse& u) { return u.link; });
+  const BindingLinks binding(caps, lower, uses);
+  const std::vector<BindingLinks::Link>& links = binding.links();
   SharingProblem problem;
   problem.capacity.assign(links.size(), 1);
   problem.cap = caps, problem.weight = weights;
   problem.first.assign(caps.size() + 1, 0);
-  for (const Users& users : links)
-    for (const LinkUse& u : users) ++problem.first[u.item + 1];
+  for (const BindingLinks::Link& l : links)
+    for (const LinkUses::Use& u : binding.users(l)) ++problem.first[u.item + 1];
   for (std::size_t i = 0; i < caps.size(); ++i) problem.first[i + 1] += problem.first[i];
   problem.link.resize(problem.first.back()), problem.use.resize(problem.first.back());
   std::vector<std::uint32_t> next(problem.first.begin(), problem.first.end() - 1);
   for (std::uint32_t l = 0; l < links.size(); ++l)
-    for (const LinkUse& u : links[l]) problem.link[next[u.item]] = l, problem.use[next[u.item]++] = u.use;
+    for (const LinkUses::Use& u : binding.users(links[l]))
+      problem.link[next[u.item]] = l, problem.use[next[u.item]++] = u.use;
   Sharing sharing = fill(problem);
   for (std::size_t i = 0; i < caps.size(); ++i) sharing.level[i] *= weights[i];
   for (std::uint32_t& link : sharing.bottleneck)
-    if (link != no_link) link = links[link].front().link;
+    if (link != no_link) link = links[link].link;
   return {std::move(sharing.level), std::move(sharing.bottleneck)};
 }
 

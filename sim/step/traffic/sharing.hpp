@@ -2,19 +2,17 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <vector>
+
+#include "link_uses.hpp"
 
 namespace fabricast {
 
-/// An item takes `use` of a link for each unit of its rate.
+/// One of a short list (else: LinkUses): an item takes `use` of a link for each unit of its rate.
 struct LinkUse {
   std::uint32_t link = 0, item = 0;
   double use = 0;
 };
-
-/// By rising link; those of one link stay in order.
-void sort_by_link(std::vector<LinkUse>& uses);
 
 struct LinkShares {
   std::vector<double> rate;         ///< by item
@@ -24,8 +22,8 @@ struct LinkShares {
 /// \param caps     greatest rate by item, may be infinite
 /// \param weights  by item: links are fair to rate / weight
 /// An item is at most once on a link; its users come in the same order on all links.
-/// \param lower    uses of links below all others, sorted: not copied, as there may be millions
+/// \param lower    uses of links below all others
 LinkShares share_links(const std::vector<double>& caps, const std::vector<double>& weights, std::vector<LinkUse> uses,
-                       std::span<const LinkUse> lower = {});
+                       const LinkUses& lower = {});
 
 }  // namespace fabricast

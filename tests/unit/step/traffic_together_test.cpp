@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 
 #include "fabricast/core/rng.hpp"
@@ -197,6 +198,66 @@ TEST_CASE("faults that come and go are refused") {
   CHECK_THROWS_WITH(make_flow_traffic(*w, x.program, 1), Catch::Contains("a fault comes or goes during the step"));
 }
 
+TEST_CASE("links with the same users are one kind") {
+  const std::uint32_t far = GENERATE(10U, 1U << 30);  // numbers of items that do not go into 32 bits beside their values
+  LinkUsesBuilder builder;
+  std::map<std::uint32_t, std::vector<std::pair<std::uint32_t, double>>> expected;  // by link
+  Rng rng(3);
+  for (std::uint32_t team = 0; team < 3; ++team) {
+    std::vector<std::uint32_t> parts;
+    for (std::uint32_t p = 0; p < 4; ++p) {
+      parts.push_back(builder.add_part());
+      for (std::uint32_t i = 0; i <= p; ++i) builder.add_use(far * team + i, builder.add_value(0.5 + p));
+    }
+    for (std::uint32_t link = 0; link < 5000; ++link) {
+      const auto p = static_cast<std::uint32_t>(rng.below(5));
+      if (p == 4) continue;
+      builder.add_link(7 * link, parts[p]);
+      for (std::uint32_t i = 0; i <= p; ++i) expected[7 * link].emplace_back(far * team + i, 0.5 + p);
+    }
+  }
+  const LinkUses uses = builder.build();
+  CHECK(uses.kinds() == 5 * 5 * 5 - 1);
+  REQUIRE(uses.links().size() == expected.size());
+  auto next = expected.begin();
+  std::vector<bool> seen(uses.kinds(), false);
+  for (const auto& [link, kind] : uses.links()) {
+    REQUIRE(link == next->first);
+    const LinkUses::Users users = uses.users(kind);
+    REQUIRE(users.size() == next->second.size());
+    for (std::size_t i = 0; i < users.size(); ++i)
+      REQUIRE((users[i].item == next->second[i].first && users[i].use == next->second[i].second));
+    if (!seen[kind]) CHECK(uses.lowest_link(kind) == link);
+    seen[kind] = true, ++next;
+  }
+}
+
+TEST_CASE("networks of different hardware that share counts are timed as each by itself") {
+  // Two kinds of groups over all nodes, as many bytes on rings and few on others, and pairs.
+  Exchanges x;
+  x.add(CollectiveOp::all_gather, large, groups_of_ranks(0, 128, 16, 8));
+  x.add(CollectiveOp::reduce_scatter, 1 << 16, x.program.groups[0]);
+  x.add(CollectiveOp::all_reduce, large, test::everyone(128));
+  x.add(CollectiveOp::sendrecv, large, pairs_of_ranks(0, 64, 64));
+  x.again(CollectiveOp::sendrecv, 1 << 20, 3);
+  const auto near = world(16, leaves(2), "kind: ecmp"), far = world(16, leaves(2) + ", cable: 5km", "kind: ecmp"),
+             spread = world(16, leaves(2), "kind: adaptive");
+  const std::vector<const World*> worlds{near.get(), far.get(), near.get(), spread.get()};
+  const auto shared = make_flow_traffics(worlds, x.program, 1, 3);
+  const std::vector<std::uint32_t> all{0, 1, 2, 3, 4};
+  for (std::size_t n = 0; n < worlds.size(); ++n) {
+    const auto own = make_flow_traffic(*worlds[n], x.program, 1);
+    for (const std::uint32_t k : all) {
+      CAPTURE(n, k);
+      CHECK(shared[n]->alone(k).seconds == Approx(own->alone(k).seconds).epsilon(1e-12));
+      CHECK(shared[n]->alone(k).bottleneck == own->alone(k).bottleneck);
+      CHECK(shared[n]->is_independent(k) == own->is_independent(k));
+    }
+    CHECK(paces(*shared[n], all) == paces(*own, all));
+  }
+  CHECK(shared[1]->alone(1).seconds > 1.1 * shared[0]->alone(1).seconds);
+}
+
 TEST_CASE("shares are feasible, and max-min, whatever is folded") {
   Rng rng(GENERATE(range(1, 40)));
   const auto random = [&](std::uint32_t n) { return static_cast<std::uint32_t>(rng.next() % n); };
@@ -211,7 +272,12 @@ TEST_CASE("shares are feasible, and max-min, whatever is folded") {
       if (random(3) == 0) uses.push_back({l, i, (1 + random(3)) / 100.});
   const LinkShares shares = share_links(caps, weights, uses);
   const auto half = std::find_if(uses.begin(), uses.end(), [&](const LinkUse& u) { return u.link > links / 2; });
-  const LinkShares in_parts = share_links(caps, weights, {half, uses.end()}, {uses.begin(), half});
+  LinkUsesBuilder lower;
+  for (auto u = uses.begin(); u != half; ++u) {
+    lower.add_link(u->link, lower.add_part());
+    lower.add_use(u->item, lower.add_value(u->use));
+  }
+  const LinkShares in_parts = share_links(caps, weights, {half, uses.end()}, lower.build());
   CHECK(in_parts.rate == shares.rate);
   CHECK(in_parts.link == shares.link);
   std::vector<double> load(links, 0);

@@ -1,0 +1,19 @@
+#include "exchange_counts.hpp"
+
+namespace fabricast {
+
+std::shared_ptr<CountStore> ExchangeCounts::of_team(std::uint32_t groups, std::uint32_t shape,
+                                                    const Communicator& comm) {
+  const std::scoped_lock lock(mutex_);
+  const auto [it, fresh] = teams_.try_emplace({groups, shape});
+  if (fresh) it->second = {comm, make_count_store(seed_)};
+  return fresh || connects_alike(it->second.comm, comm) ? it->second.counts : nullptr;
+}
+
+void ExchangeCounts::forget(std::uint32_t groups) {
+  const std::scoped_lock lock(mutex_);
+  std::erase_if(teams_, [&](const auto& known) { return known.first.first == groups; });
+  std::erase_if(known_, [&](const auto& known) { return std::get<0>(known.first) == groups; });
+}
+
+}  // namespace fabricast

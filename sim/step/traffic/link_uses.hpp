@@ -1,0 +1,129 @@
+// What items take of links, where there are millions of both. Links that are taken alike have one number, and how much an
+// item takes is the number of a value: few values come up again and again.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace fabricast {
+
+class LinkUses {
+ public:
+  /// An item takes `use` of a link for each unit of its rate.
+  struct Use {
+    std::uint32_t item = 0;
+    double use = 0;
+  };
+  struct Link {
+    std::uint32_t link = 0, kind = 0;
+  };
+
+  /// The uses of one link, in order.
+  class Users {
+   public:
+    class Iterator {
+     public:
+      Iterator(const LinkUses& of, std::size_t at) : of_(&of), at_(at) {}
+      Use operator*() const { return of_->use(at_); }
+      Iterator& operator++() { return ++at_, *this; }
+      bool operator==(const Iterator& other) const { return at_ == other.at_; }
+
+     private:
+      const LinkUses* of_;
+      std::size_t at_;
+    };
+    Users(const LinkUses& of, std::size_t begin, std::size_t end) : of_(&of), begin_(begin), end_(end) {}
+    std::size_t size() const { return end_ - begin_; }
+    Iterator begin() const { return {*of_, begin_}; }
+    Iterator end() const { return {*of_, end_}; }
+    Use operator[](std::size_t i) const { return of_->use(begin_ + i); }
+
+   private:
+    const LinkUses* of_;
+    std::size_t begin_, end_;
+  };
+
+  LinkUses() : layout_(std::make_shared<Layout>()) {}
+
+  /// By rising link.
+  std::span<const Link> links() const { return layout_->links; }
+  bool empty() const { return layout_->links.empty(); }
+  /// Kinds are numbered by their lowest link.
+  std::uint32_t kinds() const { return static_cast<std::uint32_t>(layout_->lowest.size()); }
+  /// Good as long as this is.
+  Users users(std::uint32_t kind) const { return {*this, layout_->first[kind], layout_->first[kind + 1]}; }
+  std::uint32_t lowest_link(std::uint32_t kind) const { return layout_->lowest[kind]; }
+  /// Calls use(link, item, use) for all, by link.
+  template <class F>
+  void for_each(F use) const {
+    for (const Link& l : links())
+      for (const Use u : users(l.kind)) use(l.link, u.item, u.use);
+  }
+  /// The same items on the same links, which are not copied, with other values.
+  LinkUses with(std::vector<double> values) const {
+    LinkUses other = *this;
+    other.values_ = std::move(values);
+    return other;
+  }
+
+ private:
+  friend class LinkUsesBuilder;
+  struct Layout {
+    std::vector<Link> links;
+    std::vector<std::size_t> first{0};  ///< of uses, by kind; one entry more
+    std::vector<std::uint32_t> lowest;  ///< link, by kind
+    /// An item, and below it so many bits of the number of its value.
+    int value_bits = 0;
+    std::vector<std::uint32_t> uses;
+    std::vector<std::uint64_t> wide;  ///< instead, where both do not go into 32 bits
+  };
+  Use use(std::size_t at) const {
+    const Layout& l = *layout_;
+    const std::uint64_t packed = l.wide.empty() ? l.uses[at] : l.wide[at];
+    return {static_cast<std::uint32_t>(packed >> l.value_bits), values_[packed & ((std::uint64_t{1} << l.value_bits) - 1)]};
+  }
+
+  std::shared_ptr<const Layout> layout_;
+  std::vector<double> values_;
+};
+
+/// Puts together the uses of each link from parts that come up again on other links.
+class LinkUsesBuilder {
+ public:
+  /// \returns the value's number
+  std::uint32_t add_value(double value) {
+    values_.push_back(value);
+    return static_cast<std::uint32_t>(values_.size() - 1);
+  }
+  /// \returns the part's number
+  std::uint32_t add_part() {
+    parts_.push_back(uses_.size());
+    return static_cast<std::uint32_t>(parts_.size() - 1);
+  }
+  /// To the last part.
+  void add_use(std::uint32_t item, std::uint32_t value) { uses_.push_back({item, value}); }
+  /// A link has that part, beside those that have been added to it.
+  void add_link(std::uint32_t link, std::uint32_t part) { entries_.push_back({link, part}); }
+  LinkUses build();
+
+ private:
+  struct Entry {
+    std::uint32_t link = 0, part = 0;
+  };
+  struct NumberedUse {
+    std::uint32_t item = 0, value = 0;
+  };
+  void sort_links(LinkUses::Layout& layout, std::vector<std::span<const Entry>>& parts_of_kind);
+  std::span<const NumberedUse> part(std::uint32_t number) const {
+    const std::size_t end = number + 1 < parts_.size() ? parts_[number + 1] : uses_.size();
+    return std::span(uses_).subspan(parts_[number], end - parts_[number]);
+  }
+  std::vector<double> values_;
+  std::vector<std::size_t> parts_;  ///< where they begin
+  std::vector<NumberedUse> uses_;
+  std::vector<Entry> entries_;
+};
+
+}  // namespace fabricast
