@@ -79,12 +79,12 @@ class FabricConnections {
   void for_each(const std::function<void(std::uint32_t, std::uint32_t)>& use) const;
 
  private:
-  std::shared_ptr<const SharedCount> crossed_;
-  std::vector<OfChannel> all_;
   struct Links {
     std::uint32_t lowest = 0;
     std::uint64_t rate_kind = 0;
   };
+  std::shared_ptr<const SharedCount> crossed_;
+  std::vector<OfChannel> all_;
   std::vector<std::uint32_t> first_;  ///< in all_, by kind; one entry more
   std::vector<Links> links_;          ///< by kind
 };

@@ -2,12 +2,12 @@
 // and can be told of ahead.
 #pragma once
 
-#include <bit>
 #include <utility>
 #include <vector>
 
 #include "channel_planes.hpp"
 #include "loads.hpp"
+#include "row_numbers.hpp"
 
 namespace fabricast {
 
@@ -24,8 +24,8 @@ class GroupTable {
 
   static std::uint64_t hash_of(const CountRow<W>& counts, std::uint64_t kind) {
     std::uint64_t hash = kind;
-    for (const std::uint64_t word : counts) hash = std::rotl((hash ^ word) * 0x9e3779b97f4a7c15ULL, 29);
-    return (hash ^ hash >> 32) * 0xbf58476d1ce4e5b9ULL >> 32;
+    for (const std::uint64_t word : counts) hash = hash_on(hash, word);
+    return hash_end(hash);
   }
   /// Has what a search for it will read fetched.
   void expect(std::uint64_t hash) const { __builtin_prefetch(&entries_[hash & (entries_.size() - 1)]); }

@@ -12,6 +12,12 @@
 
 namespace fabricast {
 
+/// The hash of a row so far, with one word more; and once all are in it, of 32 bits.
+inline std::uint64_t hash_on(std::uint64_t hash, std::uint64_t word) {
+  return std::rotl((hash ^ word) * 0x9e3779b97f4a7c15ULL, 29);
+}
+inline std::uint64_t hash_end(std::uint64_t hash) { return (hash ^ hash >> 32) * 0xbf58476d1ce4e5b9ULL >> 32; }
+
 /// \tparam T  of 64 bits: equal are those with the same bits
 template <class T>
 class RowNumbers {
@@ -19,10 +25,9 @@ class RowNumbers {
   using Row = std::span<const T>;
   explicit RowNumbers(std::size_t words) : words_(words), at_(1024, none) {}
 
-  /// \param row    of at least so many words
+  /// \param row  of so many words
   /// \returns its number, and whether it is new: then it is the next one
   std::pair<std::uint32_t, bool> find_or_add(Row row) {
-    row = row.first(words_);
     std::size_t i = home(row);
     for (; at_[i] != none; i = (i + 1) & (at_.size() - 1))
       if (same(row, of(at_[i]))) return {at_[i], false};
@@ -34,8 +39,8 @@ class RowNumbers {
   }
   std::uint64_t hash_of(Row row) const {
     std::uint64_t hash = 0;
-    for (const T word : row.first(words_)) hash = std::rotl((hash ^ spread(word)) * 0x9e3779b97f4a7c15ULL, 29);
-    return (hash ^ hash >> 32) * 0xbf58476d1ce4e5b9ULL >> 32;
+    for (const T word : row) hash = hash_on(hash, spread(word));
+    return hash_end(hash);
   }
   Row of(std::uint32_t number) const { return {seen_.data() + number * words_, words_}; }
   std::uint32_t size() const { return static_cast<std::uint32_t>(seen_.size() / words_); }

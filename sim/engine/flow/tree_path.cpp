@@ -60,9 +60,9 @@ class TreePath {
   const ChannelShape& shape_of(int channel) const { return layout_.shapes[static_cast<std::size_t>(channel)]; }
 
   TreePlace place(std::int64_t node) const { return double_tree(v_.comm.nodes(), node, index_); }
-  TreeEdge edge_above(std::int64_t node) const {
-    const TreePlace here = place(node), parent = place(here.parent);
-    return {node, here.parent, here.child_type, (parent.children[0] >= 0) + (parent.children[1] >= 0)};
+  TreeEdge edge_above(std::int64_t child) const {
+    const auto at = static_cast<std::size_t>(child), parent = static_cast<std::size_t>(table_.parent[at]);
+    return {child, table_.parent[at], table_.type[at], table_.children[parent]};
   }
   std::size_t up_edge(std::int64_t child) const {
     return table_.up_edge(static_cast<std::size_t>(child), layout_.head, layout_.heads);
