@@ -85,7 +85,7 @@ TEST_CASE("trees of heads agree on registered buffers") {
   for (const int nodes : {2, 4})
     compare({h100, nodes, Algorithm::nvlstree, "all_reduce", 0.01, 0.09, "registered"}, sizes);
   compare({h100, 3, Algorithm::nvlstree, "all_reduce", 0.01, 0.135, "registered"}, sizes);
-  compare({four, 8, Algorithm::nvlstree, "all_reduce", 0.02, 0.09, "registered"}, sizes);
+  compare({four, 8, Algorithm::nvlstree, "all_reduce", 0.025, 0.09, "registered"}, sizes);
 }
 
 TEST_CASE("parallel aggregated trees agree") {
@@ -95,7 +95,7 @@ TEST_CASE("parallel aggregated trees agree") {
 
 TEST_CASE("reductions in the switches agree") {
   for (const int nodes : {2, 4}) {
-    compare({h100, nodes, Algorithm::collnetchain, "all_reduce", 0.01, 0.035});
+    compare({h100, nodes, Algorithm::collnetchain, "all_reduce", 0.01, 0.04});
     compare({h100, nodes, Algorithm::nvls, "all_reduce", 0.01, 0.01});
   }
   compare({h100, 2, Algorithm::nvls, "all_reduce", 0.01, 0.03, "registered"});

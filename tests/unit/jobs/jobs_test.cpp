@@ -205,7 +205,7 @@ TEST_CASE("the recommended hosts are those that the words give", "[jobs]") {
   CHECK(again->allocation.taken == world->allocation.taken);
   again->draws.count = f.draws_of_trials;
   add_others(*again);
-  CHECK(time_job(*again, 0).seconds == Approx(best.beside).epsilon(0.02));
+  CHECK(time_job(*again, 0).seconds == Approx(best.beside).epsilon(0.05));
 }
 
 TEST_CASE("who has which hosts", "[jobs]") {
