@@ -50,7 +50,8 @@ class Billing {
     const bool has_nics = node.nics.count > 0;
     const std::int64_t nics = has_nics ? demand_.ports_per_node : 0;
     RatedPower whole = power_of_host(node.gpu, node.gpus, comm_.node.gpu.sheet, node.power);
-    const RatedPower nic = power_of_nic(demand_.port_rate);
+    const int ports = has_nics ? std::max(1, node.nics.count / static_cast<int>(nics)) : 1;
+    const RatedPower nic = power_of_nic(node.nics.rate * ports);
     const double share = static_cast<double>(nics) * nic.power.value;
     nodes_per_rack_ = racked(whole.power);
     BillLine& host = line(Item::node, all);
@@ -59,8 +60,7 @@ class Billing {
     if (!has_nics) return;
     host.each.source += ", less NICs";
     BillLine& cards = line(Item::nic, all * nics);
-    cards.ports = std::max(1, node.nics.count / static_cast<int>(nics));
-    cards.rate = demand_.port_rate / cards.ports;
+    cards.ports = ports, cards.rate = node.nics.rate;
     cards.each = nic;
   }
 
@@ -135,7 +135,8 @@ class Billing {
                                     ? s_.site.switch_cage
                                     : ports_per_cage(s_.node.spec.nics.link, basics_.switch_box.ports, box.rate);
       const bool nic = group.tier == Tier::leaf;
-      const auto transceivers = [&](std::string_view end, std::int64_t number, BytesPerSecond rate, std::int64_t ports) {
+      const auto transceivers = [&](std::string_view end, std::int64_t number, BytesPerSecond rate,
+                                    std::int64_t ports) {
         BillLine& plug = line(Item::transceiver, number);
         fill(plug, rate);
         plug.name = end, plug.ports = static_cast<int>(ports);
@@ -174,7 +175,8 @@ std::string BillLine::what() const {
     case Item::switch_box: return fmt::format("{}switch {} x {}", at, ports, to_text(rate));
     case Item::cable: return fmt::format("{}cable {} {}, up to {}", at, to_text(rate), name_of(medium), to_text(up_to));
     case Item::transceiver:
-      return fmt::format("{}transceiver at {} {} x {} {}, up to {}", at, name, ports, to_text(rate), name_of(medium), to_text(up_to));
+      return fmt::format("{}transceiver at {} {} x {} {}, up to {}", at, name, ports, to_text(rate), name_of(medium),
+                         to_text(up_to));
     case Item::rack: return fmt::format("rack of {}", name == "upper" ? "spines and cores" : name);
   }
   return {};

@@ -269,9 +269,13 @@ std::string explain_text(const World& world, const Explanation& explanation) {
 std::string inspect_fabric_text(const World& world) {
   const Communicator& comm = world.planner.comm;
   const Node& node = comm.node;
-  std::string out = fmt::format("node: {} GPUs {}, {}, {} NICs of {}, {} sockets, {} PCIe switches\n", comm.gpus(),
+  // Where a switch's port is slower, the job has NICs of its rate.
+  const BytesPerSecond own = world.scenario.node.spec.nics.rate, runs = node.spec.nics.rate;
+  const std::string slowed =
+      runs < own ? fmt::format(" (a cable of {} runs at {}: the switch's end)", to_text(own), to_text(runs)) : "";
+  std::string out = fmt::format("node: {} GPUs {}, {}, {} NICs of {}{}, {} sockets, {} PCIe switches\n", comm.gpus(),
                                 node.gpu.name, name_of(node.spec.intranode), node.nics, to_text(node.nic_line_rate),
-                                node.spec.sockets, node.spec.pcie_switches);
+                                slowed, node.spec.sockets, node.spec.pcie_switches);
   for (std::uint16_t l = 0; l < node.graph.links.size(); l = static_cast<std::uint16_t>(l + 2))
     out += fmt::format("  {:<20} {:<16} {} GB/s\n", node.graph.link_name(l),
                        name_of(node.graph.links[l].link_class.kind), gbps(node.graph.links[l].link_class.rate.value));

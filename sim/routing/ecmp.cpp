@@ -4,9 +4,18 @@
 //
 //   hash, fields     what the switches compute (hash.hpp)
 //   salt             per_switch: each switch xors a constant of its own; shared: none
-//   bits             per_tier: each tier looks at other bits of the hash; same: all at the same bits.
+//   bits             per_tier: each tier hashes by a function of its own; same: all by the same function.
 //                    salt shared and bits same is full polarization: a spine repeats the choice of the leaf
-#include <bit>
+//
+// With H the wide hash of the headers (hash.hpp), n links to choose from, and mix64 a 64-bit finalizer [Steele2014]
+//
+//   per_tier:  link = floor( n x top 32 bits of mix64( seed xor (place, H) ) / 2^32 ),  place = the switch, or its tier
+//                     where the salt is shared
+//   same:      link = (H xor salt of the switch) mod n, of the function's own bits
+//
+// So what two tiers choose is independent whatever their numbers of links. Other bits of one hash would not do: a
+// rotation by r bits multiplies by 2^r modulo 2^32 - 1, which 3, 5 and 17 divide, so tiers with multiples of these would
+// still choose alike, and there are not enough bits for four tiers of 128 links.
 #include <span>
 
 #include "fabricast/core/rng.hpp"
@@ -46,7 +55,7 @@ void visit_fields(FieldVisitor& visit, EcmpSpec& spec) {
   visit("fields", spec.fields, "header fields that are hashed");
   visit("salt", spec.salt, "per_switch: each switch adds a constant of its own to the hash; shared: all the same");
   visit("bits", spec.bits,
-        "per_tier: each tier uses other bits of the hash; same: all use the same bits (polarization)");
+        "per_tier: each tier hashes by a function of its own; same: all by the same one (polarization)");
   visit("seed", spec.seed, "first seed: one draw of QP numbers and salts", at_least(0));
   visit("seeds", spec.seeds, "number of draws that make the distribution", between(1, 100000));
 }
@@ -60,7 +69,7 @@ class EcmpChooser {
   using Key = std::uint32_t;
 
   EcmpChooser(const EcmpSpec& spec, std::uint64_t seed)
-      : width_(hash_bits(spec.hash)),
+      : own_bits_(hash_bits(spec.hash) == 32 ? 0xFFFFFFFFU : 0xFFFFU),
         per_tier_(spec.bits == HashBits::per_tier),
         salted_(spec.salt == HashSalt::per_switch),
         seed_(mix64(seed ^ 0x65636d70)),
@@ -86,13 +95,12 @@ class EcmpChooser {
   }
 
   std::uint32_t pick(Key key, std::uint32_t vertex, int tier, std::uint32_t choices) const {
-    if (salted_) key ^= static_cast<std::uint32_t>(mix64(seed_ ^ vertex)) & (width_ == 32 ? 0xFFFFFFFFU : 0xFFFFU);
     if (per_tier_) {
-      // Rotate by about a third of the width per tier.
-      const int turn = tier * (width_ == 32 ? 11 : 5);
-      key = width_ == 32 ? std::rotr(key, turn)
-                         : static_cast<std::uint32_t>(std::rotr(static_cast<std::uint16_t>(key), turn));
+      const std::uint64_t place = salted_ ? vertex : static_cast<std::uint32_t>(tier);
+      return static_cast<std::uint32_t>((mix64(seed_ ^ (place << 32 | key)) >> 32) * choices >> 32);
     }
+    if (salted_) key ^= static_cast<std::uint32_t>(mix64(seed_ ^ vertex));
+    key &= own_bits_;
     return (choices & (choices - 1)) == 0 ? key & (choices - 1) : key % choices;
   }
 
@@ -104,10 +112,10 @@ class EcmpChooser {
   /// What the address of an endpoint adds to the hash: 10.a.b.c by its number. \param first  of the field's tables
   std::uint32_t address(std::uint32_t endpoint, std::size_t first) const {
     const std::uint32_t ip = 0x0A000000U + endpoint;
-    return tables_.at[first][ip >> 24] ^ tables_.at[first + 1][ip >> 16 & 0xFF] ^ tables_.at[first + 2][ip >> 8 & 0xFF] ^
-           tables_.at[first + 3][ip & 0xFF];
+    return tables_.at[first][ip >> 24] ^ tables_.at[first + 1][ip >> 16 & 0xFF] ^
+           tables_.at[first + 2][ip >> 8 & 0xFF] ^ tables_.at[first + 3][ip & 0xFF];
   }
-  int width_;
+  std::uint32_t own_bits_;
   bool per_tier_, salted_;
   std::uint64_t seed_;
   HashTables tables_;

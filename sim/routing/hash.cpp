@@ -1,30 +1,48 @@
 #include "hash.hpp"
 
+#include <bit>
+
 namespace fabricast {
+
+namespace {
+
+/// Most significant bit first.
+std::uint32_t crc16(const Tuple& tuple, std::uint32_t polynomial, std::uint32_t start) {
+  std::uint32_t crc = start;
+  for (const std::uint8_t byte : tuple) {
+    crc ^= std::uint32_t{byte} << 8;
+    for (int bit = 0; bit < 8; ++bit) crc = (crc & 0x8000U ? (crc << 1) ^ polynomial : crc << 1) & 0xFFFFU;
+  }
+  return crc;
+}
+
+/// Least significant bit first, so the polynomial is mirrored.
+std::uint32_t crc32(const Tuple& tuple) {
+  std::uint32_t crc = 0xFFFFFFFFU;
+  for (const std::uint8_t byte : tuple) {
+    crc ^= byte;
+    for (int bit = 0; bit < 8; ++bit) crc = crc & 1U ? (crc >> 1) ^ 0xEDB88320U : crc >> 1;
+  }
+  return ~crc;
+}
+
+/// The tuple's words of 16 bits xored, each rotated by so many bits more than the one before.
+std::uint32_t fold(const Tuple& tuple, int turn) {
+  std::uint16_t sum = 0;
+  for (std::size_t i = 0; i < tuple.size(); i += 2) {
+    const std::uint32_t word = std::uint32_t{tuple[i]} << 8 | (i + 1 < tuple.size() ? tuple[i + 1] : 0U);
+    sum ^= std::rotl(static_cast<std::uint16_t>(word), turn * static_cast<int>(i / 2));
+  }
+  return sum;
+}
+
+}  // namespace
 
 std::uint32_t hash_by_definition(HashFunction function, const Tuple& tuple) {
   switch (function) {
-    case HashFunction::crc16: {
-      std::uint32_t crc = 0xFFFF;
-      for (const std::uint8_t byte : tuple) {
-        crc ^= std::uint32_t{byte} << 8;
-        for (int bit = 0; bit < 8; ++bit) crc = (crc & 0x8000U ? (crc << 1) ^ 0x1021U : crc << 1) & 0xFFFFU;
-      }
-      return crc;
-    }
-    case HashFunction::crc32: {
-      std::uint32_t crc = 0xFFFFFFFFU;
-      for (const std::uint8_t byte : tuple) {
-        crc ^= byte;
-        for (int bit = 0; bit < 8; ++bit) crc = crc & 1U ? (crc >> 1) ^ 0xEDB88320U : crc >> 1;
-      }
-      return ~crc;
-    }
-    case HashFunction::xor16: {
-      std::uint32_t fold = 0;
-      for (std::size_t i = 0; i < tuple.size(); ++i) fold ^= std::uint32_t{tuple[i]} << (i % 2 ? 0 : 8);
-      return fold;
-    }
+    case HashFunction::crc16: return crc16(tuple, 0x1021, 0xFFFF) | crc16(tuple, 0x8005, 0) << 16;
+    case HashFunction::crc32: return crc32(tuple);
+    case HashFunction::xor16: return fold(tuple, 0) | fold(tuple, 3) << 16;
   }
   return 0;
 }

@@ -1,6 +1,7 @@
 // Static routing by destination, as OpenSM's fat-tree engine fills the forwarding tables of InfiniBand: d-mod-k
-// [Zahavi2010]. The NIC's place under its leaf picks the spine, its leaf picks the core. No two NICs of a leaf share a
-// way down while there are as many up cables as NICs; permutations that follow the order are free of contention.
+// [Zahavi2010]. The NIC's place under its leaf picks the spine and the cable to it, its leaf picks the core and the cable
+// to that, on the way up as on the way down. No two NICs of a leaf share a way down while there are as many up cables as
+// NICs; permutations that follow the order are free of contention.
 #include "router.hpp"
 
 namespace fabricast {
@@ -23,8 +24,9 @@ class StaticChooser {
     return {node % clos_.nodes_per_block * (clos_.ports_per_node / clos_.rails) + port / clos_.rails,
             clos_.leaf_of(flow.to)};
   }
+  /// Cables between a spine and cores are picked by the leaf, up (1) and down (2): the place has picked the spine.
   std::uint32_t pick(Key key, std::uint32_t, int tier, std::uint32_t choices) const {
-    return (tier == 1 ? key.leaf : key.position) % choices;
+    return (tier == 1 || tier == 2 ? key.leaf : key.position) % choices;
   }
 
  private:

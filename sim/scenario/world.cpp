@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "fabricast/core/error.hpp"
 #include "fabricast/core/names.hpp"
+#include "fabricast/core/quantity.hpp"
 #include "fabricast/planner/graph_file.hpp"
 #include "fabricast/planner/node_use.hpp"
 #include "fabricast/planner/sharp.hpp"
@@ -45,6 +47,22 @@ void choose_policy(World& world, const NcclSettings& settings) {
   world.setup.policy = find_by_name(routing_policies(), "static");
   world.static_ways = world.setup.policy->defaults();
   world.setup.policy_spec = &world.static_ways;
+}
+
+/// A cable runs at the slower of its ends, and NCCL sees the rate at which it runs: NICs of this rate stand in for
+/// faster ones. The bill buys those of the scenario.
+void limit_to_switches(const Scenario& s, NodeSpec& host, std::vector<Diagnostic>& warnings) {
+  const BytesPerSecond offered = topologies()[s.fabric.kind].offered(s.fabric.spec);
+  if (s.cluster.nodes < 2 || host.nics.count == 0 || host.nics.rate.value <= offered.value * (1 + 1e-9)) return;
+  warnings.push_back({Diagnostic::Severity::warning,
+                      {},
+                      "fabric.switch.rate",
+                      fmt::format("a NIC has {} and the switches offer it {}: its link runs at {}",
+                                  to_text(host.nics.rate), to_text(offered), to_text(offered)),
+                      "give switches of the NICs' rate, or NICs of the switches'"});
+  host.nics.rate = offered;
+  if (!host.layout) return;
+  for (NodeLayout::Nic& nic : host.layout->nics) nic.rate = std::min(nic.rate, offered.value / 1e9);
 }
 
 std::string path_of_choice(const Scenario& s) {
@@ -144,6 +162,8 @@ FabricDemand demand_of_hosts(const Scenario& s, const Communicator& comm) {
   demand.ports_per_node = static_cast<std::uint32_t>(std::max(1, node.fabric_ports / node.hosts));
   demand.kind = s.node.spec.nics.link;
   demand.port_rate = node.nic_line_rate;
+  demand.cables_per_port =
+      std::max(1, static_cast<int>(std::lround(node.nic_line_rate.value / node.spec.nics.rate.value)));
   demand.header_efficiency = node.header_efficiency;
   demand.nic_efficiency =
       node.nic_rate(comm.gdr && comm.gdr_read).value / (demand.port_rate.value * demand.header_efficiency);
@@ -164,6 +184,7 @@ std::unique_ptr<World> build_world(Scenario scenario, const SearchGraphs* found)
   NcclSettings settings = parse_nccl_environment(main_version(s), s.nccl.env, told);
   const int hosts = hosts_of_node(s, settings);
   NodeSpec spec = s.node.spec;
+  limit_to_switches(s, spec, world->warnings);
   const NodeUse use = use_of_node(spec, settings, world->warnings);
   world->provider = provider_of(s, spec, settings.version);
   if (!world->provider.variables.empty()) {

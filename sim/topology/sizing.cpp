@@ -115,20 +115,22 @@ void size_upper_tiers(Clos& clos, std::uint32_t leaves_per_island, const TieredB
   clos.spine_up = spine.up, clos.cores_per_plane = cores, clos.spine_core_cables = spine.up / cores;
 }
 
-Fabric build_tiered_fabric(Clos clos, const TieredBasics& spec, const FabricDemand& demand) {
-  clos.planes = static_cast<std::uint32_t>(spec.planes), clos.breakout = static_cast<std::uint32_t>(spec.breakout);
-  const BytesPerSecond nic = demand.port_rate / spec.planes, leaf = spec.switch_box.rate / spec.breakout;
-  // One of each has always been taken as it is: a NIC may be faster than the port.
-  if ((spec.planes > 1 || spec.breakout > 1) && nic.value > leaf.value * (1 + 1e-9))
-    throw UserError::at(spec.breakout > 1 ? "fabric.breakout" : "fabric.switch.rate",
-                        fmt::format("a NIC has {} in a plane and a leaf's port {}", to_text(nic), to_text(leaf)));
-  return build_clos_fabric(clos, spec, demand);
+BytesPerSecond offered_rate(const TieredBasics& spec) {
+  return spec.switch_box.rate * (static_cast<double>(spec.planes) / spec.breakout);
 }
 
-Fabric build_clos_fabric(const Clos& clos, const FabricBasics& basics, const FabricDemand& demand) {
+Fabric build_tiered_fabric(Clos clos, const TieredBasics& spec, const FabricDemand& demand) {
+  clos.planes = static_cast<std::uint32_t>(spec.planes);
+  clos.breakout = static_cast<std::uint32_t>(spec.breakout);
+  return build_clos_fabric(clos, spec, demand, offered_rate(spec));
+}
+
+Fabric build_clos_fabric(const Clos& clos, const FabricBasics& basics, const FabricDemand& demand,
+                         BytesPerSecond offered) {
   const Seconds wire = propagation(basics.cable), hop = wire + basics.switch_box.latency;
   const LinkClass between{demand.kind, basics.switch_box.rate * (clos.planes * demand.header_efficiency), hop};
-  const BytesPerSecond port = demand.port_rate * (demand.header_efficiency * demand.nic_efficiency);
+  const BytesPerSecond reached = demand.port_rate * demand.nic_efficiency;
+  const BytesPerSecond port = std::min(reached, offered * demand.cables_per_port) * demand.header_efficiency;
   const std::array tiers = {
       FabricBuilder::TierClasses{{demand.kind, port, hop}, {demand.kind, port, wire}},
       FabricBuilder::TierClasses{between, between},

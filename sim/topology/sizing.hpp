@@ -16,6 +16,8 @@ struct TieredBasics : FabricBasics {
   int planes = 1;
 };
 void visit_tiers(FieldVisitor& visit, TieredBasics& tiers);
+/// A port of each plane, or what a split port leaves of it.
+BytesPerSecond offered_rate(const TieredBasics& spec);
 
 /// How a switch divides its ports between the tier below and the tier above.
 struct PortSplit {
@@ -42,10 +44,13 @@ std::uint32_t fewest_uppers(std::uint32_t lowers, std::uint32_t up, std::uint32_
 void size_upper_tiers(Clos& clos, std::uint32_t leaves_per_island, const TieredBasics& spec, int tiers);
 
 /// Cable classes by tier: the way up is charged the propagation and the switch it enters; the way down the same,
-/// but into a NIC, whose own latency belongs to the protocol's hop.
-Fabric build_clos_fabric(const Clos& clos, const FabricBasics& basics, const FabricDemand& demand);
+/// but into a NIC, whose own latency belongs to the protocol's hop. A NIC's link runs at the slower of its ends.
+Fabric build_clos_fabric(const Clos& clos, const FabricBasics& basics, const FabricDemand& demand,
+                         BytesPerSecond offered);
+inline Fabric build_clos_fabric(const Clos& clos, const FabricBasics& basics, const FabricDemand& demand) {
+  return build_clos_fabric(clos, basics, demand, basics.switch_box.rate);
+}
 /// The same in planes, each NIC with a port in each of them.
-/// \throws UserError if a NIC's port is faster than a leaf's
 Fabric build_tiered_fabric(Clos clos, const TieredBasics& spec, const FabricDemand& demand);
 
 }  // namespace fabricast

@@ -1,6 +1,7 @@
 // The contents of a fabric file (see sim/topology/file.cpp for the format).
 #pragma once
 
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -24,7 +25,7 @@ struct FileFabricSwitch {
   std::string name;
   Tier tier = Tier::leaf;
   std::string guid{};  ///< 16 hexadecimal digits; empty: not told
-  int lid = 0;       ///< 0: not told
+  int lid = 0;         ///< 0: not told
 };
 
 struct FileFabricLink {
@@ -48,6 +49,11 @@ struct FileFabricSpec : FabricBasics, FileFabric {
   std::vector<std::string> nics;  ///< of the hosts that the file names, those in use; empty: all
   double oversubscription = 1;    ///< for files that tell no cables (Slurm's topology.conf)
 };
+
+/// Links of a file have rates of their own.
+inline BytesPerSecond offered_rate(const FileFabricSpec&) {
+  return BytesPerSecond{std::numeric_limits<double>::infinity()};
+}
 
 void visit_fields(FieldVisitor& visit, FileFabricNic& nic);
 void visit_fields(FieldVisitor& visit, FileFabricHost& host);

@@ -19,7 +19,8 @@ struct FabricDemand {
   std::uint32_t nodes = 1;
   std::uint32_t ports_per_node = 1;
   LinkKind kind = LinkKind::infiniband;
-  BytesPerSecond port_rate{50e9};  ///< line rate of a NIC port
+  BytesPerSecond port_rate{50e9};  ///< line rate of a NIC port, all its cables together
+  int cables_per_port = 1;         ///< ports of a card that NCCL takes for one
   double header_efficiency = 1;    ///< payload share of the line rate between switches
   double nic_efficiency = 1;       ///< what a NIC reaches of that
 };
@@ -40,13 +41,18 @@ struct Topology {
   std::any (*defaults)(const FabricBasics&);
   void (*visit)(FieldVisitor&, std::any&);
   const FabricBasics& (*basics)(const std::any&);
+  /// Line rate that the switches offer a cable of a NIC, in all planes together; infinite where each cable has its own.
+  BytesPerSecond (*offered)(const std::any&);
   /// \throws UserError if the demand does not fit.
   Fabric (*build)(const std::any&, const FabricDemand&);
 };
 
 std::span<const Topology> topologies();
 
-/// The descriptor of a topology whose Spec derives from FabricBasics and has visit_fields and build.
+inline BytesPerSecond offered_rate(const FabricBasics& basics) { return basics.switch_box.rate; }
+
+/// The descriptor of a topology whose Spec derives from FabricBasics and has visit_fields and build, and offered_rate where
+/// a NIC's cable is not at a whole port of a switch.
 template <class Spec>
 constexpr Topology make_topology(std::string_view name, std::string_view summary, std::string_view source) {
   return {name,
@@ -59,6 +65,7 @@ constexpr Topology make_topology(std::string_view name, std::string_view summary
           },
           [](FieldVisitor& visit, std::any& spec) { visit_fields(visit, *std::any_cast<Spec>(&spec)); },
           [](const std::any& spec) -> const FabricBasics& { return *std::any_cast<Spec>(&spec); },
+          [](const std::any& spec) { return offered_rate(*std::any_cast<Spec>(&spec)); },
           [](const std::any& spec, const FabricDemand& demand) { return build(*std::any_cast<Spec>(&spec), demand); }};
 }
 

@@ -18,7 +18,7 @@ const std::string cluster =
     "workload: {sizes: [64B, 256KiB, 256KiB, 64MiB, 8GiB]}\n";
 
 const std::string collisions =
-    "node: {profile: hgx-h100-roce}\ncluster: {nodes: 16}\nfabric: {kind: fat_tree, switch: {ports: 32}}\n"
+    "node: {profile: hgx-h100-roce}\ncluster: {nodes: 32}\nfabric: {kind: fat_tree, switch: {ports: 32}}\n"
     "routing: {kind: ecmp, seeds: 4}\nworkload: {sizes: [64KiB, 64MiB, 4GiB]}\n";
 
 std::vector<double> times(const Forecast& f) {

@@ -29,6 +29,7 @@ std::uint32_t divide(const std::vector<std::uint8_t>& text, int width, std::uint
   return (reflected ? mirror(crc, width) : crc) ^ end;
 }
 std::uint32_t crc16(const std::vector<std::uint8_t>& text) { return divide(text, 16, 0x1021, 0xFFFF, false, 0); }
+std::uint32_t crc16_buypass(const std::vector<std::uint8_t>& text) { return divide(text, 16, 0x8005, 0, false, 0); }
 std::uint32_t crc32(const std::vector<std::uint8_t>& text) {
   return divide(text, 32, 0x04C11DB7, 0xFFFFFFFFU, true, 0xFFFFFFFFU);
 }
@@ -36,6 +37,7 @@ std::uint32_t crc32(const std::vector<std::uint8_t>& text) {
 TEST_CASE("the division gives the published check values", "[routing]") {
   const std::vector<std::uint8_t> text(check_text.begin(), check_text.begin() + 9);
   CHECK(crc16(text) == 0x29B1);  // CRC-16/CCITT-FALSE
+  CHECK(crc16_buypass(text) == 0xFEE8);
   CHECK(crc32(text) == 0xCBF43926);
 }
 
@@ -45,11 +47,15 @@ TEST_CASE("the hashes of tuples are those CRCs", "[routing]") {
     Tuple tuple;
     for (std::uint8_t& byte : tuple) byte = static_cast<std::uint8_t>(rng.below(256));
     const std::vector<std::uint8_t> text(tuple.begin(), tuple.end());
-    CHECK(hash_by_definition(HashFunction::crc16, tuple) == crc16(text));
+    CHECK(hash_by_definition(HashFunction::crc16, tuple) == (crc16(text) | crc16_buypass(text) << 16));
     CHECK(hash_by_definition(HashFunction::crc32, tuple) == crc32(text));
-    std::uint32_t words = 0;
-    for (std::size_t b = 0; b < 13; b += 2) words ^= std::uint32_t{tuple[b]} << 8 | (b + 1 < 13 ? tuple[b + 1] : 0U);
-    CHECK(hash_by_definition(HashFunction::xor16, tuple) == words);
+    std::uint32_t words = 0, turned = 0;
+    for (std::size_t b = 0; b < 13; b += 2) {
+      const std::uint32_t word = std::uint32_t{tuple[b]} << 8 | (b + 1 < 13 ? tuple[b + 1] : 0U);
+      const std::size_t turn = 3 * b / 2 % 16;
+      words ^= word, turned ^= (word << turn | word >> (16 - turn)) & 0xFFFF;
+    }
+    CHECK(hash_by_definition(HashFunction::xor16, tuple) == (words | turned << 16));
   }
 }
 

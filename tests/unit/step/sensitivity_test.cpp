@@ -99,10 +99,8 @@ TEST_CASE("where hosts stand matters to ECMP, and a bad order to oversubscribed 
   const double in_order = step_seconds(job, {"routing.seeds=4"}),
                scattered = step_seconds(job, {"routing.seeds=4", "cluster.placement=random"});
   // All-to-alls leave their leaf wherever their nodes stand.
-  if (job == "experts")
-    CHECK(scattered == Approx(in_order).epsilon(0.1));
-  else
-    CHECK(scattered > 1.02 * in_order);
+  CHECK(scattered > 1.02 * in_order);
+  if (job == "experts") CHECK(scattered < 1.2 * in_order);
   // Neighbours in the job never share a leaf of four hosts: hosts 0, n/4, n/2, ... of the fabric come first.
   const int nodes = job == "strong_scaling" ? 64 : 32;
   std::string order;

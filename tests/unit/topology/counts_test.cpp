@@ -120,9 +120,29 @@ TEST_CASE("ports given by hand, split ports and planes", "[topology]") {
   CHECK(pod.link_class(LinkId(Clos::endpoint_up(0))).rate.value == Approx(50e9));
   // A segment more has no port at the spines, and takes a third tier.
   CHECK(fabric_of("rail_optimized", demand_of(16 * 136, 8), keys).switches_in(Tier::core) > 0);
+  // A NIC of 400 Gb/s in each plane has links of the 200 that are left of a leaf's port.
   demand.port_rate = BytesPerSecond{100e9};
-  CHECK_THROWS_WITH(fabric_of("rail_optimized", demand, keys), Catch::Contains("a NIC has 400Gbps in a plane"));
+  CHECK(fabric_of("rail_optimized", demand, keys).link_class(LinkId(Clos::endpoint_up(0))).rate.value == Approx(50e9));
   CHECK_THROWS_WITH(fabric_of("fat_tree", demand_of(16, 8), {{"leaf_up", "64"}}), Catch::Contains("none is left"));
+}
+
+TEST_CASE("a NIC's link runs at the slower of its ends", "[topology]") {
+  const auto rate = [](const char* kind, double nic, const Keys& keys, int cables = 1) {
+    FabricDemand demand = demand_of(16, 1);
+    demand.port_rate = BytesPerSecond{nic}, demand.cables_per_port = cables;
+    return fabric_of(kind, demand, keys).link_class(LinkId(Clos::endpoint_up(3))).rate.value;
+  };
+  const Keys slow = {{"switch.rate", "100Gbps"}}, fast = {{"switch.rate", "800Gbps"}};
+  for (const char* kind : {"single_switch", "leaf_spine", "fat_tree", "rail_optimized", "rail_only"}) {
+    CAPTURE(kind);
+    CHECK(rate(kind, 50e9, slow) == Approx(12.5e9));
+    CHECK(rate(kind, 50e9, slow, 2) == Approx(25e9));  // two ports of a card that count as one
+    CHECK(rate(kind, 50e9, fast) == Approx(50e9));
+  }
+  // A faster port, split: by two there is enough for a NIC, by four there is not.
+  CHECK(rate("fat_tree", 50e9, {{"switch.rate", "800Gbps"}, {"breakout", "2"}}) == Approx(50e9));
+  CHECK(rate("fat_tree", 50e9, {{"switch.rate", "800Gbps"}, {"breakout", "4"}}) == Approx(25e9));
+  CHECK(rate("rail_only", 50e9, {{"switch.rate", "100Gbps"}, {"planes", "2"}}) == Approx(25e9));
 }
 
 TEST_CASE("every leaf belongs to the block whose nodes hang off it", "[topology]") {
