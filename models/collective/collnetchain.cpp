@@ -91,18 +91,16 @@ std::unique_ptr<ChannelProgram> program(const Communicator& comm, const Plan& pl
 }  // namespace
 
 CollectiveAlgorithm collnetchain_algorithm() {
-  return {Algorithm::collnetchain,
-          "collnetchain",
-          "a chain of GPUs to the NIC, switches that reduce between nodes",
-          "[SHARP-manual]",
-          supports,
-          fits,
-          stream,
-          nullptr,
-          network_trees,
-          nullptr,
-          node_transfers,
-          program};
+  return {.algorithm = Algorithm::collnetchain,
+          .name = "collnetchain",
+          .summary = "a chain of GPUs to the NIC, switches that reduce between nodes",
+          .source = "[SHARP-manual]",
+          .supports = supports,
+          .fits = fits,
+          .stream = stream,
+          .network_trees = network_trees,
+          .node_transfers = node_transfers,
+          .program = program};
 }
 
 }  // namespace fabricast

@@ -37,18 +37,16 @@ std::unique_ptr<ChannelProgram> program(const Communicator& comm, const Plan& pl
 }  // namespace
 
 CollectiveAlgorithm collnetdirect_algorithm() {
-  return {Algorithm::collnetdirect,
-          "collnetdirect",
-          "GPUs to a head per NIC, switches that reduce between nodes",
-          "[SHARP-manual]",
-          supports,
-          fits,
-          stream,
-          nullptr,
-          head_trees,
-          nullptr,
-          node_transfers,
-          program};
+  return {.algorithm = Algorithm::collnetdirect,
+          .name = "collnetdirect",
+          .summary = "GPUs to a head per NIC, switches that reduce between nodes",
+          .source = "[SHARP-manual]",
+          .supports = supports,
+          .fits = fits,
+          .stream = stream,
+          .network_trees = head_trees,
+          .node_transfers = node_transfers,
+          .program = program};
 }
 
 }  // namespace fabricast

@@ -44,10 +44,16 @@ std::unique_ptr<ChannelProgram> program(const Communicator& comm, const Plan& pl
 }  // namespace
 
 CollectiveAlgorithm nvls_algorithm() {
-  return {Algorithm::nvls, "nvls",         "reduced and multicast in the NVSwitch",
-          "[NCCL-device]", supports,       fits,
-          stream,          nullptr,        head_trees,
-          nullptr,         node_transfers, program};
+  return {.algorithm = Algorithm::nvls,
+          .name = "nvls",
+          .summary = "reduced and multicast in the NVSwitch",
+          .source = "[NCCL-device]",
+          .supports = supports,
+          .fits = fits,
+          .stream = stream,
+          .network_trees = head_trees,
+          .node_transfers = node_transfers,
+          .program = program};
 }
 
 }  // namespace fabricast

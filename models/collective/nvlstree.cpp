@@ -49,19 +49,18 @@ std::unique_ptr<ChannelProgram> program(const Communicator& comm, const Plan& pl
 }  // namespace
 
 CollectiveAlgorithm nvlstree_algorithm() {
-  return {Algorithm::nvlstree,
-          "nvlstree",
-          "NVLS inside the nodes, a double binary tree per rail between them",
-          "[Sanders2009]",
-          supports,
-          fits,
-          stream,
-          network_edges,
-          nullptr,
-          node_role,
-          node_transfers,
-          program,
-          edge_set};
+  return {.algorithm = Algorithm::nvlstree,
+          .name = "nvlstree",
+          .summary = "NVLS inside the nodes, a double binary tree per rail between them",
+          .source = "[Sanders2009]",
+          .supports = supports,
+          .fits = fits,
+          .stream = stream,
+          .network_edges = network_edges,
+          .node_role = node_role,
+          .node_transfers = node_transfers,
+          .program = program,
+          .edge_set = edge_set};
 }
 
 }  // namespace fabricast

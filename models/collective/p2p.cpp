@@ -2,7 +2,9 @@
 //
 // All pairs of ranks exchange data at once, so what counts is the work of each GPU, proxy thread, NIC and link, not a
 // chain of steps. A channel works on eight parts side by side, each with its own slots.
+#include <algorithm>
 #include <map>
+#include <numeric>
 
 #include "fabricast/collective/algorithm.hpp"
 #include "fabricast/collective/peers.hpp"
@@ -24,44 +26,99 @@ Stream stream(const Communicator&, const Plan& plan, int) {
   return s;
 }
 
+/// By part: its bytes, in units that all of them have in common, but for what is less than a page.
+std::vector<std::uint32_t> weights_of_parts(const Plan& plan) {
+  constexpr std::int64_t page = 4096;
+  std::vector<std::uint32_t> weights;
+  std::uint32_t common = 0;
+  for (int p = 0; p < plan.parts; ++p) {
+    weights.push_back(static_cast<std::uint32_t>(std::max<std::int64_t>(1, ceil_div(plan.part_bytes(p), page))));
+    common = std::gcd(common, weights.back());
+  }
+  for (std::uint32_t& weight : weights) weight /= common;
+  return weights;
+}
+
+double message_weight(const Plan& plan) {
+  const std::vector<std::uint32_t> weights = weights_of_parts(plan);
+  return std::accumulate(weights.begin(), weights.end(), 0.0);
+}
+
+/// All parts but the last are alike.
+std::uint64_t edge_key(const Plan& plan) {
+  const std::vector<std::uint32_t> weights = weights_of_parts(plan);
+  return static_cast<std::uint64_t>(plan.parts) << 48 | std::uint64_t{weights.front()} << 24 | weights.back();
+}
+
+/// Edges of messages between two groups of ranks at a distance. Each part is on a channel of its own, which has a queue
+/// pair of its own between two NICs [NCCL-net]: messages that go by the same NICs and the same channel share it.
+class PeerEdges {
+ public:
+  PeerEdges(const Communicator& comm, const Plan& plan, const EdgeSink& sink)
+      : comm_(comm),
+        plan_(plan),
+        sink_(sink),
+        schedule_(comm, static_cast<int>(plan.shares.size())),
+        weights_(weights_of_parts(plan)) {
+    for (const PeerRound& round : schedule_.rounds()) base_.try_emplace(round.group, &round);
+  }
+  /// \param messages  from as many GPUs behind the sending NIC
+  void add(std::int64_t from, std::int64_t to, std::uint32_t messages) const {
+    const int g = comm_.gpus(), a = static_cast<int>(from % g), b = static_cast<int>(to % g);
+    NetworkEdge edge{static_cast<std::uint32_t>(from / g), static_cast<std::uint32_t>(to / g), nic(a, b), nic(b, b)};
+    const std::int64_t groups = schedule_.groups();
+    const PeerRound& round = *base_.at((schedule_.group_of(to) - schedule_.group_of(from) + groups) % groups);
+    for (int p = 0; p < plan_.parts; ++p) {
+      edge.weight = messages * weights_[static_cast<std::size_t>(p)];
+      edge.channel = schedule_.channel(round, p);
+      sink_(edge);
+    }
+  }
+  /// All pairs of two groups: GPUs that send by the same NIC to the same GPU are one connection.
+  void add_groups(std::int64_t from, std::int64_t to) const {
+    const int size = schedule_.group_size(), g = comm_.gpus();
+    for (std::int64_t b = to * size; b < (to + 1) * size; ++b) {
+      std::map<std::uint16_t, std::pair<std::int64_t, std::uint32_t>> senders;  // by NIC: the first, how many
+      for (std::int64_t a = from * size; a < (from + 1) * size; ++a)
+        ++senders.try_emplace(nic(static_cast<int>(a % g), static_cast<int>(b % g)), a, 0U).first->second.second;
+      for (const auto& [nic, sender] : senders) add(sender.first, b, sender.second);
+    }
+  }
+  const PeerSchedule& schedule() const { return schedule_; }
+
+ private:
+  std::uint16_t nic(int from_gpu, int to_gpu) const {
+    return static_cast<std::uint16_t>(sending_nic(comm_, from_gpu, to_gpu));
+  }
+  const Communicator& comm_;
+  const Plan& plan_;
+  const EdgeSink& sink_;
+  PeerSchedule schedule_;
+  std::vector<std::uint32_t> weights_;             ///< by part
+  std::map<std::int64_t, const PeerRound*> base_;  ///< by distance of groups, whose rounds share their channels
+};
+
 void network_edges(const Communicator& comm, const Plan& plan, int, const EdgeSink& sink) {
-  const int g = comm.gpus();
-  const auto nodes = static_cast<std::uint32_t>(comm.nodes());
-  const auto nic = [&](int from_gpu, int to_gpu) {
-    return static_cast<std::uint16_t>(sending_nic(comm, from_gpu, to_gpu));
-  };
-  const auto edge = [&](std::int64_t from, std::int64_t to, std::uint32_t weight) {
-    const int a = static_cast<int>(from % g), b = static_cast<int>(to % g);
-    sink({static_cast<std::uint32_t>(from / g), static_cast<std::uint32_t>(to / g), nic(a, b), nic(b, b), weight});
-  };
-  const std::int64_t n = comm.ranks();
+  if (comm.nodes() < 2) return;
+  const PeerEdges edges(comm, plan, sink);
+  const std::int64_t n = comm.ranks(), g = comm.gpus();
   switch (plan.op) {
     case CollectiveOp::sendrecv:
-      for (std::int64_t r = 0; r < n && nodes > 1; ++r)
-        if (const std::int64_t to = (r + 1) % n; r / g != to / g && sends(plan, n, r, to)) edge(r, to, 1);
+      for (std::int64_t r = 0; r < n; ++r)
+        if (const std::int64_t to = (r + 1) % n; r / g != to / g && sends(plan, n, r, to)) edges.add(r, to, 1);
       return;
     case CollectiveOp::scatter:
-      for (std::int64_t r = g; r < n; ++r) edge(0, r, 1);
+      for (std::int64_t r = g; r < n; ++r) edges.add(0, r, 1);
       return;
     case CollectiveOp::gather:
-      for (std::int64_t r = g; r < n; ++r) edge(r, 0, 1);
+      for (std::int64_t r = g; r < n; ++r) edges.add(r, 0, 1);
       return;
     default: break;
   }
-  // GPUs that send by the same NIC to the same GPU are one connection.
-  std::vector<NetworkEdge> kinds;
-  for (int b = 0; b < g; ++b) {
-    std::map<std::uint16_t, std::size_t> known;
-    for (int a = 0; a < g; ++a) {
-      const auto [it, fresh] = known.try_emplace(nic(a, b), kinds.size());
-      if (fresh) kinds.push_back({0, 0, it->first, nic(b, b), 0});
-      ++kinds[it->second].weight;
-    }
-  }
-  for (std::uint32_t from = 0; from < nodes; ++from)
-    for (std::uint32_t to = 0; to < nodes; ++to)
-      for (NetworkEdge& kind : kinds)
-        if (from != to) kind.from = from, kind.to = to, sink(kind);
+  const std::int64_t groups = edges.schedule().groups(), per_node = g / edges.schedule().group_size();
+  for (std::int64_t from = 0; from < groups; ++from)
+    for (std::int64_t to = 0; to < groups; ++to)
+      if (from / per_node != to / per_node) edges.add_groups(from, to);
 }
 
 /// The node of the root differs from the others.
@@ -142,6 +199,12 @@ class PeerProgram final : public ChannelProgram {
     for (const std::vector<Part>& parts : places_) busy += parts.size() > turn && takes_part(worker, parts[turn]);
     return busy;
   }
+  bool aligned(std::int32_t worker, std::int64_t index) const override {
+    const std::int64_t peer = peer_of(worker, *places_[place_of(worker)][part_at(worker, index)].round);
+    const bool itself = peer == static_cast<std::int64_t>(rank_of(worker).value);
+    if (is_sender(worker) && !is_aligned_send(plan_, peer)) return false;
+    return (is_sender(worker) && !itself) || is_aligned_receive(plan_, peer);
+  }
   std::array<int, 2> nics(std::int32_t from, std::int32_t to) const override {
     const int a = static_cast<int>(rank_of(from).value) % comm_.gpus(),
               b = static_cast<int>(rank_of(to).value) % comm_.gpus();
@@ -190,10 +253,18 @@ std::unique_ptr<ChannelProgram> program(const Communicator& comm, const Plan& pl
 }  // namespace
 
 CollectiveAlgorithm p2p_algorithm() {
-  return {Algorithm::p2p, "p2p",          "sends and receives between pairs of ranks, in rounds",
-          "[NCCL-p2p]",   supports,       nullptr,
-          stream,         network_edges,  nullptr,
-          node_role,      node_transfers, program};
+  return {.algorithm = Algorithm::p2p,
+          .name = "p2p",
+          .summary = "sends and receives between pairs of ranks, in rounds",
+          .source = "[NCCL-p2p]",
+          .supports = supports,
+          .stream = stream,
+          .network_edges = network_edges,
+          .message_weight = message_weight,
+          .edge_key = edge_key,
+          .node_role = node_role,
+          .node_transfers = node_transfers,
+          .program = program};
 }
 
 }  // namespace fabricast

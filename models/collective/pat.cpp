@@ -169,11 +169,17 @@ std::unique_ptr<ChannelProgram> program(const Communicator& comm, const Plan& pl
 }  // namespace
 
 CollectiveAlgorithm pat_algorithm() {
-  return {Algorithm::pat, "pat",          "log2(n) dimensions, a binomial tree per block",
-          "[NCCL-PAT]",   supports,       fits,
-          stream,         network_edges,  nullptr,
-          nullptr,        node_transfers, program,
-          edge_set};
+  return {.algorithm = Algorithm::pat,
+          .name = "pat",
+          .summary = "log2(n) dimensions, a binomial tree per block",
+          .source = "[NCCL-PAT]",
+          .supports = supports,
+          .fits = fits,
+          .stream = stream,
+          .network_edges = network_edges,
+          .node_transfers = node_transfers,
+          .program = program,
+          .edge_set = edge_set};
 }
 
 }  // namespace fabricast

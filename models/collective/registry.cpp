@@ -35,4 +35,9 @@ const CollectiveAlgorithm* find_by_algorithm(Algorithm algorithm) {
   return nullptr;
 }
 
+std::uint64_t edge_key_of(const Plan& plan) {
+  const CollectiveAlgorithm& algorithm = *find_by_algorithm(plan.algorithm);
+  return algorithm.edge_key ? algorithm.edge_key(plan) : 0;
+}
+
 }  // namespace fabricast

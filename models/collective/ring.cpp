@@ -209,19 +209,16 @@ std::unique_ptr<ChannelProgram> program(const Communicator& comm, const Plan& pl
 }  // namespace
 
 CollectiveAlgorithm ring_algorithm() {
-  return {Algorithm::ring,
-          "ring",
-          "2(n-1) steps around a ring per channel, least volume",
-          "[Patarasuk2009]",
-          supports,
-          nullptr,
-          stream,
-          network_edges,
-          nullptr,
-          nullptr,
-          node_transfers,
-          program,
-          edge_set};
+  return {.algorithm = Algorithm::ring,
+          .name = "ring",
+          .summary = "2(n-1) steps around a ring per channel, least volume",
+          .source = "[Patarasuk2009]",
+          .supports = supports,
+          .stream = stream,
+          .network_edges = network_edges,
+          .node_transfers = node_transfers,
+          .program = program,
+          .edge_set = edge_set};
 }
 
 }  // namespace fabricast

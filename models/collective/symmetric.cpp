@@ -53,18 +53,14 @@ void node_transfers(const Communicator& comm, const Plan& plan, int, std::uint32
 }  // namespace
 
 CollectiveAlgorithm symmetric_kernels() {
-  return {Algorithm::symmetric,
-          "symmetric",
-          "one kernel on symmetric memory",
-          "[NCCL-symmetric]",
-          supports,
-          fits,
-          stream,
-          nullptr,
-          nullptr,
-          nullptr,
-          node_transfers,
-          nullptr};
+  return {.algorithm = Algorithm::symmetric,
+          .name = "symmetric",
+          .summary = "one kernel on symmetric memory",
+          .source = "[NCCL-symmetric]",
+          .supports = supports,
+          .fits = fits,
+          .stream = stream,
+          .node_transfers = node_transfers};
 }
 
 }  // namespace fabricast

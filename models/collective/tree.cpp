@@ -127,11 +127,17 @@ std::unique_ptr<ChannelProgram> program(const Communicator& comm, const Plan& pl
 }  // namespace
 
 CollectiveAlgorithm tree_algorithm() {
-  return {Algorithm::tree, "tree",         "double binary tree over nodes, a chain of GPUs inside",
-          "[Sanders2009]", supports,       nullptr,
-          stream,          network_edges,  nullptr,
-          node_role,       node_transfers, program,
-          edge_set};
+  return {.algorithm = Algorithm::tree,
+          .name = "tree",
+          .summary = "double binary tree over nodes, a chain of GPUs inside",
+          .source = "[Sanders2009]",
+          .supports = supports,
+          .stream = stream,
+          .network_edges = network_edges,
+          .node_role = node_role,
+          .node_transfers = node_transfers,
+          .program = program,
+          .edge_set = edge_set};
 }
 
 }  // namespace fabricast

@@ -18,26 +18,40 @@ constexpr std::int64_t largest_registered_message = 1024 * 1024 * kib;
 
 int power_of_two_up(int n) { return static_cast<int>(std::bit_ceil(static_cast<unsigned>(std::max(1, n)))); }
 
+/// Channels to a rank of another node, if the user leaves it open [NCCL-p2p]:
+///
+///   to 2.11         1
+///   2.12 to 2.19    2
+///   2.20 to 2.28    2, halved while all ranks' are more than four times the channels there are; at least one per NIC
+///   from 2.29.2 on  one per 14 GB/s of the NICs, at least one per NIC
+///
+/// \param rails  NICs of a GPU  \param there  channels, before they are rounded up to a power of two
+int usual_network_channels(const Communicator& comm, int rails, int there) {
+  if (comm.version < NcclVersion{2, 12, 0}) return 1;
+  if (comm.version < NcclVersion{2, 20, 0}) return 2;
+  if (comm.version < NcclVersion{2, 29, 2}) return std::max(rails, 2 * comm.ranks() > 4 * there ? 1 : 2);
+  const double rate = comm.node.spec.nics.rate.value / 1e9;
+  return std::max(rails, static_cast<int>(std::ceil(rate / channel_network_rate)));
+}
+
 /// Channels of one pair: what its link can take.
-int channels_per_peer(const Communicator& comm, const NcclSettings& settings, int total) {
+/// \param there  as above  \param total  and rounded up
+int channels_per_peer(const Communicator& comm, const NcclSettings& settings, int there, int total) {
   const Node& node = comm.node;
-  int channels = 64;
+  int channels = comm.version < NcclVersion{2, 29, 2} ? there : 64;
   if (comm.gpus() > 1) {
     // Two per NVLink of the pair.
     const int ways = node.spec.intranode == Intranode::nvlink_mesh ? node.graph.machine_gpus() - 1 : 1;
-    channels = node.nvlink ? 2 * node.gpu.nvlinks / ways : 2;
+    channels = std::min(channels, node.nvlink ? 2 * node.gpu.nvlinks / ways : 2);
   }
   if (comm.nodes() > 1) {
     const int rails = std::max(1, node.spec.nics.count / std::max(1, node.fabric_ports));
-    const double rate = node.spec.nics.rate.value / 1e9;
-    // Two per NIC; by the NIC's rate since some version between 2.26, whose all-to-all is held at two channels' rate, and
-    // 2.29, whose sends are not.
-    const bool by_rate = comm.version >= NcclVersion{2, 28, 0};
-    const int usual = std::max(rails, by_rate ? static_cast<int>(std::ceil(rate / channel_network_rate)) : 2);
-    channels = std::min(channels, settings.channels_per_net_peer.value_or(usual));
+    channels = std::min(channels, settings.channels_per_net_peer.value_or(usual_network_channels(comm, rails, there)));
   }
   channels = std::min(total, power_of_two_up(channels));
-  if (comm.nodes() > 1)
+  // All peers of a round are to fit into one batch of each channel.
+  const bool fit = comm.version >= NcclVersion{2, 29, 2} && !settings.channels_per_net_peer;
+  if (comm.nodes() > 1 && fit)
     while (channels > 1 && channels * ceil_div(comm.ranks(), concurrent_parts) > total) channels /= 2;
   return channels;
 }
@@ -71,7 +85,7 @@ Plan plan_peers(const Planner& planner, CollectiveOp op, std::int64_t bytes) {
   const int bounded = std::max(std::min(comm.channels, settings.max_p2p_channels.value_or(most_channels)),
                                settings.min_p2p_channels.value_or(1));
   const int total = std::min(most_channels, power_of_two_up(bounded));
-  const int most = channels_per_peer(comm, settings, total);
+  const int most = channels_per_peer(comm, settings, bounded, total);
   int least = most;
   while (least > 1 && least * n > total) least /= 2;
   const std::int64_t full = largest_chunk(comm, settings);
@@ -80,7 +94,8 @@ Plan plan_peers(const Planner& planner, CollectiveOp op, std::int64_t bytes) {
   plan.registered = works_in_place(planner, peers_in_place) && (comm.nodes() == 1 || !comm.pxn || comm.gpus() == 1);
 
   // As many parts as keep each between its limits; of whole pages.
-  const std::int64_t largest = comm.nodes() == 1 ? 32 * full : full, smallest = comm.nodes() == 1 ? full / 8 : full / 2;
+  const bool few_parts = comm.nodes() > 1 && comm.version >= NcclVersion{2, 20, 0};
+  const std::int64_t largest = comm.nodes() == 1 ? 32 * full : full, smallest = few_parts ? full / 2 : full / 8;
   const auto part = [&](int parts) { return std::max(smallest, round_up(ceil_div(plan.pair, parts), 4 * kib)); };
   int parts = least;
   while (parts < most && part(parts) > largest) parts *= 2;

@@ -95,7 +95,8 @@ ProtocolCosts protocol_costs(const Communicator& comm, const Plan& plan) {
   // One part of a block's threads goes up, the other down [NCCL-device].
   if (plan.algorithm == Algorithm::tree || plan.algorithm == Algorithm::collnetchain)
     c.both_ways = node.software.both_ways.value;
-  if (pairs && plan.pair % 16 != 0) c.copy_rate = node.architecture.rate_unaligned.gbps().value;
+  // LL shifts what it loads into place; Simple copies it byte by byte [NCCL-device].
+  if (pairs && !ll) c.unaligned = c.copy_rate / node.architecture.rate_unaligned.gbps().value;
   c.last_receive = node.software.last_receive.value;
   c.hop_inside = node.nvlink ? node.architecture.hop[p].us().value
                              : node.pcie_path.hop[p].us().value * node.architecture.pcie_hop.value;

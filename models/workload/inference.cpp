@@ -10,6 +10,7 @@
 #include "fabricast/core/names.hpp"
 #include "fabricast/workload/stages.hpp"
 #include "stage_queue.hpp"
+#include "token_messages.hpp"
 
 namespace fabricast {
 
@@ -205,22 +206,25 @@ class InferenceBuilder {
     for (std::size_t h = 0; h < halves; ++h) work_on(h), feed_forward(experts, count);
   }
 
-  double bytes_of_copies() const {
-    return hidden_bytes() * step_.model.active_experts / step_.layout.tensor * step_.imbalance;
+  /// Copies of tokens to their experts, or back. \param bytes  of a number
+  void exchange_copies(double bytes, int count) {
+    const double copies =
+        static_cast<double>(pass_->tokens()) * step_.model.active_experts / step_.layout.tensor * step_.imbalance;
+    const double token = static_cast<double>(step_.model.hidden) * bytes;
+    call(stage_->expert, Part::expert, CollectiveOp::alltoall,
+         static_cast<double>(bytes_of_tokens(copies * token, token, step_.layout.expert)), count);
   }
 
   void attention(bool experts, int count) {
     compute(times_->attention, count, Part::products, "attention");
     reduce(count);
-    if (experts && dispatches())
-      call(stage_->expert, Part::expert, CollectiveOp::alltoall,
-           bytes_of_copies() * std::min(2.0, bytes_of(step_.precision)) / 2, count);
+    if (experts && dispatches()) exchange_copies(std::min(2.0, bytes_of(step_.precision)), count);
   }
 
   void feed_forward(bool experts, int count) {
     compute(experts ? times_->sparse : times_->dense, count, Part::products, experts ? "experts" : "ffn");
     if (!experts || !dispatches()) return reduce(count);
-    call(stage_->expert, Part::expert, CollectiveOp::alltoall, bytes_of_copies(), count);
+    exchange_copies(2, count);
     // Each rank of a replica has brought back its part of the tokens.
     if (step_.layout.tensor > 1) call(stage_->tensor, Part::tensor, CollectiveOp::all_gather, hidden_bytes(), count);
   }

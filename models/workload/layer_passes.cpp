@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "fabricast/core/names.hpp"
+#include "token_messages.hpp"
 
 namespace fabricast {
 
@@ -56,8 +57,9 @@ std::uint32_t LayerPasses::tokens_beside(int count, double bytes) {
   return step_.layout.expert > 1 ? queue_.exchange(expert_kind(bytes), others, count * (1 - x)) : no_activity;
 }
 std::uint32_t LayerPasses::expert_kind(double bytes) {
+  const double token = static_cast<double>(step_.model.hidden) * bytes;
   return kind(groups_.expert, Part::expert, CollectiveOp::alltoall,
-              sent_tokens(step_) * static_cast<double>(step_.model.hidden) * bytes);
+              static_cast<double>(bytes_of_tokens(sent_tokens(step_) * token, token, step_.layout.expert)));
 }
 
 /// Keys and values of the other ranks, in as many steps. \returns what runs beside attention

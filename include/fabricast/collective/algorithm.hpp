@@ -20,6 +20,10 @@ struct CollectiveAlgorithm {
   Stream (*stream)(const Communicator&, const Plan&, int channel) = nullptr;
   /// Connections over the network, if it has any: a tree's upward edges first, then the downward ones.
   void (*network_edges)(const Communicator&, const Plan&, int channel, const EdgeSink&) = nullptr;
+  /// Weight of an edge that carries a whole message of the plan; null: 1.
+  double (*message_weight)(const Plan&) = nullptr;
+  /// Plans of one operation on as many channels have the same edges where this is equal; null: always.
+  std::uint64_t (*edge_key)(const Plan&) = nullptr;
   /// Trees in which the switches reduce, if it uses any.
   void (*network_trees)(const Communicator&, const Plan&, int channel, const TreeSink&) = nullptr;
   /// Nodes of the same role do the same inside, on every channel; null: all nodes do.
@@ -38,6 +42,8 @@ inline bool can_run(const CollectiveAlgorithm& a, const Communicator& comm, Coll
   return a.supports(op) && (!a.fits || a.fits(comm, op, protocol));
 }
 
+/// 0 where the algorithm has none.
+std::uint64_t edge_key_of(const Plan& plan);
 std::vector<NetworkEdge> list_edges(const CollectiveAlgorithm&, const Communicator&, const Plan&, int channel);
 
 /// All that have a schedule.

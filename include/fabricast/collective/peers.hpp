@@ -32,6 +32,9 @@ class PeerSchedule {
   const std::vector<PeerRound>& rounds() const { return rounds_; }
   std::int64_t sends_to(const PeerRound& round, std::int64_t rank) const { return peer(round, rank, 1); }
   std::int64_t receives_from(const PeerRound& round, std::int64_t rank) const { return peer(round, rank, -1); }
+  std::int64_t groups() const { return groups_; }
+  int group_size() const { return group_size_; }
+  std::int64_t group_of(std::int64_t rank) const { return rank / group_size_; }
   /// Channel of a part.
   int channel(const PeerRound& round, int part) const;
 
@@ -57,6 +60,21 @@ constexpr bool sends(CollectiveOp op, std::int64_t ranks, std::int64_t from, std
 
 inline bool sends(const Plan& plan, std::int64_t ranks, std::int64_t from, std::int64_t to) {
   return sends(plan.op, ranks, from, to) && (!plan.one_way || from == 0);
+}
+
+/// What NCCL's copies take at once: one instruction per 16 B where both ends begin at multiples of it, else one per byte
+/// [NCCL-device]. The slots between sender and receiver do.
+inline constexpr std::int64_t aligned_bytes = 16;
+
+/// Whether the caller's end of a message begins at a multiple of 16 B: buffers do, and parts and chunks of a message, so it
+/// is a matter of the message's place in a buffer with one for each rank. Sends and receives of single messages have none.
+constexpr bool is_aligned_send(const Plan& plan, std::int64_t to) {
+  const bool by_rank = plan.op == CollectiveOp::alltoall || plan.op == CollectiveOp::scatter;
+  return !by_rank || to * plan.pair % aligned_bytes == 0;
+}
+constexpr bool is_aligned_receive(const Plan& plan, std::int64_t from) {
+  const bool by_rank = plan.op == CollectiveOp::alltoall || plan.op == CollectiveOp::gather;
+  return !by_rank || from * plan.pair % aligned_bytes == 0;
 }
 
 /// The rank that has most to do: of a ring of sends the last GPU of a node, which sends over the network; else the root.

@@ -69,6 +69,8 @@ class ChannelProgram {
   virtual bool is_flag(std::int32_t, std::int32_t) const { return false; }
   /// How many such workers a channel's threads have to serve: what this one is slower.
   virtual int sharers(std::int32_t, std::int64_t) const { return 1; }
+  /// Whether the caller's data of a step begins at a multiple of 16 B: if not, it is copied byte by byte.
+  virtual bool aligned(std::int32_t, std::int64_t) const { return true; }
   /// NICs by which a message leaves its node and enters the other; -1: the channel has one connection between the
   /// nodes.
   virtual std::array<int, 2> nics(std::int32_t, std::int32_t) const { return {-1, -1}; }
@@ -106,9 +108,15 @@ constexpr bool is_one_stream(Algorithm algorithm) {
 
 /// A connection over the network, by NCCL node of the job and NIC.
 struct NetworkEdge {
+  static constexpr std::int32_t own_channel = -1;
   std::uint32_t from = 0, to = 0;  ///< nodes of the job
   std::uint16_t from_nic = 0, to_nic = 0;
   std::uint32_t weight = 1;  ///< messages on it for each that other edges of the channel carry
+  /// Whose queue pair it is, where one stream stands for all channels: sends and receives.
+  std::int32_t channel = own_channel;
+  std::uint32_t channel_or(std::uint32_t asked) const {
+    return channel == own_channel ? asked : static_cast<std::uint32_t>(channel);
+  }
   bool operator==(const NetworkEdge&) const = default;
 };
 using EdgeSink = std::function<void(const NetworkEdge&)>;

@@ -25,6 +25,7 @@ struct ProtocolCosts {
   double both_ways = 2;  ///< trees and chains: by how much that rate grows where the threads go up and down at once
   double copies = 1;     ///< bytes that they handle for each byte of a slice: NVLS copies the chunks of all heads
   bool in_place = false;     ///< NVLS: none of them is copied in and out
+  double unaligned = 1;      ///< sends and receives: how much longer a copy takes whose data begins off 16 B
   double copies_at_nic = 1;  ///< sends and receives: the same next to a NIC, 0 where it reads the caller's buffer
   double last_receive = 1;   ///< cost of a receive-only step relative to one that sends too
   double hop_inside = 0;     ///< s; latency between GPUs of a node

@@ -157,8 +157,11 @@ class Simulation {
     for (int s = 0; s < plan_.slots; ++s) wire.credit.send(0), wire.remote.send(0);
   }
 
-  /// Channels with the same connections run in step.
-  std::size_t in_step_with(const std::vector<NetworkEdge>& edges) {
+  /// Channels with the same connections run in step, and a NIC sends their messages one after the other. Sends and receives
+  /// are in no step: it takes turns among their queue pairs.
+  std::size_t queue_of(int channel, const std::vector<NetworkEdge>& edges, const NetworkEdge& edge) {
+    if (plan_.algorithm == Algorithm::p2p)
+      return static_cast<std::size_t>(channel) * edges.size() + static_cast<std::size_t>(&edge - edges.data());
     const auto known = std::find(patterns_.begin(), patterns_.end(), edges) - patterns_.begin();
     if (known == static_cast<std::ptrdiff_t>(patterns_.size())) patterns_.push_back(edges);
     return static_cast<std::size_t>(known);
@@ -169,6 +172,7 @@ class Simulation {
     auto [it, fresh] = wires_.try_emplace(WireKey{channel, from, to});
     if (!fresh) return;
     Wire& wire = it->second;
+    wire.channel = channel;
     if (program.step(to, 0).in_switches || program.step(from, 0).in_switches)
       return connect_tree(wire, program, from, to);
     std::vector<std::size_t> way;
@@ -185,21 +189,22 @@ class Simulation {
       wire.network = true;
       const auto [from_nic, to_nic] = program.nics(from, to);
       const auto edge = std::find_if(edges.begin(), edges.end(), [&](const NetworkEdge& e) {
+        if (e.channel_or(static_cast<std::uint32_t>(channel)) != static_cast<std::uint32_t>(channel)) return false;
         return e.from == a / g && e.to == b / g && (from_nic < 0 || (e.from_nic == from_nic && e.to_nic == to_nic));
       });
       FABRICAST_CHECK(edge != edges.end(), "a network hop that is no edge of the schedule");
       for (const std::uint16_t l : inside_path(comm_, {NodeTransfer::Kind::gpu_to_nic, gpu_a, edge->from_nic}))
         way.push_back(node_link(a / g, l, NodeTransfer::Kind::gpu_to_nic));
       Path path;
-      const Flow flow =
-          flow_of(comm_, *setup_.fabric, *edge, channel, static_cast<std::size_t>(edge - edges.begin()), 0);
+      const Flow flow = flow_of(comm_, *setup_.fabric, *edge, static_cast<std::uint32_t>(channel),
+                                static_cast<std::size_t>(edge - edges.begin()), 0);
       FABRICAST_CHECK(router_->route(flow, path), "the flow engine would have refused a fabric that is cut");
       for (const std::uint32_t r : path.resources) way.push_back(network_link(r));
       for (const std::uint16_t l : inside_path(comm_, {NodeTransfer::Kind::nic_to_gpu, edge->to_nic, gpu_b}))
         way.push_back(node_link(b / g, l, NodeTransfer::Kind::nic_to_gpu));
       wire.latency = path.latency.value;
       wire.proxy = a / g * g + static_cast<std::uint32_t>(proxy_gpu(gpu_a, edge->from_nic));
-      wire.nic = {in_step_with(edges), path.resources};
+      wire.nic = {queue_of(channel, edges, *edge), path.resources};
       proxies_.try_emplace(wire.proxy, std::make_unique<Server>());
       nics_.try_emplace(wire.nic, std::make_unique<Server>());
     }
@@ -281,7 +286,8 @@ class Simulation {
       const bool free = step.waits || step.in_switches;  // no GPU works
       const double overhead = free ? 0 : costs_.gpu_overhead(bytes) + (at_nic ? costs_.network_slice : 0);
       const double slower = step.in_nvswitch ? costs_.fan_out(neighbours(program, step, in, out)) : 1;
-      const double copy_rate = costs_.copy_rate / (program.sharers(w, i) * slower);
+      const double bytewise = program.aligned(w, i) ? 1 : costs_.unaligned;
+      const double copy_rate = costs_.copy_rate / (program.sharers(w, i) * slower * bytewise);
       for (Wire* wire : out)
         if (costs_.cut_through && !wire->network) wire->first.send(start + overhead + wire->latency);
       std::vector<sg::CommPtr> copies;

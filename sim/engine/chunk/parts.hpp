@@ -1,6 +1,7 @@
 // What the chunk engine builds its simulation from: links and routes in SimGrid, and what actors hand to each other.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <deque>
@@ -115,6 +116,7 @@ struct Wire {
   };
   std::deque<Posted> posted;  ///< messages that wait for such a slot
   sg::SemaphorePtr post = sg::Semaphore::create(0);
+  int channel = 0;
   bool network = false;      ///< sent by a proxy thread
   bool in_switches = false;  ///< to or from a tree of switches that reduce
   sg::Host* from = nullptr;  ///< whose route it takes; null: no link at all
@@ -124,23 +126,31 @@ struct Wire {
   SenderKey nic;
 };
 
-/// Takes messages one by one.
+/// Takes messages one by one. Those that come at the same moment go by channel, so that channels in step keep their order.
 struct Server {
   struct Message {
     double bytes;
     bool first;
     Wire* wire;
+    double came = 0;  ///< s
   };
+  static constexpr double moment = 1e-11;  ///< s; clocks of channels in step differ by rounding
   std::deque<Message> queue;
   sg::SemaphorePtr ready = sg::Semaphore::create(0);
   void push(Message m) {
+    m.came = sg::Engine::get_clock();
     queue.push_back(std::move(m));
     ready->release();
   }
   Message pop() {
     ready->acquire();
-    Message m = std::move(queue.front());
-    queue.pop_front();
+    sg::this_actor::sleep_for(moment);  // all of this moment have come
+    const auto before = [](const Message& a, const Message& b) {
+      return a.came < b.came - moment || (a.came < b.came + moment && a.wire->channel < b.wire->channel);
+    };
+    const auto next = std::min_element(queue.begin(), queue.end(), before);
+    Message m = std::move(*next);
+    queue.erase(next);
     return m;
   }
 };

@@ -28,7 +28,8 @@ std::shared_ptr<SharedCount> CountStore::of(const FabricCount::Input& input, std
   Known* known = nullptr;
   {
     const std::scoped_lock lock(mutex_);
-    std::unique_ptr<Known>& at = known_[{input.plan.op, input.plan.one_way, input.plan.algorithm, input.plan.channels}];
+    std::unique_ptr<Known>& at =
+        known_[{input.plan.op, input.plan.one_way, input.plan.algorithm, input.plan.channels, edge_key_of(input.plan)}];
     if (!at) at = std::make_unique<Known>();
     known = at.get();
   }

@@ -45,7 +45,7 @@ class CountStore {
   };
   const std::uint64_t kept_;
   std::mutex mutex_;
-  std::map<std::tuple<CollectiveOp, bool, Algorithm, int>, std::unique_ptr<Known>> known_;
+  std::map<std::tuple<CollectiveOp, bool, Algorithm, int, std::uint64_t>, std::unique_ptr<Known>> known_;
 };
 
 }  // namespace fabricast

@@ -7,8 +7,8 @@
 #include <limits>
 #include <vector>
 
-#include "fabricast/core/error.hpp"
 #include "fabric_count.hpp"
+#include "fabricast/core/error.hpp"
 
 namespace fabricast {
 
@@ -67,7 +67,7 @@ void cross_paths(const FabricCount::Input& in, const CollectiveAlgorithm& algori
   const auto pairs = static_cast<std::uint32_t>(in.comm.qps_per_connection);
   algorithm.network_edges(in.comm, in.plan, static_cast<int>(channel), [&](const NetworkEdge& edge) {
     for (std::uint32_t q = 0; q < pairs; ++q) {
-      const Flow flow = flow_of(in.comm, in.fabric, edge, static_cast<int>(channel), e, q);
+      const Flow flow = flow_of(in.comm, in.fabric, edge, channel, e, q);
       if (!in.router.route(flow, path)) {
         require_end(in, flow);
         walk.blocked = true;

@@ -68,14 +68,15 @@ class Finder {
   Path path_;
 };
 
-/// Calls use(number, from, to) for every connection of a channel, by its NIC ports.
+/// Calls use(number, from, to, channel of its queue pair) for every connection of a channel, by its NIC ports.
 template <class Use>
 void for_each_edge(const FabricCount::Input& in, std::uint32_t channel, Use use) {
   const CollectiveAlgorithm& algorithm = *find_by_algorithm(in.plan.algorithm);
   const std::uint32_t ports = in.fabric.ports_per_node();
   std::uint32_t e = 0;
   algorithm.network_edges(in.comm, in.plan, static_cast<int>(channel), [&](const NetworkEdge& edge) {
-    use(e++, in.comm.endpoint(edge.from, edge.from_nic, ports), in.comm.endpoint(edge.to, edge.to_nic, ports));
+    use(e++, in.comm.endpoint(edge.from, edge.from_nic, ports), in.comm.endpoint(edge.to, edge.to_nic, ports),
+        edge.channel_or(channel));
   });
 }
 
@@ -83,7 +84,7 @@ std::shared_ptr<const DirectWays> direct_ways(const FabricCount& count, const Fa
                                               std::uint32_t channel) {
   auto found = std::make_shared<DirectWays>();
   Finder finder(count, in, found->ways);
-  for_each_edge(in, channel, [&](std::uint32_t e, std::uint32_t from, std::uint32_t to) {
+  for_each_edge(in, channel, [&](std::uint32_t e, std::uint32_t from, std::uint32_t to, std::uint32_t) {
     std::uint32_t way = no_group;
     if (in.router.direct(from, to))
       way = finder.direct(from, to, flow_between(in.comm, from, to, channel, e % 2, 0));
@@ -111,8 +112,8 @@ std::shared_ptr<const EdgeWays> edge_ways(const FabricCount& count, const Fabric
   auto ways = std::make_shared<EdgeWays>();
   if (!find_by_algorithm(input.plan.algorithm)->network_edges) return ways;
   Finder finder(count, input, *ways);
-  for_each_edge(input, channel, [&](std::uint32_t e, std::uint32_t from, std::uint32_t to) {
-    ways->way.push_back(finder.routed(flow(e, from, to)));
+  for_each_edge(input, channel, [&](std::uint32_t e, std::uint32_t from, std::uint32_t to, std::uint32_t of) {
+    ways->way.push_back(finder.routed(flow_between(input.comm, from, to, of, e % 2, 0)));
   });
   return ways;
 }

@@ -140,7 +140,9 @@ void FabricCount::count_in_list(const Input& input) {
   CrossingList all = std::move(lists.front());
   for (std::size_t c = 1; c < channels_; ++c) all.append(std::exchange(lists[c], {}));
   all.sort();
-  collect_list(input, all, (weighted ? weight_unit : 1.0) / input.comm.qps_per_connection);
+  const CollectiveAlgorithm& algorithm = *find_by_algorithm(input.plan.algorithm);
+  const double message = algorithm.message_weight ? algorithm.message_weight(input.plan) : 1;
+  collect_list(input, all, (weighted ? weight_unit : 1.0) / (input.comm.qps_per_connection * message));
 }
 
 void FabricCount::collect_list(const Input& input, const CrossingList& list, double unit) {

@@ -187,7 +187,8 @@ class FlowEngine final : public NetworkEngine {
   /// Loads depend on the algorithm or kernel and the channels, not on the bytes: plans of other sizes find them here.
   const Loads& loads_of(const Plan& plan, std::size_t segment) {
     const int kernel = plan.kernels.empty() ? -1 : static_cast<int>(plan.kernels.front().kernel);
-    const auto key = std::tuple(plan.op, plan.one_way, plan.algorithm, kernel, plan.channels, segment);
+    const auto key =
+        std::tuple(plan.op, plan.one_way, plan.algorithm, kernel, plan.channels, edge_key_of(plan), segment);
     const auto it = loads_.find(key);
     if (it != loads_.end()) return it->second;
     Loads loads = count_loads(*setup_.comm, plan, setup_.fabric, router(segment), segment_at(segment), paths_,
@@ -327,7 +328,7 @@ class FlowEngine final : public NetworkEngine {
   const Router* known_;
   std::vector<std::unique_ptr<Router>> routers_;
   InsidePaths paths_;
-  std::map<std::tuple<CollectiveOp, bool, Algorithm, int, int, std::size_t>, Loads> loads_;
+  std::map<std::tuple<CollectiveOp, bool, Algorithm, int, int, std::uint64_t, std::size_t>, Loads> loads_;
   const NetworkSegment no_faults_;
   GroupTime* record_ = nullptr;  ///< where to note the channels of the run
 };

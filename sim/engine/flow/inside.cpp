@@ -12,8 +12,8 @@ namespace fabricast {
 using Key = InsidePaths::Key;
 static Key key_of(const NodeTransfer& t) { return {t.kind, t.from, t.to}; }
 
-/// From a GPU to a NIC: where the NIC is far and a peer over NVLink is near it, by the nearest (PXN) [NCCL-paths]. To
-/// the NIC of another host of an NVLink domain there is no other way.
+/// From a GPU to a NIC: where the NIC is far and a peer over NVLink is near it, by the nearest (PXN) [NCCL-paths]; of
+/// several as near by the one whose own NIC it is. To the NIC of another host of an NVLink domain there is no other way.
 static std::vector<std::uint16_t> way_out(const Communicator& comm, int gpu, int nic) {
   const NodeGraph& graph = comm.node.graph;
   const bool gdr = comm.gdr && comm.gdr_read;
@@ -23,8 +23,12 @@ static std::vector<std::uint16_t> way_out(const Communicator& comm, int gpu, int
     return graph.gpu_to_nic(gpu, nic, gdr);
   int nearest = -1;
   PathType least = elsewhere ? PathType::DIS : PathType::PXN;
-  for (int peer = 0; peer < comm.gpus(); ++peer)
-    if (const PathType d = graph.gpu_nic_distance(peer, nic); d < least) least = d, nearest = peer;
+  for (int peer = 0; peer < comm.gpus(); ++peer) {
+    const PathType d = graph.gpu_nic_distance(peer, nic);
+    const bool own = nearest >= 0 && d == least && comm.nic_of_gpu[static_cast<std::size_t>(peer)] == nic &&
+                     comm.nic_of_gpu[static_cast<std::size_t>(nearest)] != nic;
+    if (d < least || own) least = d, nearest = peer;
+  }
   if (nearest < 0) return graph.gpu_to_nic(gpu, nic, gdr);
   std::vector<std::uint16_t> way = graph.gpu_to_gpu(gpu, nearest);
   const std::vector<std::uint16_t> rest = graph.gpu_to_nic(nearest, nic, gdr);

@@ -7,10 +7,10 @@
 
 namespace fabricast {
 
-Flow flow_of(const Communicator& comm, const Fabric& fabric, const NetworkEdge& edge, int channel,
+Flow flow_of(const Communicator& comm, const Fabric& fabric, const NetworkEdge& edge, std::uint32_t channel,
              std::size_t edge_index, std::uint32_t pair) {
   return flow_between(comm, comm.endpoint(edge.from, edge.from_nic, fabric.ports_per_node()),
-                      comm.endpoint(edge.to, edge.to_nic, fabric.ports_per_node()), static_cast<std::uint32_t>(channel),
+                      comm.endpoint(edge.to, edge.to_nic, fabric.ports_per_node()), edge.channel_or(channel),
                       static_cast<std::uint32_t>(edge_index % 2), pair);
 }
 

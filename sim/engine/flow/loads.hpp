@@ -111,9 +111,9 @@ void count_inside(const Communicator& comm, const Plan& plan, const NetworkSegme
 /// Rate of a link inside a node of the job for such a transfer, faults included, B/s.
 double inside_rate(const Communicator& comm, const NetworkSegment& segment, std::uint32_t node, std::uint16_t link,
                    NodeTransfer::Kind kind);
-/// What the fabric sees of a connection: the flow of one of its queue pairs. They are numbered by channel and edge; a
-/// queue pair has two ends.
-Flow flow_of(const Communicator& comm, const Fabric& fabric, const NetworkEdge& edge, int channel,
+/// What the fabric sees of a connection of a channel: the flow of one of its queue pairs. They are numbered by channel and
+/// edge; a queue pair has two ends.
+Flow flow_of(const Communicator& comm, const Fabric& fabric, const NetworkEdge& edge, std::uint32_t channel,
              std::size_t edge_index, std::uint32_t pair);
 
 /// Whether a resource of a router is the link of a NIC port.

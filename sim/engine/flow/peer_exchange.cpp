@@ -73,7 +73,8 @@ class PeerSimulation {
   double threads(const Place& p, double size, bool sends) const {
     const bool at_nic = part(p).way == PeerPart::Way::network;
     const double sharers = (sends ? x_.sender_alone : x_.receiver_alone) ? 1 : side_by_side(p);
-    const double copies = (sends ? 1 : x_.receive) * (at_nic ? x_.copies_at_nic : 1);
+    const double own = sends ? part(p).send : x_.receive * part(p).receive;
+    const double copies = own * (at_nic ? x_.copies_at_nic : 1);
     return x_.overhead + (at_nic ? x_.network_overhead : 0) + size * x_.copy * sharers * copies;
   }
   void at(double time, What what, std::size_t place) { events_.push({time, next_++, what, place}); }

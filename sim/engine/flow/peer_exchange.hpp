@@ -25,6 +25,8 @@ struct PeerPart {
   enum class Way { self, inside, network } way = Way::inside;
   std::int64_t chunks = 1;
   double last = 0;        ///< bytes of the last chunk
+  double send = 1;        ///< the time to copy in what is sent, relative
+  double receive = 1;     ///< the same to copy out what is received
   std::size_t proxy = 0;  ///< which proxy thread sends it
 };
 

@@ -42,8 +42,9 @@ PeerTime time_of_rank(const ChannelView& v, const PeerLinks& links, std::int64_t
   const PeerSchedule schedule(comm, channels);
   double inside = 0, outside = 0;
   for (const PeerRound& round : schedule.rounds()) {
+    const std::int64_t source = schedule.receives_from(round, rank);
     std::int64_t peer = schedule.sends_to(round, rank);
-    if (plan.op == CollectiveOp::gather) peer = schedule.receives_from(round, rank);
+    if (plan.op == CollectiveOp::gather) peer = source;
     const bool taken = plan.op == CollectiveOp::gather ? sends(plan, n, peer, rank) : sends(plan, n, rank, peer);
     if (!taken) continue;
     PeerPart part;
@@ -55,6 +56,9 @@ PeerTime time_of_rank(const ChannelView& v, const PeerLinks& links, std::int64_t
     if (plan.op == CollectiveOp::scatter && part.way == PeerPart::Way::network)
       part.proxy = static_cast<std::size_t>(sending_nic(comm, static_cast<int>(rank % g), static_cast<int>(peer % g)));
     inside += part.way == PeerPart::Way::inside, outside += part.way == PeerPart::Way::network;
+    part.send = is_aligned_send(plan, peer) ? 1 : v.costs.unaligned;
+    part.receive = is_aligned_receive(plan, source) ? 1 : v.costs.unaligned;
+    if (part.way == PeerPart::Way::self) part.send = std::max(part.send, part.receive);
     for (int p = 0; p < plan.parts; ++p) {
       const std::int64_t bytes = plan.part_bytes(p);
       part.chunks = std::max<std::int64_t>(1, ceil_div(bytes, plan.chunk));

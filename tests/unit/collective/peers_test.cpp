@@ -183,11 +183,85 @@ TEST_CASE("with PXN sends take the NIC of the receiver's rail, without it their 
       CHECK(sending_nic(with.comm, a, b) == nics[static_cast<std::size_t>(b)]);
       CHECK(sending_nic(without.comm, a, b) == nics[static_cast<std::size_t>(a)]);
     }
-  // All eight GPUs of a node reach a rank of another over one connection, and its weight says so.
+  // All eight GPUs of a node reach a rank of another over one connection of each channel, and its weight says so.
   const Plan plan = plan_of(with, alltoall, 64 * MiB);
+  REQUIRE(plan.parts == 4);
   const std::vector<NetworkEdge> edges = list_edges(*find_by_algorithm(Algorithm::p2p), with.comm, plan, 0);
-  CHECK(edges.size() == 2 * 8);
+  CHECK(edges.size() == 2 * 8 * 4);
   for (const NetworkEdge& e : edges) CHECK((e.from_nic == e.to_nic && e.weight == 8));
+}
+
+TEST_CASE("sends have a queue pair for each pair of NICs and channel [NCCL-net]", "[collective]") {
+  const CollectiveAlgorithm& p2p = *find_by_algorithm(Algorithm::p2p);
+  for (const std::int64_t pair : {64 * KiB, 96 * KiB, 300 * KiB, 512 * KiB, 4 * MiB})
+    for (const std::uint32_t nodes : {2U, 3U, 5U}) {
+      const Planner planner = test::planner_of(test::preset_spec("hgx-h100"), nodes);
+      const Plan plan = plan_of(planner, alltoall, pair * planner.comm.ranks());
+      CAPTURE(pair, nodes, plan.parts);
+      // Told apart by NICs and channel, and the channels are those of the rounds' parts.
+      std::map<std::tuple<std::uint32_t, std::uint32_t, int, int, int>, double> bytes;
+      for (const NetworkEdge& e : list_edges(p2p, planner.comm, plan, 0))
+        bytes[{e.from, e.to, e.from_nic, e.to_nic, e.channel}] +=
+            static_cast<double>(e.weight * plan.pair) / p2p.message_weight(plan);
+      std::map<std::tuple<std::uint32_t, std::uint32_t, int, int, int>, double> sent;
+      const PeerSchedule schedule(planner.comm, plan.channels);
+      for (const PeerRound& round : schedule.rounds())
+        for (std::int64_t r = 0; r < planner.comm.ranks(); ++r) {
+          const std::int64_t to = schedule.sends_to(round, r);
+          const int a = static_cast<int>(r % 8), b = static_cast<int>(to % 8);
+          for (int p = 0; p < plan.parts && r / 8 != to / 8; ++p)
+            sent[{static_cast<std::uint32_t>(r / 8), static_cast<std::uint32_t>(to / 8),
+                  sending_nic(planner.comm, a, b), sending_nic(planner.comm, b, b), schedule.channel(round, p)}] +=
+                static_cast<double>(plan.part_bytes(p));
+        }
+      REQUIRE(bytes.size() == sent.size());
+      for (const auto& [queue_pair, all] : sent) CHECK(bytes.at(queue_pair) == Approx(all).epsilon(0.02));
+    }
+}
+
+TEST_CASE("channels of a pair over the network by NCCL's version [NCCL-p2p]", "[collective]") {
+  const auto parts = [](NcclVersion version, std::uint32_t nodes) {
+    const Planner planner = test::planner_of(test::preset_spec("hgx-h100"), nodes, {}, version);
+    return plan_of(planner, alltoall, planner.comm.ranks() * 16 * MiB).parts;
+  };
+  CHECK(parts({2, 11, 4}, 2) == 1);
+  CHECK(parts({2, 12, 7}, 2) == 2);
+  CHECK(parts({2, 19, 4}, 64) == 2);  // at any scale
+  // 16 channels: two for each peer while that is no more than eight a channel.
+  CHECK(parts({2, 20, 3}, 4) == 2);
+  CHECK(parts({2, 20, 3}, 5) == 1);
+  CHECK(parts({2, 28, 9}, 4) == 2);
+  CHECK(parts({2, 28, 9}, 8) == 1);
+  // By the NIC's 50 GB/s, while eight peers fit into a batch.
+  CHECK(parts({2, 29, 2}, 2) == 4);
+  CHECK(parts({2, 29, 2}, 4) == 4);
+  CHECK(parts({2, 29, 2}, 8) == 2);
+  CHECK(parts({2, 29, 2}, 16) == 1);
+}
+
+TEST_CASE("messages that begin off 16 B are those of peers whose place in the buffer does [NCCL-device]",
+          "[collective]") {
+  Plan plan;
+  plan.op = alltoall;
+  const auto slow = [&](std::int64_t pair) {
+    plan.pair = pair;
+    int count = 0;
+    for (std::int64_t peer = 0; peer < 16; ++peer) count += !is_aligned_send(plan, peer);
+    return count;
+  };
+  CHECK(slow(64) == 0);
+  CHECK(slow(8) == 8);
+  CHECK(slow(4) == 12);
+  CHECK(slow(1001) == 15);
+  plan.pair = 1001, plan.op = sendrecv;  // a buffer of its own
+  CHECK(is_aligned_send(plan, 3));
+  CHECK(is_aligned_receive(plan, 3));
+  plan.op = CollectiveOp::scatter;
+  CHECK_FALSE(is_aligned_send(plan, 3));
+  CHECK(is_aligned_receive(plan, 0));
+  plan.op = CollectiveOp::gather;
+  CHECK(is_aligned_send(plan, 0));
+  CHECK_FALSE(is_aligned_receive(plan, 3));
 }
 
 }  // namespace
