@@ -71,8 +71,6 @@ std::vector<ParameterRef> parameters(Network& n) {
 std::vector<ParameterRef> parameters(Software& s) {
   return {{"channel_launch_before_2.9", "us", "per channel and call, NCCL before 2.9", &s.channel_launch_old},
           {"channel_launch", "us", "per channel and call", &s.channel_launch},
-          {"ll_check_before_2.17", "GB/s", "payload of LL lines whose flags a proxy thread checks, NCCL before 2.17",
-           &s.ll_check_old},
           {"ll_check", "GB/s", "payload of LL lines whose flags a proxy thread checks", &s.ll_check},
           {"network_hop_before_2.20", "", "hops over a network, NCCL before 2.20, relative to later ones",
            &s.network_hop_old},

@@ -152,8 +152,7 @@ ProtocolCosts protocol_costs(const Communicator& comm, const Plan& plan) {
     const ProxyLoad proxy = busiest_proxy(comm, plan);
     c.visits = proxy.visits, c.sends = std::max(1.0, proxy.sends);
   }
-  const Parameter& check = comm.version < NcclVersion{2, 17, 0} ? node.software.ll_check_old : node.software.ll_check;
-  if (ll) c.check = 1 / check.gbps().value;
+  if (ll) c.check = 1 / node.software.ll_check.gbps().value;
   // LL lines leave from host memory, whose messages go eagerly.
   if (!ll) c.rendezvous_bytes = network.message_threshold.value * 1024, c.rendezvous = network.rendezvous.us().value;
   return c;

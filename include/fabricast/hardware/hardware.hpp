@@ -88,8 +88,7 @@ std::vector<ParameterRef> parameters(Network& network);
 struct Software {
   Parameter channel_launch_old;  ///< per channel and call, NCCL before 2.9
   Parameter channel_launch;
-  Parameter ll_check_old;  ///< payload of LL lines whose flags a proxy thread checks, NCCL before 2.17
-  Parameter ll_check;
+  Parameter ll_check;         ///< payload of LL lines whose flags a proxy thread checks
   Parameter network_hop_old;  ///< hops over a network, NCCL before 2.20, relative to later ones
   Parameter last_receive;     ///< cost of a receive-only step relative to one that also sends
   Parameter issue_group;      ///< host time per GPU for a group of sends and receives, beyond issue_per_gpu

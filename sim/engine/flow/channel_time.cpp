@@ -5,6 +5,7 @@
 
 #include "fabricast/collective/algorithm.hpp"
 #include "fabricast/collective/pat.hpp"
+#include "pat_ranks.hpp"
 #include "pat_recurrence.hpp"
 #include "paths.hpp"
 #include "peer_time.hpp"
@@ -13,13 +14,11 @@ namespace fabricast {
 
 namespace {
 
-/// Nodes of a chain that are timed one by one; the others repeat the last of them.
-constexpr std::int64_t chain_nodes = 4;
-
 /// Slices of a share of their true size (scale 1) or empty (scale 0).
 SliceBytes slice_bytes(const Stream& stream, double scale) {
   const double tail = static_cast<double>(stream.tail_slice) * scale;
-  return {stream.loops > 0 ? static_cast<double>(stream.slice) * scale : tail, tail};
+  const double slices = static_cast<double>(stream.loops * stream.slices + stream.tail_slices);
+  return {stream.loops > 0 ? static_cast<double>(stream.slice) * scale : tail, tail, slices};
 }
 
 double makespan_of(Pipeline path, const Stream& stream) {
@@ -89,34 +88,21 @@ double pat(const Services& services, const Stream& stream, double scale) {
   PatRun run;
   run.slots = stream.slots;
   run.block = static_cast<double>(stream.slice) * scale;
+  std::vector<int> channels;
   for (int c = 0; c < v.plan.channels; ++c)
-    if (v.use[static_cast<std::size_t>(c)] > 0) run.channels.push_back(pat_share(v, c, scale));
+    if (v.use[static_cast<std::size_t>(c)] > 0) run.channels.push_back(pat_share(v, c, scale)), channels.push_back(c);
   const Services::Hop& hop = services.mean_hop();
   run.overhead = services.threads(0);
   run.copy = 1 / v.costs.copy_rate, run.receive = v.costs.last_receive;
-  run.proxy = v.costs.proxy(0), run.thread = v.costs.proxy(1) - run.proxy, run.nic = hop.alone;
+  run.proxy = v.costs.proxy(0), run.thread = v.costs.proxy(1) - run.proxy, run.nic = services.at_nic();
   run.latency = v.costs.network_latency(run.block) + hop.latency;
-  return pat_makespan(run);
-}
-
-double chain(const Services& services, const Stream& stream, double scale) {
-  const SliceBytes bytes = slice_bytes(stream, scale);
-  const auto over = [&](std::int64_t nodes) { return chain_path(services, bytes, stream.start, nodes); };
-  const std::int64_t nodes = services.view().comm.nodes(), shown = std::min(nodes, chain_nodes);
-  const double makespan = makespan_of(over(shown), stream);
-  if (nodes == shown) return makespan;
-  const auto first_slice = [&](std::int64_t n) {
-    Pipeline path = over(n);
-    path.slices = 1;
-    return pipeline_makespan(path);
-  };
-  return makespan + static_cast<double>(nodes - shown) * (first_slice(shown) - first_slice(shown - 1));
+  return pat_makespan(run) + (scale > 0 ? pat_delay(v, run, channels) : 0);
 }
 
 double makespan(const Services& services, const Stream& stream, double scale) {
   switch (stream.pattern) {
     case StreamPattern::ring: return ring(services, stream, scale);
-    case StreamPattern::chain: return chain(services, stream, scale);
+    case StreamPattern::chain: return chain_makespan(services, stream, slice_bytes(stream, scale));
     case StreamPattern::tree: return tree(services, stream, scale);
     case StreamPattern::sharp: return makespan_of(sharp_path(services, slice_bytes(stream, scale)), stream);
     case StreamPattern::nvls: return nvls(services, stream, scale);
@@ -164,6 +150,11 @@ ChannelTime time_channel(const ChannelView& v) {
     if (!network || !v.by_network) return Pace{count, std::max(gpu, gap), 0, bytes};
     return Pace{count, std::max(gpu, v.costs.proxy_round(bytes)), bytes, bytes};
   };
+  if (network)
+    t.bytes = static_cast<double>(stream.sends) *
+              (static_cast<double>(stream.loops * stream.slices) * static_cast<double>(stream.slice) +
+               static_cast<double>(stream.tail_slices * stream.tail_slice));
+  if (stream.pattern == StreamPattern::chain) t.work += chain_skew(services, stream, slice_bytes(stream, 1));
   if (stream.loops > 0) t.whole = pace(stream.loops * stream.slices, stream.slice);
   if (stream.tail_slices > 0) t.tail = pace(stream.tail_slices, stream.tail_slice);
   return t;

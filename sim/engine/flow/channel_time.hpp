@@ -9,9 +9,9 @@ namespace fabricast {
 
 /// Slices of one size that a channel sends one after the other.
 struct Pace {
-  double count = 0;  ///< of slices, all steps of the algorithm counted
-  double least = 0;  ///< s per slice of GPUs and proxy threads, whatever the share
-  double bytes = 0;  ///< of a slice; 0 if no share of the network binds it
+  double count = 0;    ///< of slices, all steps of the algorithm counted
+  double least = 0;    ///< s per slice of GPUs and proxy threads, whatever the share
+  double bytes = 0;    ///< of a slice; 0 if no share of the network binds it
   double payload = 0;  ///< of a slice, whatever binds it: counts where others take part of the share
 
   double seconds(double rate) const { return count > 0 ? count * std::max(least, bytes / rate) : 0; }
@@ -29,8 +29,11 @@ struct ChannelTime {
 
   /// The makespan at another share: only the pace of the slices changes.
   double makespan_at(double other) const {
-    return makespan + whole.seconds(other) - whole.seconds(rate) + tail.seconds(other) - tail.seconds(rate);
+    const double paced =
+        makespan + whole.seconds(other) - whole.seconds(rate) + tail.seconds(other) - tail.seconds(rate);
+    return std::max(paced, bytes > 0 ? bytes / other : 0);
   }
+  double bytes = 0;
 };
 
 /// Without the parts that only a report needs: latency, transfer.

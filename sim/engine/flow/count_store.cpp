@@ -9,6 +9,18 @@ std::shared_ptr<const EdgeWays> SharedCount::ways(const FabricCount::Input& inpu
   return ways;
 }
 
+std::shared_ptr<const PatCrowds> SharedCount::pat_crowds(const FabricCount::Input& input) {
+  const std::scoped_lock lock(mutex_);
+  if (!pat_crowds_) pat_crowds_ = fabricast::pat_crowds(input);
+  return pat_crowds_;
+}
+
+const EdgePaths* SharedCount::edge_paths(const FabricCount::Input& input) {
+  const std::scoped_lock lock(mutex_);
+  if (!edge_paths_) edge_paths_ = fabricast::edge_paths(input);
+  return edge_paths_->get();
+}
+
 std::shared_ptr<SharedCount> count_alone(const FabricCount::Input& in) {
   auto sets = EdgeSets::of(in.comm, in.plan, in.fabric, in.router, in.threads);
   return std::make_shared<SharedCount>(FabricCount(in, std::move(sets)), true);

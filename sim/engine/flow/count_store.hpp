@@ -4,9 +4,12 @@
 
 #include <map>
 #include <mutex>
+#include <optional>
 #include <tuple>
 
+#include "edge_paths.hpp"
 #include "edge_ways.hpp"
+#include "pat_crowds.hpp"
 
 namespace fabricast {
 
@@ -19,12 +22,17 @@ class SharedCount {
   /// Whether latencies of trips and ways are those of whoever asks.
   bool one_hardware() const { return one_hardware_; }
   std::shared_ptr<const EdgeWays> ways(const FabricCount::Input& input, std::uint32_t channel);
+  std::shared_ptr<const PatCrowds> pat_crowds(const FabricCount::Input& input);
+  /// Null where there are too many.
+  const EdgePaths* edge_paths(const FabricCount::Input& input);
 
  private:
   FabricCount count_;
   bool one_hardware_;
   std::mutex mutex_;
   std::map<std::uint32_t, std::shared_ptr<const EdgeWays>> ways_;  ///< by channel
+  std::shared_ptr<const PatCrowds> pat_crowds_;
+  std::optional<std::shared_ptr<const EdgePaths>> edge_paths_;
 };
 
 /// For one engine.

@@ -12,9 +12,6 @@
 
 namespace fabricast {
 
-namespace {
-
-/// Links of one kind have the same rate whatever the hardware.
 std::uint64_t kind_of(const FabricCount::Input& in, std::uint32_t resource, bool port) {
   if (!in.segment.links.all_nominal())
     return std::bit_cast<std::uint64_t>(rate_of(in.fabric, in.router, in.segment, resource));
@@ -23,6 +20,8 @@ std::uint64_t kind_of(const FabricCount::Input& in, std::uint32_t resource, bool
   const std::uint64_t of_first = bundle.count ? in.fabric.class_index(LinkId(bundle.first)) : 0;
   return std::uint64_t{1} << 63 | of_first << 32 | bundle.count;
 }
+
+namespace {
 
 std::uint32_t resources_of(const FabricCount::Input& in) { return in.fabric.links() + in.router.bundles(); }
 
@@ -151,7 +150,8 @@ void FabricCount::collect_list(const Input& input, const CrossingList& list, dou
   std::vector<double> connections(channels_);
   list.for_each(channels_, [&](std::uint32_t resource, std::span<const std::uint64_t> counts) {
     for (std::size_t c = 0; c < channels_; ++c) connections[c] = static_cast<double>(counts[c]) * unit;
-    const std::uint32_t group = find_group(kind_of(input, resource, is_port(input.fabric, resource)), find_shape(connections), resource);
+    const std::uint32_t group =
+        find_group(kind_of(input, resource, is_port(input.fabric, resource)), find_shape(connections), resource);
     ++groups_[group].members;
     groups_of_.put(resource, group);
   });
@@ -177,7 +177,8 @@ void FabricCount::collect_ports(const Input& input, double unit) {
     std::uint64_t kind = 0;
     std::uint32_t group = no_group;
   };
-  std::vector<Known> known(2 * std::size_t{sets_->port_kinds()});  // by what sets count there and direction: of the last kind
+  std::vector<Known> known(
+      2 * std::size_t{sets_->port_kinds()});  // by what sets count there and direction: of the last kind
   std::vector<double> connections(channels_);
   sets_->for_each_port([&](std::uint32_t port, std::uint32_t counts) {
     const std::uint64_t kind = kind_of(input, port, true);

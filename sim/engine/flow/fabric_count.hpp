@@ -83,4 +83,7 @@ class FabricCount {
   std::vector<std::vector<Trips>> trips_;  ///< by channel
 };
 
+/// Links of one kind have the same rate whatever the hardware.
+std::uint64_t kind_of(const FabricCount::Input& input, std::uint32_t resource, bool port);
+
 }  // namespace fabricast

@@ -93,70 +93,104 @@ double inside_rate(const Communicator& comm, const NetworkSegment& segment, std:
   return rate;
 }
 
+namespace {
+
+/// By channel, the most crowded link of every transfer in the nodes that have been seen.
+class WorstInside {
+ public:
+  WorstInside(const std::vector<LinkGroup>& groups, std::size_t channels)
+      : groups_(groups), found_(channels), worst_(channels), place_(channels) {}
+
+  /// \param group_of  of a node's links
+  void see(std::size_t channel, const NodeTransfer& t, const std::vector<std::uint16_t>& path,
+           const std::vector<std::uint32_t>& group_of) {
+    InsideGroups& inside = found_[channel];
+    const auto [place, fresh] = place_[channel].try_emplace(key_of(t), inside.transfers.size());
+    if (fresh) inside.transfers.push_back(t), inside.group.push_back(no_group), worst_[channel].push_back(0);
+    double& worst = worst_[channel][place->second];
+    for (const std::uint16_t l : path) {
+      const double crowd = groups_[group_of[l]].crowd();
+      if (crowd > worst) worst = crowd, inside.group[place->second] = group_of[l];
+    }
+  }
+  std::vector<InsideGroups> take() { return std::move(found_); }
+
+ private:
+  const std::vector<LinkGroup>& groups_;
+  std::vector<InsideGroups> found_;                ///< by channel
+  std::vector<std::vector<double>> worst_;         ///< crowd of the chosen group, by transfer
+  std::vector<std::map<Key, std::size_t>> place_;  ///< of a transfer in the channel's list
+};
+
+/// Counts what one node's transfers cross. \returns groups by link
+std::vector<std::uint32_t> count_node(const Communicator& comm, const Plan& plan, const NetworkSegment& segment,
+                                      const NodeClass& c, InsidePaths& paths, std::vector<LinkGroup>& groups) {
+  const CollectiveAlgorithm& algorithm = *find_by_algorithm(plan.algorithm);
+  const auto channels = static_cast<std::size_t>(plan.channels);
+  std::vector<std::uint32_t> group_of(comm.node.graph.links.size(), no_group);
+  std::map<std::pair<std::uint16_t, std::size_t>, std::set<int>> nics;  // by link and place in the list of transfers
+  std::vector<NodeTransfer> transfers;
+  for (std::size_t ch = 0; ch < channels; ++ch) {
+    algorithm.node_transfers(comm, plan, static_cast<int>(ch), c.node, transfers);
+    for (std::size_t i = 0; i < transfers.size(); ++i) {
+      const NodeTransfer& t = transfers[i];
+      for (const std::uint16_t l : paths.of(t)) {
+        if (group_of[l] == no_group) {
+          group_of[l] = static_cast<std::uint32_t>(groups.size());
+          LinkGroup g;
+          g.capacity = inside_rate(comm, segment, c.node, l, t.kind), g.connections.assign(channels, 0);
+          g.resource = l, g.node = c.node, g.inside = true, g.members = c.count;
+          groups.push_back(std::move(g));
+        }
+        LinkGroup& g = groups[group_of[l]];
+        g.connections[ch] += t.weight;
+        if (t.kind != NodeTransfer::Kind::gpu_to_nic && t.kind != NodeTransfer::Kind::nic_to_gpu) {
+          g.between_gpus += t.weight;
+          continue;
+        }
+        std::set<int>& at_once = nics[{l, i}];
+        at_once.insert(t.kind == NodeTransfer::Kind::gpu_to_nic ? t.to : t.from);
+        g.nics = std::max(g.nics, static_cast<std::uint32_t>(at_once.size()));
+      }
+    }
+  }
+  for (const std::uint32_t g : group_of)
+    if (g != no_group) {
+      LinkGroup& group = groups[g];
+      group.between_gpus /= std::accumulate(group.connections.begin(), group.connections.end(), 0.0);
+    }
+  return group_of;
+}
+
+}  // namespace
+
 /// Counts what happens inside the nodes, one node per role, and every node with a fault of its own.
 void count_inside(const Communicator& comm, const Plan& plan, const NetworkSegment& segment, InsidePaths& paths,
                   Loads& loads) {
   const CollectiveAlgorithm& algorithm = *find_by_algorithm(plan.algorithm);
-  const NodeGraph& graph = comm.node.graph;
-  std::vector<NodeClass> classes = node_classes(comm, plan.algorithm);
+  const auto channels = static_cast<std::size_t>(plan.channels);
+  WorstInside all(loads.groups, channels), usual(loads.groups, channels);
+  std::vector<NodeTransfer> transfers;
+  const auto count = [&](const NodeClass& c, WorstInside& other) {
+    const std::vector<std::uint32_t> group_of = count_node(comm, plan, segment, c, paths, loads.groups);
+    for (std::size_t ch = 0; ch < channels; ++ch) {
+      algorithm.node_transfers(comm, plan, static_cast<int>(ch), c.node, transfers);
+      for (const NodeTransfer& t : transfers)
+        all.see(ch, t, paths.of(t), group_of), other.see(ch, t, paths.of(t), group_of);
+    }
+  };
+  for (const NodeClass& c : node_classes(comm, plan.algorithm)) count(c, usual);
+  loads.usual_inside = usual.take();
   std::set<std::uint32_t> faulty;
   for (const auto& f : segment.inside)
     for (std::uint32_t i = 0; i < comm.placement.size(); ++i)
       if (comm.placement[i] == f.node) faulty.insert(i / comm.hosts_per_node);
-  for (const std::uint32_t node : faulty) classes.push_back({node, 1});
-
-  const auto channels = static_cast<std::size_t>(plan.channels);
-  std::vector<NodeTransfer> transfers;
-  std::vector<std::vector<double>> worst(channels);         // crowd of the chosen group, by transfer
-  std::vector<std::map<Key, std::size_t>> known(channels);  // where a transfer stands in the channel's list
-  for (std::size_t k = 0; k < classes.size(); ++k) {
-    const NodeClass& c = classes[k];
-    std::vector<std::uint32_t> group_of(graph.links.size(), no_group);
-    std::map<std::pair<std::uint16_t, std::size_t>, std::set<int>> nics;  // by link and place in the list of transfers
-    for (std::size_t ch = 0; ch < channels; ++ch) {
-      algorithm.node_transfers(comm, plan, static_cast<int>(ch), c.node, transfers);
-      for (std::size_t i = 0; i < transfers.size(); ++i) {
-        const NodeTransfer& t = transfers[i];
-        for (const std::uint16_t l : paths.of(t)) {
-          if (group_of[l] == no_group) {
-            group_of[l] = static_cast<std::uint32_t>(loads.groups.size());
-            LinkGroup g;
-            g.capacity = inside_rate(comm, segment, c.node, l, t.kind), g.connections.assign(channels, 0);
-            g.resource = l, g.node = c.node, g.inside = true, g.members = c.count;
-            loads.groups.push_back(std::move(g));
-          }
-          LinkGroup& g = loads.groups[group_of[l]];
-          g.connections[ch] += t.weight;
-          if (t.kind != NodeTransfer::Kind::gpu_to_nic && t.kind != NodeTransfer::Kind::nic_to_gpu) {
-            g.between_gpus += t.weight;
-            continue;
-          }
-          std::set<int>& at_once = nics[{l, i}];
-          at_once.insert(t.kind == NodeTransfer::Kind::gpu_to_nic ? t.to : t.from);
-          g.nics = std::max(g.nics, static_cast<std::uint32_t>(at_once.size()));
-        }
-      }
-    }
-    for (const std::uint32_t g : group_of)
-      if (g != no_group) {
-        LinkGroup& group = loads.groups[g];
-        group.between_gpus /= std::accumulate(group.connections.begin(), group.connections.end(), 0.0);
-      }
-    // The most crowded link of every transfer; nodes of other roles may be worse.
-    for (std::size_t ch = 0; ch < channels; ++ch) {
-      algorithm.node_transfers(comm, plan, static_cast<int>(ch), c.node, transfers);
-      InsideGroups& inside = loads.inside[ch];
-      for (std::size_t i = 0; i < transfers.size(); ++i) {
-        const auto [place, fresh] = known[ch].try_emplace(key_of(transfers[i]), inside.transfers.size());
-        const std::size_t at = place->second;
-        if (fresh) inside.transfers.push_back(transfers[i]), inside.group.push_back(no_group), worst[ch].push_back(0);
-        for (const std::uint16_t l : paths.of(transfers[i])) {
-          const double crowd = loads.groups[group_of[l]].crowd();
-          if (crowd > worst[ch][at]) worst[ch][at] = crowd, inside.group[at] = group_of[l];
-        }
-      }
-    }
+  for (const std::uint32_t node : faulty) {
+    WorstInside own(loads.groups, channels);
+    count({node, 1}, own);
+    loads.faulty_inside.emplace(node, own.take());
   }
+  loads.inside = all.take();
 }
 
 }  // namespace fabricast

@@ -59,8 +59,7 @@ struct EdgeGroups {
   const View& of(std::size_t edge) const { return views[way(edge)]; }
 };
 
-/// What a channel does inside the nodes: for every transfer, in the algorithm's order, its most crowded group.
-/// Classes of nodes are worst-cased.
+/// What a channel does inside a node: for every transfer, in the algorithm's order, its most crowded group.
 struct InsideGroups {
   std::vector<NodeTransfer> transfers;
   std::vector<std::uint32_t> group;  ///< no_group if it crosses no link
@@ -70,8 +69,10 @@ class NetworkCounter;
 
 struct Loads {
   std::vector<LinkGroup> groups;
-  std::vector<bool> blocked;         ///< by channel: it waits for a link that is down, and comes back
-  std::vector<InsideGroups> inside;  ///< by channel
+  std::vector<bool> blocked;               ///< by channel: it waits for a link that is down, and comes back
+  std::vector<InsideGroups> inside;        ///< by channel: of the worst node
+  std::vector<InsideGroups> usual_inside;  ///< by channel: of the worst of the nodes without a fault of their own
+  std::map<std::uint32_t, std::vector<InsideGroups>> faulty_inside;  ///< of each of the others, by channel
   /// What one channel's connections see: they are hashed once more, and kept for the next call.
   const EdgeGroups& edges(int channel) const;
   /// s; mean over the paths and reducing trees of a channel; 0 if it is counted by its edge set.

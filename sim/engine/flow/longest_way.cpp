@@ -21,8 +21,14 @@ namespace {
 /// Seconds from the root to each node and back, node by node.
 class Search {
  public:
-  Search(const Services& services, double bytes, const TreeLayout& layout, const TreeTable& table)
-      : s_(services), bytes_(bytes), heads_(layout.heads), table_(table), longest_(heads_, {table.root, table.root, 0}) {
+  Search(const Services& services, double bytes, const TreeLayout& layout, const TreeTable& table,
+         const std::vector<EdgeCrowd>& crowds)
+      : s_(services),
+        crowds_(crowds),
+        bytes_(bytes),
+        heads_(layout.heads),
+        table_(table),
+        longest_(heads_, {table.root, table.root, 0}) {
     const ProtocolCosts& costs = s_.view().costs;
     const double gpu = s_.slowest_gpu(bytes_);
     hop_ = gpu + costs.network_latency(bytes_);
@@ -56,19 +62,22 @@ class Search {
     const auto parent = static_cast<std::size_t>(table_.parent[child]);
     const double detour = detour_.at(table_.type[child]);
     const int siblings = table_.children[parent];
-    const auto weight = [&](std::size_t e) { return s_.latency(e) + s_.alone(e) * siblings * bytes_ + hop_; };
+    const auto weight = [&](std::size_t e) { return s_.latency(e) + alone(e) * siblings * bytes_ + hop_; };
     for (std::size_t head = 0; head < heads_; ++head) {
       above_[at(child, head)] = above_[at(parent, head)] + detour + weight(table_.up_edge(child, head, heads_));
       below_[at(child, head)] = below_[at(parent, head)] + detour + weight(table_.down_edge(child, head, heads_));
     }
   }
 
+  double alone(std::size_t e) const { return crowds_.empty() ? s_.alone(e) : crowds_[e].alone; }
+
   const Services& s_;
+  const std::vector<EdgeCrowd>& crowds_;
   double bytes_;
   std::size_t heads_;
   const TreeTable& table_;
   double hop_ = 0;
-  std::array<double, 2> detour_{};      ///< s; by type of the child
+  std::array<double, 2> detour_{};     ///< s; by type of the child
   std::vector<double> above_, below_;  ///< s, by node and head; negative: not reached yet
   std::vector<LongestWay> longest_;
 };
@@ -76,8 +85,8 @@ class Search {
 }  // namespace
 
 std::vector<LongestWay> longest_ways(const Services& services, double bytes, const TreeLayout& layout,
-                                     const TreeTable& table) {
-  return Search(services, bytes, layout, table).run();
+                                     const TreeTable& table, const std::vector<EdgeCrowd>& crowds) {
+  return Search(services, bytes, layout, table, crowds).run();
 }
 
 }  // namespace fabricast

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "services.hpp"
+#include "edge_crowd.hpp"
 #include "tree_layout.hpp"
 
 namespace fabricast {
@@ -32,8 +32,9 @@ struct LongestWay {
 };
 
 /// By head.
-/// \param bytes  of a slice
+/// \param bytes   of a slice
+/// \param crowds  of the channel's connections, or empty
 std::vector<LongestWay> longest_ways(const Services& services, double bytes, const TreeLayout& layout,
-                                     const TreeTable& table);
+                                     const TreeTable& table, const std::vector<EdgeCrowd>& crowds);
 
 }  // namespace fabricast

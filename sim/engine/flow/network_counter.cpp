@@ -56,13 +56,15 @@ double NetworkCounter::mean_latency(std::uint32_t channel) const {
   return all ? sum / static_cast<double>(all) : 0;
 }
 
+const EdgePaths* NetworkCounter::edge_paths() const { return count_->edge_paths(input()); }
+
 const EdgeGroups& NetworkCounter::edges(std::uint32_t channel) {
   if (!seen_[channel].ways) see(channel, seen_[channel]);
   return seen_[channel];
 }
 
 void NetworkCounter::see(std::uint32_t channel, EdgeGroups& out) {
-  out.ways = count_->ways({comm_, plan_, fabric_, router_, segment_}, channel);
+  out.ways = count_->ways(input(), channel);
   out.views.reserve(out.ways->ways.size());
   for (const EdgeWays::Way& way : out.ways->ways) out.views.push_back(view_of(*out.ways, way));
 }

@@ -17,10 +17,16 @@ class NetworkCounter {
   bool uses(LinkId link) const;
   std::shared_ptr<const SharedCount> counted() const { return count_; }
   const EdgeGroups& edges(std::uint32_t channel);
+  /// Null where there are too many.
+  const EdgePaths* edge_paths() const;
+  /// Of PAT; the plan's is PAT.
+  std::shared_ptr<const PatCrowds> pat_crowds() const { return count_->pat_crowds(input()); }
+  double rate(std::uint32_t resource) const { return rate_of(fabric_, router_, segment_, resource); }  ///< B/s
   /// s; mean over the paths and reducing trees of a channel; 0 if it is counted by its edge set.
   double mean_latency(std::uint32_t channel) const;
 
  private:
+  FabricCount::Input input() const { return {comm_, plan_, fabric_, router_, segment_}; }
   void see(std::uint32_t channel, EdgeGroups& out);
   EdgeGroups::View view_of(const EdgeWays& ways, const EdgeWays::Way& way) const;
 

@@ -143,7 +143,7 @@ class Run {
         end = arrival + service.pass;
         end.last = std::max(end.last, arrival.first + step);
         if (s.as_they_come) busy_.worked[i] += end.last - arrival.first;
-        if (k > 0) end = max(end, before + std::max(service.step, round(i, service, arrival.last)));
+        if (k > 0) end = max(end, before + std::max({service.step, round(i, service, arrival.last), tail ? 0 : s.gap}));
         if (k + 1 == total_) end.last = std::max(end.last, least_end(i));
         arrival = whole_arrival = end + s.latency;
       } else {

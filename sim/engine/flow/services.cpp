@@ -14,19 +14,22 @@ Services::Services(const ChannelView& view) : v_(view), edges_(view.loads.edges(
     const std::uint32_t g = inside.group[i];
     const double t = g == no_group ? 0 : crowded(g);
     const NodeTransfer::Kind kind = inside.transfers[i].kind;
-    if (kind == NodeTransfer::Kind::gpu_to_gpu) {
-      hop_seconds_.push_back(t);
-    } else if (kind == NodeTransfer::Kind::reduce) {
+    if (kind == NodeTransfer::Kind::reduce) {
       reduce_.push_back(t);
     } else if (kind == NodeTransfer::Kind::multicast) {
       multicast_.push_back(t);
-    } else if (g != no_group) {
+    } else if (g != no_group && kind != NodeTransfer::Kind::gpu_to_gpu) {
       crowded_at_nic_ = std::max(crowded_at_nic_, t);
       // The NICs of a GPU run in step.
       const LinkGroup& link = v_.loads.groups[g];
       alone_at_nic_ = std::max(alone_at_nic_, v_.costs.wire * link.nics / link.capacity);
     }
   }
+  const auto channel = static_cast<std::size_t>(v_.channel);
+  hop_seconds_ = hop_seconds(inside);
+  if (!v_.loads.faulty_inside.empty()) usual_hop_seconds_ = hop_seconds(v_.loads.usual_inside[channel]);
+  for (const auto& [node, groups] : v_.loads.faulty_inside)
+    faulty_hop_seconds_.emplace(node, hop_seconds(groups[channel]));
   worst_seconds_ = crowded_at_nic_;
   if (find_by_algorithm(v_.plan.algorithm)->network_trees)
     for (const LinkGroup& g : v_.loads.groups) {
@@ -47,6 +50,14 @@ Services::Services(const ChannelView& view) : v_(view), edges_(view.loads.edges(
   if (edges_.ways) ways_ = edges_.ways->way.data();
 }
 
+std::vector<double> Services::hop_seconds(const InsideGroups& inside) const {
+  std::vector<double> seconds;
+  for (std::size_t i = 0; i < inside.transfers.size(); ++i)
+    if (inside.transfers[i].kind == NodeTransfer::Kind::gpu_to_gpu)
+      seconds.push_back(inside.group[i] == no_group ? 0 : crowded(inside.group[i]));
+  return seconds;
+}
+
 const Services::Hop& Services::mean_hop() const {
   if (mean_hop_) return *mean_hop_;
   Hop& mean = mean_hop_.emplace();
@@ -54,6 +65,12 @@ const Services::Hop& Services::mean_hop() const {
   for (std::size_t e = 0; e < edges_.size(); ++e) mean.alone += alone(e), mean.latency += latency(e);
   mean.alone /= static_cast<double>(edges_.size()), mean.latency /= static_cast<double>(edges_.size());
   return mean;
+}
+
+double Services::at_nic() const {
+  double least = std::numeric_limits<double>::infinity();
+  for (const View& edge : edges_.views) least = std::min(least, here(edge));
+  return least;
 }
 
 double Services::threads(double bytes) const { return v_.costs.gpu_overhead(bytes) + copying(bytes); }
@@ -64,6 +81,13 @@ double Services::receiving(double bytes) const { return v_.costs.last_receive * 
 
 double Services::link(std::size_t hop, double bytes) const {
   return hop < hop_seconds_.size() ? hop_seconds_[hop] * bytes : 0;
+}
+
+double Services::link_in(std::uint32_t node, std::size_t hop, double bytes) const {
+  if (faulty_hop_seconds_.empty()) return link(hop, bytes);
+  const auto it = faulty_hop_seconds_.find(node);
+  const std::vector<double>& seconds = it == faulty_hop_seconds_.end() ? usual_hop_seconds_ : it->second;
+  return hop < seconds.size() ? seconds[hop] * bytes : 0;
 }
 
 double Services::slowest_link(double bytes) const {
@@ -123,7 +147,8 @@ Service Services::nic(std::size_t e, Messages messages, int siblings, bool up, d
   // Beyond the NICs, half of a tree's traffic goes the other way, at other times.
   const View& edge = edges_.of(e);
   const double own = here(edge) * siblings;
-  const double beyond = edge.middle == no_group ? 0 : message(edge, edge.middle) / 2;
+  const double alone = edge.middle == no_group ? 0 : v_.costs.wire / v_.loads.groups[edge.middle].capacity;
+  const double beyond = edge.middle == no_group ? 0 : (message(edge, edge.middle) + alone) / 2;
   const double crowd = std::max(crowded(edge.group), crowded_at_nic_);
   Service s;
   s.pass = bytes * std::max(own, beyond);

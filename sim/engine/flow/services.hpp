@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <map>
 #include <optional>
 
 #include "fabricast/protocol/costs.hpp"
@@ -43,6 +44,8 @@ class Services {
   double copying(double bytes) const;
   double receiving(double bytes) const;
   double link(std::size_t hop, double bytes) const;
+  /// The same in a certain node; `link` is that of the worst.
+  double link_in(std::uint32_t node, std::size_t hop, double bytes) const;
   double slowest_gpu(double bytes) const;
   /// The most crowded hop between two GPUs of a node.
   double slowest_link(double bytes) const;
@@ -68,6 +71,12 @@ class Services {
   double alone(std::size_t e) const { return hops_[ways_[e]].alone; }
   /// s; of edge e, of the fabric.
   double latency(std::size_t e) const { return hops_[ways_[e]].latency; }
+  /// s per byte at the NIC that sends on edge e.
+  double here(std::size_t e) const { return here(edges_.of(e)); }
+  /// s per byte of the most crowded link between a GPU and its NIC.
+  double staging() const { return crowded_at_nic_; }
+  /// s per byte at the fastest NIC.
+  double at_nic() const;
   /// A NIC that sends on edge e. \param siblings  children of the parent
   Service nic(std::size_t e, Messages messages, int siblings, bool up, double bytes) const;
   /// A NIC of a chain that sends `messages`: the mean over the edges.
@@ -96,14 +105,18 @@ class Services {
   /// Messages of an edge's NIC that cross a link of the group, if its channels take the same way there.
   double connections(const View& edge, std::uint32_t group) const;
 
+  /// s/B by hop inside a node, in the algorithm's order.
+  std::vector<double> hop_seconds(const InsideGroups& inside) const;
+
   const ChannelView& v_;
   const EdgeGroups& edges_;
-  const std::uint32_t* ways_ = nullptr;           ///< by edge
-  std::vector<Hop> hops_;                         ///< by way
-  mutable std::optional<Hop> mean_hop_;           ///< where somebody has asked for it
-  std::vector<double> hop_seconds_;               ///< s/B by hop inside the node, in the algorithm's order
-  std::vector<double> reduce_, multicast_;        ///< s/B by head
-  double alone_at_nic_ = 0, crowded_at_nic_ = 0;  ///< s/B between GPU and NIC
+  const std::uint32_t* ways_ = nullptr;  ///< by edge
+  std::vector<Hop> hops_;                ///< by way
+  mutable std::optional<Hop> mean_hop_;  ///< where somebody has asked for it
+  std::vector<double> hop_seconds_, usual_hop_seconds_;
+  std::map<std::uint32_t, std::vector<double>> faulty_hop_seconds_;  ///< by node
+  std::vector<double> reduce_, multicast_;                           ///< s/B by head
+  double alone_at_nic_ = 0, crowded_at_nic_ = 0;                     ///< s/B between GPU and NIC
   double tree_seconds_ = 0, tree_sharers_ = 1;
   double worst_latency_ = 0, worst_seconds_ = 0;
 };

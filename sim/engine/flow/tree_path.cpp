@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <limits>
 
 #include "fabricast/collective/algorithm.hpp"
@@ -8,6 +7,7 @@
 #include "longest_way.hpp"
 #include "paths.hpp"
 #include "places.hpp"
+#include "tree_crowds.hpp"
 
 namespace fabricast {
 
@@ -24,8 +24,9 @@ class TreePath {
  public:
   /// \param table  of the channel's tree
   TreePath(const Services& services, SliceBytes bytes, TreeLayout layout, const TreeTable& table,
-           const LongestWay& longest)
+           const LongestWay& longest, const std::vector<EdgeCrowd>& crowds)
       : s_(services),
+        crowds_(crowds),
         v_(services.view()),
         bytes_(bytes),
         layout_(std::move(layout)),
@@ -183,6 +184,15 @@ class TreePath {
     proxy.whole = s_.proxy(by_proxy, bytes_.whole), proxy.tail = s_.proxy(by_proxy, bytes_.tail);
     nic.whole = s_.nic(spot.edge, by_nic, siblings, spot.up, bytes_.whole);
     nic.tail = s_.nic(spot.edge, by_nic, siblings, spot.up, bytes_.tail);
+    if (!crowds_.empty()) {
+      const EdgeCrowd& crowd = crowds_[spot.edge];
+      // Beyond the NICs, half of a tree's traffic goes the other way, at other times.
+      const double alone = slowest_link(v_, static_cast<std::uint32_t>(v_.channel), spot.edge);
+      const double beyond = (std::min(alone, crowd.alone_between) + crowd.alone_between) / 2;
+      const double pass = std::max(s_.here(spot.edge) * siblings, beyond);
+      nic.whole.pass = bytes_.whole * pass, nic.tail.pass = bytes_.tail * pass;
+      nic.gap = bytes_.whole * crowd.round_between;
+    }
     nic.latency = nic.credit = v_.costs.network_latency(bytes_.whole) + s_.latency(spot.edge);
     stations_.push_back(proxy), spots_.push_back(spot);
     stations_.push_back(nic), spots_.push_back(spot);
@@ -308,6 +318,7 @@ class TreePath {
 
   static constexpr std::size_t nic_buffer = static_cast<std::size_t>(-1);
   const Services& s_;
+  const std::vector<EdgeCrowd>& crowds_;  ///< by connection, if they are known
   const ChannelView& v_;
   SliceBytes bytes_;
   TreeLayout layout_;
@@ -348,19 +359,21 @@ Pipeline tree_path(const Services& services, SliceBytes bytes) {
   const ChannelView& v = services.view();
   const TreeTable table(v.comm.nodes(), v.comm.tree_index(v.channel));
   TreeLayout layout = chain_layout(v.comm, v.plan.channels);
-  const LongestWay longest = longest_ways(services, bytes.whole, layout, table).front();
-  return TreePath(services, bytes, std::move(layout), table, longest)();
+  const std::vector<EdgeCrowd> crowds = tree_crowds(services, bytes.whole, bytes.slices, layout);
+  const LongestWay longest = longest_ways(services, bytes.whole, layout, table, crowds).front();
+  return TreePath(services, bytes, std::move(layout), table, longest, crowds)();
 }
 
 Pipeline nvls_path(const Services& services, SliceBytes bytes) {
   const ChannelView& v = services.view();
   const TreeTable table(v.comm.nodes(), v.channel % 2);
   const auto layout = [&](std::size_t head) { return head_layout(v.comm, v.plan.channels, head); };
-  const std::vector<LongestWay> ways = longest_ways(services, bytes.whole, layout(0), table);
+  const std::vector<EdgeCrowd> crowds = tree_crowds(services, bytes.whole, bytes.slices, layout(0));
+  const std::vector<LongestWay> ways = longest_ways(services, bytes.whole, layout(0), table, crowds);
   // On one node heads are alike.
   const auto longest = std::max_element(ways.begin(), ways.end(),
                                         [](const LongestWay& a, const LongestWay& b) { return a.length < b.length; });
-  return TreePath(services, bytes, layout(static_cast<std::size_t>(longest - ways.begin())), table, *longest)();
+  return TreePath(services, bytes, layout(static_cast<std::size_t>(longest - ways.begin())), table, *longest, crowds)();
 }
 
 }  // namespace fabricast

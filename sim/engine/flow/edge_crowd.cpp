@@ -1,0 +1,60 @@
+#include "edge_crowd.hpp"
+
+#include <algorithm>
+
+#include "network_counter.hpp"
+
+namespace fabricast {
+
+namespace {
+
+/// How much of the time of one connection another is busy as well.
+double part_of(const EdgeTime& own, const EdgeTime& other) {
+  const double from = std::max(own.first, other.first);
+  const double until = std::min(own.first + own.duration, other.first + other.duration);
+  return std::max(0.0, until - from) / own.duration;
+}
+
+}  // namespace
+
+EdgeCrowd edge_crowd(const ChannelView& v, std::uint32_t channel, std::size_t e, const EdgeTimes& times) {
+  const NetworkCounter& network = *v.loads.network;
+  const EdgePaths& paths = *network.edge_paths();
+  const EdgePaths::Edge& edge = paths.edges[channel][e];
+  const EdgeTime& now = times[channel][e];
+  const double share = 1.0 / static_cast<double>(edge.pairs.size());
+  // A message keeps to one queue pair of its connection, unless it is split over all of them.
+  const double whole = v.comm.split_data_on_qps ? share : 1;
+  EdgeCrowd crowd;
+  for (const EdgePaths::Pair& pair : edge.pairs)
+    for (const EdgePaths::Hop& hop : pair.hops) {
+      const EdgePaths::Link& link = paths.links[hop.link];
+      double all = 0, own = 0;
+      for (const EdgePaths::Crossing& c : link.crossings) {
+        const double meets = c.part * v.use[c.channel] * part_of(now, times[c.channel][c.edge]);
+        all += meets;
+        if (c.from == edge.from) own += c.path == pair.path ? meets : meets / 2;
+      }
+      const double byte = v.costs.wire / network.rate(link.resource), part = share * hop.part;
+      // What the message has beyond its queue pair's share of it.
+      const double rest = (whole - share) * hop.part * byte;
+      const double alone = byte * part * std::max(1.0, all / std::max(own, part)) + rest;
+      crowd.alone = std::max(crowd.alone, alone), crowd.round = std::max(crowd.round, byte * all);
+      if (link.port) continue;
+      crowd.alone_between = std::max(crowd.alone_between, alone);
+      crowd.round_between = std::max(crowd.round_between, byte * all);
+    }
+  return crowd;
+}
+
+double slowest_link(const ChannelView& v, std::uint32_t channel, std::size_t edge) {
+  const NetworkCounter& network = *v.loads.network;
+  const EdgePaths& paths = *network.edge_paths();
+  double slowest = 0;
+  for (const EdgePaths::Pair& pair : paths.edges[channel][edge].pairs)
+    for (const EdgePaths::Hop& hop : pair.hops)
+      slowest = std::max(slowest, hop.part * v.costs.wire / network.rate(paths.links[hop.link].resource));
+  return slowest;
+}
+
+}  // namespace fabricast

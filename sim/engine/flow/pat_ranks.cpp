@@ -1,0 +1,253 @@
+#include "pat_ranks.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <numeric>
+
+#include "fabricast/collective/pat.hpp"
+#include "network_counter.hpp"
+
+namespace fabricast {
+
+namespace {
+
+/// Loops of one channel that are followed: they repeat themselves soon.
+constexpr std::int64_t followed_loops = 8;
+/// Passes over what shares slow ports: what comes when hangs on what came before.
+constexpr int passes = 4;
+
+/// What a rank sends on one dimension.
+struct Burst {
+  double messages = 0, bytes = 0, first = 0, last = 0;
+  double taken = 1;  ///< part of a copy that its receiver does
+};
+
+/// What comes in at a slow port, in the order of the schedule. Messages of several dimensions share it; those of one come
+/// one after the other.
+class Inbox {
+ public:
+  explicit Inbox(std::size_t places) : queues_(places) {}
+  /// \param taken  s at the port, alone
+  void add(std::size_t place, double begin, double taken) { queues_[place].bursts.push_back({begin, taken}); }
+  /// Of the next one to be added: how long it takes beside the others.
+  double stay(std::size_t place) const {
+    const Queue& q = queues_[place];
+    return q.bursts.size() < q.stays.size() ? q.stays[q.bursts.size()] : 0;
+  }
+
+  /// From what has been added, in fair shares.
+  void settle() {
+    constexpr double never = std::numeric_limits<double>::infinity();
+    for (Queue& q : queues_) q.start();
+    for (double now = 0;;) {
+      double sharers = 0, least = never, begins = never;
+      for (const Queue& q : queues_) {
+        if (q.is_empty()) continue;
+        if (q.front().begin > now)
+          begins = std::min(begins, q.front().begin);
+        else
+          ++sharers, least = std::min(least, q.left);
+      }
+      if (sharers == 0 && begins == never) break;
+      const double until = sharers > 0 ? std::min(begins, now + least * sharers) : begins;
+      for (Queue& q : queues_)
+        if (!q.is_empty() && q.front().begin <= now) q.serve((until - now) / sharers, until);
+      now = until;
+    }
+    for (Queue& q : queues_) q.bursts.clear();
+  }
+
+ private:
+  struct Burst {
+    double begin, taken;
+  };
+  struct Queue {
+    std::vector<Burst> bursts;
+    std::vector<double> stays;
+    double left = 0;  ///< of the first one that is not through
+    bool is_empty() const { return stays.size() == bursts.size(); }
+    const Burst& front() const { return bursts[stays.size()]; }
+    void start() {
+      stays.clear();
+      if (!is_empty()) left = front().taken;
+    }
+    void serve(double seconds, double now) {
+      left -= seconds;
+      if (left > front().taken * 1e-9) return;
+      stays.push_back(now - front().begin);
+      if (!is_empty()) left = front().taken;
+    }
+  };
+  std::vector<Queue> queues_;  ///< by place
+};
+
+/// Of a message, s per byte.
+struct Pace {
+  double path = 0, nic = 0;
+  bool in_turn = true;  ///< the channels' messages leave the NIC one after the other; else at once
+};
+
+/// (1) for all ranks and channels.
+class Ranks {
+ public:
+  Ranks(const PatRun& run, bool gathers, std::int64_t ranks)
+      : run_(run),
+        channels_(run.channels.size()),
+        places_(run.channels.front().dimensions.size()),
+        ranks_(static_cast<std::size_t>(ranks)),
+        gathers_(gathers) {
+    for (const PatShare& c : run.channels) loops_ = std::max(loops_, loops(c));
+    followed_ = std::min(loops_, followed_loops);
+  }
+  /// Of a rank whose port is slower than others when it receives. \param port  s per byte
+  void receive_slowly(std::size_t rank, double port) { slow_.emplace(rank, Slow{Inbox(places_), port}); }
+
+  /// \param seconds  (channel, place, sender, receiver) -> Pace
+  template <class Seconds>
+  double operator()(Seconds seconds) {
+    double makespan = run(seconds);
+    for (int pass = 1; pass < passes && !slow_.empty(); ++pass) {
+      for (auto& [rank, slow] : slow_) slow.inbox.settle();
+      makespan = run(seconds);
+    }
+    return makespan;
+  }
+
+ private:
+  /// One channel of a rank, s.
+  struct Worker {
+    double sender = 0, received = 0;
+    double heard = 0, hears = 0;  ///< on the dimension before, on this one
+    double ready() const { return std::max(sender, heard); }
+  };
+  struct Slow {
+    Inbox inbox;
+    double port;
+  };
+
+  static std::int64_t loops(const PatShare& share) { return share.loops + (share.tail >= 0 ? 1 : 0); }
+
+  template <class Seconds>
+  double run(Seconds seconds) {
+    workers_.assign(ranks_ * channels_, {}), nic_.assign(ranks_, 0);
+    std::vector<double> ends;
+    for (std::int64_t l = 0; l < followed_; ++l) {
+      for (Worker& w : workers_) w.heard = 0;
+      for (std::size_t place = 0; place < places_; ++place) send_all(place, l, seconds);
+      double& end = ends.emplace_back(0);
+      for (const Worker& w : workers_) end = std::max(end, w.received);
+    }
+    const auto at = [&](std::int64_t back) { return ends[ends.size() - static_cast<std::size_t>(back)]; };
+    return loops_ == followed_ ? at(1) : at(1) + static_cast<double>(loops_ - followed_) * (at(2) - at(4)) / 2;
+  }
+
+  template <class Seconds>
+  void send_all(std::size_t place, std::int64_t loop, Seconds seconds) {
+    std::vector<Burst> bursts;
+    std::vector<std::size_t> order;
+    for (std::size_t c = 0; c < channels_; ++c) {
+      bursts.push_back(burst_of(run_.channels[c], place, loop));
+      if (bursts.back().messages > 0) order.push_back(c);
+    }
+    const std::size_t reach = std::size_t{1} << (gathers_ ? places_ - 1 - place : place);
+    const std::size_t step = gathers_ ? reach % ranks_ : ranks_ - reach % ranks_;
+    for (std::size_t from = 0; from < ranks_; ++from) {
+      const std::size_t to = from + step < ranks_ ? from + step : from + step - ranks_;
+      Worker *senders = &workers_[from * channels_], *receivers = &workers_[to * channels_];
+      // The proxy thread takes them as they come.
+      std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+        return std::pair(senders[a].ready(), a) < std::pair(senders[b].ready(), b);
+      });
+      const double idle = nic_[from];
+      double turn = idle;
+      for (const std::size_t c : order) {
+        const Pace pace = seconds(c, place, from, to);
+        const double begin =
+            send(senders[c], receivers[c], bursts[c], pace, pace.in_turn ? turn : idle, {place, from, to});
+        if (pace.in_turn) turn = std::max(turn, begin + bursts[c].first * pace.nic);
+      }
+    }
+    for (Worker& w : workers_) w.heard = w.hears;
+  }
+
+  struct Between {
+    std::size_t place, from, to;
+  };
+  /// \param idle  when the NIC can begin. \returns when it does
+  double send(Worker& sender, Worker& receiver, const Burst& b, Pace pace, double idle, Between between) {
+    const double ready = sender.ready();
+    const double begin = std::max(idle, ready + run_.overhead + b.first * run_.copy + run_.proxy);
+    sender.sender = ready + b.messages * run_.overhead + b.bytes * run_.copy;
+    const double posted = sender.sender + run_.proxy;
+    // Between its messages go those of the other channels.
+    const double others = pace.in_turn ? static_cast<double>(channels_ - 1) * (b.bytes - b.last) : 0;
+    const auto leaves = [&](double u) { return std::max(posted + b.last * u, begin + (b.bytes + others) * u); };
+    nic_[between.from] = std::max(nic_[between.from], leaves(pace.nic));
+    double leave = leaves(pace.path);
+    if (const auto it = slow_.empty() ? slow_.end() : slow_.find(between.to); it != slow_.end()) {
+      Slow& slow = it->second;
+      leave = std::max(leave, begin + slow.inbox.stay(between.place));
+      slow.inbox.add(between.place, begin, b.bytes * slow.port);
+    }
+    const double comes = std::max(receiver.received, begin + b.first * pace.path + run_.latency);
+    const double copy = run_.copy * b.taken;
+    receiver.received = std::max(leave + run_.latency + run_.overhead + b.last * copy,
+                                 comes + b.messages * run_.overhead + b.bytes * copy);
+    receiver.hears = receiver.received;
+    return begin;
+  }
+
+  /// What a channel sends in one of the loops that are followed; they are the last ones of those with most.
+  Burst burst_of(const PatShare& share, std::size_t place, std::int64_t loop) const {
+    const std::int64_t left = loops(share) - (loop + loops_ - followed_);
+    if (left <= 0) return {};
+    const double block = left == 1 && share.tail >= 0 ? share.tail : run_.block;
+    const PatMessages& m = share.dimensions[place];
+    const auto bytes = [&](std::int64_t blocks) { return static_cast<double>(blocks) * block; };
+    const bool final = place + 1 == places_;
+    return {static_cast<double>(m.messages), bytes((m.messages - 1) * m.blocks + m.last),
+            bytes(m.messages > 1 ? m.blocks : m.last), bytes(m.last), final ? run_.receive : 1};
+  }
+
+  const PatRun& run_;
+  std::size_t channels_, places_, ranks_;
+  bool gathers_;
+  std::int64_t loops_ = 0, followed_ = 0;  ///< of the channel that has most
+  std::vector<Worker> workers_;            ///< by rank and channel
+  std::vector<double> nic_;                ///< by rank: when it has sent all, s
+  std::map<std::size_t, Slow> slow_;       ///< by rank
+};
+
+}  // namespace
+
+double pat_delay(const ChannelView& v, const PatRun& run, const std::vector<int>& channels) {
+  const NetworkCounter& network = *v.loads.network;
+  const PatCrowds& crowds = *network.pat_crowds();
+  const bool gathers = v.plan.op == CollectiveOp::all_gather;
+  const auto C = static_cast<double>(channels.size());
+  const auto seconds_of = [&](std::uint32_t resource, double messages) {
+    return messages > 0 ? messages * v.costs.wire / network.rate(resource) : 0;
+  };
+  std::vector<double> crowd;
+  for (const PatCrowds::Crowd& c : crowds.crowds)
+    crowd.push_back(seconds_of(c.resource, c.messages / (c.in_turn ? C : 1)));
+  std::vector<double> out, in;
+  for (const std::uint32_t port : crowds.out) out.push_back(std::max(run.nic, seconds_of(port, 1)));
+  for (const std::uint32_t port : crowds.in) in.push_back(std::max(run.nic, seconds_of(port, 1)));
+  const auto unlike = [&](std::size_t c, std::size_t place, std::size_t from, std::size_t to) {
+    const std::vector<std::uint16_t>& numbers = crowds.at(channels[c], static_cast<int>(place));
+    const std::uint16_t number = numbers.empty() ? 0 : numbers[from];
+    const bool in_turn = crowds.crowds[number].in_turn;
+    const double sharers = in_turn ? 1 : C, own = sharers * (out.empty() ? run.nic : out[from]);
+    return Pace{std::max({own, crowd[number], sharers * (in.empty() ? run.nic : in[to])}), own, in_turn};
+  };
+  const auto alike = [&](std::size_t, std::size_t, std::size_t, std::size_t) { return Pace{run.nic, run.nic}; };
+  const double alone = Ranks(run, gathers, 1)(alike);
+  Ranks ranks(run, gathers, crowds.ranks);
+  for (std::size_t r = 0; r < in.size(); ++r)
+    if (in[r] > run.nic * 1.01) ranks.receive_slowly(r, in[r]);
+  return ranks(unlike) - alone;
+}
+
+}  // namespace fabricast
