@@ -15,6 +15,12 @@ target_compile_definitions(fabricast_calibrate PRIVATE FABRICAST_DATA_DIR="${dat
 
 set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME fabricast)
 install(TARGETS fabricast)
+# The module of the chunk engine, found relative to the program, or by users of the library where it was installed.
+install(TARGETS fabricast_chunk LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/fabricast)
+file(RELATIVE_PATH module_dir /${CMAKE_INSTALL_BINDIR} /${CMAKE_INSTALL_LIBDIR}/fabricast)
+set_target_properties(fabricast PROPERTIES INSTALL_RPATH "$ORIGIN/${module_dir}")
+target_compile_definitions(fabricast_engine PRIVATE FABRICAST_CHUNK_MODULE="$<TARGET_FILE_NAME:fabricast_chunk>"
+  FABRICAST_MODULE_DIR="${CMAKE_INSTALL_FULL_LIBDIR}/fabricast")
 file(RELATIVE_PATH helper_dir /${CMAKE_INSTALL_BINDIR} /${CMAKE_INSTALL_LIBDIR}/fabricast)
 target_compile_definitions(fabricast_plan PRIVATE FABRICAST_HELPER_DIR="${helper_dir}")
 if(TARGET fabricast_mpi)
@@ -68,20 +74,19 @@ if(NOT FABRICAST_SANITIZE AND NOT FABRICAST_FUZZ)
   list(APPEND needed fmt::fmt)
   list(FILTER needed EXCLUDE REGEX "^fabricast_|^::@")
   # These are headers alone, and none of them is in ours.
-  list(REMOVE_ITEM needed nlohmann_json::nlohmann_json Eigen3::Eigen)
+  list(REMOVE_ITEM needed ${CMAKE_DL_LIBS} nlohmann_json::nlohmann_json Eigen3::Eigen)
   list(REMOVE_DUPLICATES needed)
   add_library(fabricast_library STATIC ${objects})
   set_target_properties(fabricast_library PROPERTIES OUTPUT_NAME fabricast EXPORT_NAME fabricast LINKER_LANGUAGE CXX)
   target_compile_features(fabricast_library INTERFACE cxx_std_20)
+  target_link_options(fabricast_library INTERFACE -rdynamic)  # the chunk engine's module looks for it there
   target_include_directories(fabricast_library INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
   target_link_libraries(fabricast_library PRIVATE ${needed})
 
   # How another project finds what ours is linked with. An unknown one stops here, not there.
   set(FABRICAST_FIND "")
   foreach(library IN LISTS needed)
-    if(library STREQUAL "PkgConfig::SIMGRID")
-      string(APPEND FABRICAST_FIND "find_dependency(PkgConfig)\npkg_check_modules(SIMGRID REQUIRED IMPORTED_TARGET simgrid)\n")
-    elseif(library MATCHES "^(fmt|pugixml|Threads)::")
+    if(library MATCHES "^(fmt|pugixml|Threads)::")
       string(APPEND FABRICAST_FIND "find_dependency(${CMAKE_MATCH_1})\n")
     elseif(library MATCHES "^protobuf::")
       string(APPEND FABRICAST_FIND "find_dependency(Protobuf)\n")

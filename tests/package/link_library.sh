@@ -22,6 +22,18 @@ sed -n '/^2 nodes/,/^4 nodes/p' "$work/out" | grep ' B ' | diff - "$work/wanted"
 echo 'fabricast: 1' >"$work/bad.yaml"
 "$work/build/busbw" "$work/bad.yaml" 2>"$work/message" && exit 1
 grep -q 'the section is missing' "$work/message"
+# SimGrid is loaded for the chunk engine only, from its module, which moves along with the tree.
+! ldd "$work/tree/bin/fabricast" "$work/build/busbw" | grep simgrid || exit 1
+modules=$(dirname "$(find "$work/tree" -name libfabricast_chunk.so)")
+chunk="--set network.engine=chunk --set workload.to=64KiB --set workload.from=64KiB --no-intervals --csv -"
+(cd / && "$work/tree/bin/fabricast" run "$scenario" $chunk >"$work/chunk")
+[ "$(wc -l <"$work/chunk")" -eq 2 ]
+printf 'network: {engine: chunk}\n' | cat "$scenario" - >"$work/chunk.yaml"
+LD_LIBRARY_PATH=$modules "$work/build/busbw" "$work/chunk.yaml" >"$work/chunk"
+[ "$(grep -c 'nodes$' "$work/chunk")" -eq 2 ]
+rm "$modules/libfabricast_chunk.so"
+"$work/tree/bin/fabricast" run "$scenario" $chunk 2>"$work/message" && exit 1
+grep -q 'the chunk engine cannot be opened' "$work/message"
 # Every public header is complete in itself.
 find "$work/tree/include" -name '*.hpp' | sort | sed "s#^$work/tree/include/#\#include \"#; s#\$#\"#" >"$work/all.cpp"
 [ "$(wc -l <"$work/all.cpp")" -gt 80 ]
