@@ -121,6 +121,17 @@ void network_edges(const Communicator& comm, const Plan& plan, int, const EdgeSi
       if (from / per_node != to / per_node) edges.add_groups(from, to);
 }
 
+std::vector<NetworkEdge> edges_of_pair(const Communicator& comm, const Plan& plan) {
+  std::vector<NetworkEdge> found;
+  if (comm.nodes() < 2 || plan.op != CollectiveOp::alltoall) return found;
+  const EdgeSink collect = [&](const NetworkEdge& edge) { found.push_back(edge); };
+  const PeerEdges edges(comm, plan, collect);
+  const std::int64_t per_node = comm.gpus() / edges.schedule().group_size();
+  for (std::int64_t from = 0; from < per_node; ++from)
+    for (std::int64_t to = 0; to < per_node; ++to) edges.add_groups(from, per_node + to);
+  return found;
+}
+
 /// The node of the root differs from the others.
 std::uint64_t node_role(const Communicator&, std::uint32_t node) { return node == 0 ? 0 : 1; }
 
@@ -260,6 +271,7 @@ CollectiveAlgorithm p2p_algorithm() {
           .supports = supports,
           .stream = stream,
           .network_edges = network_edges,
+          .edges_of_pair = edges_of_pair,
           .message_weight = message_weight,
           .edge_key = edge_key,
           .node_role = node_role,

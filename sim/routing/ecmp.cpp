@@ -76,6 +76,7 @@ class EcmpChooser {
         tables_(hash_tables(spec.hash)) {
     std::array<bool, 5> hashed{};
     for (const HashField field : spec.fields) hashed[static_cast<std::size_t>(field)] = true;
+    by_queue_pair_ = hashed[static_cast<std::size_t>(HashField::src_port)];
     // A field that is not hashed contributes nothing: zero its tables.
     constexpr std::array<std::size_t, 6> first = {0, 4, 8, 10, 12, 13};
     for (std::size_t f = 0; f < 5; ++f)
@@ -93,6 +94,10 @@ class EcmpChooser {
     return constant_ ^ address(flow.from, 0) ^ address(flow.to, 4) ^ tables_.at[8][port >> 8] ^
            tables_.at[9][port & 0xFF];
   }
+
+  /// Whether choices of different queue pairs, and of one at different tiers, have nothing to do with each other.
+  bool independent() const { return per_tier_ && by_queue_pair_; }
+  std::uint64_t seed() const { return seed_; }
 
   std::uint32_t pick(Key key, std::uint32_t vertex, int tier, std::uint32_t choices) const {
     if (per_tier_) {
@@ -116,7 +121,7 @@ class EcmpChooser {
            tables_.at[first + 2][ip >> 8 & 0xFF] ^ tables_.at[first + 3][ip & 0xFF];
   }
   std::uint32_t own_bits_;
-  bool per_tier_, salted_;
+  bool per_tier_, salted_, by_queue_pair_ = false;
   std::uint64_t seed_;
   HashTables tables_;
   std::uint32_t constant_ = 0;

@@ -141,6 +141,19 @@ class ClosSpreader final : public Router {
     return {clos_.spine_to_core(spine, 0) + down, clos_.spines_per_group * clos_.spine_up};
   }
   bool even() const override { return even_; }
+  Parting parting() const override { return state_.any_down() ? Parting::one_by_one : Parting::evenly; }
+  void part(std::span<const LeafFlows> by_leaf, std::uint64_t,
+            const std::function<void(std::uint32_t, std::uint64_t)>& add) const override {
+    const std::uint32_t first = fabric_.links();
+    for (std::uint32_t leaf = 0; leaf < by_leaf.size(); ++leaf) {
+      const LeafFlows& f = by_leaf[leaf];
+      const std::uint32_t group = clos_.leaves + clos_.group_of(leaf);
+      add(first + 2 * leaf, f.near_out + f.far_out);
+      add(first + 2 * leaf + 1, f.near_in + f.far_in);
+      add(first + 2 * group, f.far_out);
+      add(first + 2 * group + 1, f.far_in);
+    }
+  }
 
  private:
   const Fabric& fabric_;

@@ -13,6 +13,7 @@
 #include <unordered_map>
 
 #include "fabricast/core/error.hpp"
+#include "fabricast/core/rng.hpp"
 #include "fabricast/routing/routing.hpp"
 
 namespace fabricast {
@@ -44,6 +45,12 @@ class DeadParts {
   std::vector<bool> leaf_, group_;
 };
 
+/// Calls add(link, flows) for a sample of what flows cross that choose among equal-cost links at random: at every switch
+/// those that go on are a multinomial sample, so each link's count is binomial as if its flows had been hashed. Not
+/// modelled: which flow goes which way, so what is drawn on the way up and down is independent.
+void part_at_random(const Clos& clos, std::span<const LeafFlows> by_leaf, std::uint64_t seed,
+                    const std::function<void(std::uint32_t, std::uint64_t)>& add);
+
 template <class Chooser>
 class ClosRouter final : public Router {
  public:
@@ -68,6 +75,15 @@ class ClosRouter final : public Router {
   bool settled(std::uint32_t from, std::uint32_t to) const override { return clos_.leaf_of(from) == clos_.leaf_of(to); }
   bool direct(std::uint32_t from, std::uint32_t to) const override { return clos_.leaf_of(from) == clos_.leaf_of(to); }
   bool ends_at_ports() const override { return !dead_.any(); }
+  Parting parting() const override {
+    if constexpr (requires { chooser_.independent(); })
+      if (!dead_.any() && chooser_.independent()) return Parting::at_random;
+    return Parting::one_by_one;
+  }
+  void part(std::span<const LeafFlows> by_leaf, std::uint64_t stream,
+            const std::function<void(std::uint32_t, std::uint64_t)>& add) const override {
+    if constexpr (requires { chooser_.seed(); }) part_at_random(clos_, by_leaf, mix64(chooser_.seed() + stream), add);
+  }
 
  private:
   bool between_leaves(const Flow& flow, std::uint32_t leaf_a, std::uint32_t leaf_b, Path& path) const {

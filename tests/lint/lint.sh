@@ -45,7 +45,7 @@ libraries_stay_behind_adapters() {
   adapter 'google|chakra' 'sim/trace/chakra.cpp'
   adapter 'simgrid|xbt' 'sim/engine/chunk/'
   adapter 'Eigen' 'calibrate/fit/|calibrate/check/'
-  adapter 'boost' 'sim/cli/'
+  adapter 'boost' 'sim/cli/|sim/routing/parting.cpp'
   adapter 'cuda|cuda_runtime[a-z_]*|nccl|infiniband|hwloc' 'calibrate/probe/'
   adapter 'mpi' 'sim/plan/mpi/'
   adapter 'sqlite3' 'sim/plan/sqlite_store.cpp'

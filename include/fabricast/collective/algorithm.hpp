@@ -20,6 +20,8 @@ struct CollectiveAlgorithm {
   Stream (*stream)(const Communicator&, const Plan&, int channel) = nullptr;
   /// Connections over the network, if it has any: a tree's upward edges first, then the downward ones.
   void (*network_edges)(const Communicator&, const Plan&, int channel, const EdgeSink&) = nullptr;
+  /// The connections from one node to another where these are the same for all pairs of nodes; none where they are not.
+  std::vector<NetworkEdge> (*edges_of_pair)(const Communicator&, const Plan&) = nullptr;
   /// Weight of an edge that carries a whole message of the plan; null: 1.
   double (*message_weight)(const Plan&) = nullptr;
   /// Plans of one operation on as many channels have the same edges where this is equal; null: always.

@@ -12,6 +12,7 @@
 
 #include <any>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -51,6 +52,11 @@ class LinkState {
   std::vector<std::pair<std::uint32_t, double>> factors_;
 };
 
+/// Flows between the NIC ports below a leaf of a Clos and those below other leaves: of its own group, and of others.
+struct LeafFlows {
+  std::uint64_t near_out = 0, far_out = 0, near_in = 0, far_in = 0;
+};
+
 class Router {
  public:
   virtual ~Router() = default;
@@ -70,6 +76,15 @@ class Router {
     std::uint32_t first = 0, count = 0;
   };
   virtual Bundle bundle(std::uint32_t) const { return {}; }
+  /// How flows that are alike but for their ends and numbers part. Routing each of them gives: the same (`evenly`), a
+  /// sample of the same distribution on every link (`at_random`), or something else (`one_by_one`).
+  enum class Parting { one_by_one, evenly, at_random };
+  virtual Parting parting() const { return Parting::one_by_one; }
+  /// Calls add(resource, flows) for what so many flows cross between leaves; resources may come twice.
+  /// \param by_leaf  of a Clos; groups of different islands have none. \param stream  numbers of one stream differ
+  /// \pre  parting() is not one_by_one
+  virtual void part(std::span<const LeafFlows> /*by_leaf*/, std::uint64_t /*stream*/,
+                    const std::function<void(std::uint32_t, std::uint64_t)>& /*add*/) const {}
   /// Whether a bundle's members are filled evenly (spray), so that its slowest member bounds all, or in proportion
   /// to what they can carry (adaptive).
   virtual bool even() const { return false; }

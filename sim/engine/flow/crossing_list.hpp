@@ -43,6 +43,8 @@ class CrossingList {
     radix_sort(list_, [](const Crossing& c) { return c.resource(); });
   }
   std::size_t size() const { return list_.size(); }
+  auto begin() const { return list_.begin(); }
+  auto end() const { return list_.end(); }
 
   /// Calls use(resource, how often each of so many channels crosses it), by rising resource. \pre sorted
   template <class Use>

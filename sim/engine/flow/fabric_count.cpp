@@ -4,11 +4,13 @@
 #include <array>
 #include <atomic>
 #include <bit>
+#include <limits>
 #include <utility>
 
 #include "crossings.hpp"
 #include "fabricast/core/parallel.hpp"
 #include "group_table.hpp"
+#include "pair_count.hpp"
 
 namespace fabricast {
 
@@ -24,6 +26,49 @@ std::uint64_t kind_of(const FabricCount::Input& in, std::uint32_t resource, bool
 namespace {
 
 std::uint32_t resources_of(const FabricCount::Input& in) { return in.fabric.links() + in.router.bundles(); }
+
+/// What one channel crosses: a list while it is short, as that of a group of a few nodes, then an array over all resources
+/// where that stays near the processor.
+class ChannelCount {
+ public:
+  ChannelCount(std::uint32_t resources, std::uint32_t channel)
+      : resources_(resources),
+        channel_(channel),
+        longest_(resources <= most_counted ? resources / 16 : std::numeric_limits<std::size_t>::max()) {}
+
+  void add(std::uint32_t resource, std::uint64_t count) {
+    if (!counts_.empty()) {
+      counts_[resource] += count;
+      return;
+    }
+    list_.add(resource, channel_, count);
+    if (list_.size() > longest_) fill_array();
+  }
+  CrossingList list() {
+    for (std::uint32_t r = 0; r < counts_.size(); ++r)
+      if (counts_[r] > 0) list_.add(r, channel_, counts_[r]);
+    return std::move(list_);
+  }
+
+ private:
+  void fill_array() {
+    counts_.resize(resources_);
+    for (const Crossing& c : std::exchange(list_, {})) counts_[c.resource()] += c.count();
+  }
+
+  static constexpr std::uint32_t most_counted = 1 << 17;
+  std::uint32_t resources_, channel_;
+  std::size_t longest_;
+  CrossingList list_;
+  std::vector<std::uint64_t> counts_;  ///< by resource
+};
+
+/// Connections per count. \param weighted  counts are of parts of connections
+double unit_of(const FabricCount::Input& in, bool weighted) {
+  const CollectiveAlgorithm& algorithm = *find_by_algorithm(in.plan.algorithm);
+  const double message = algorithm.message_weight ? algorithm.message_weight(in.plan) : 1;
+  return (weighted ? weight_unit : 1.0) / (in.comm.qps_per_connection * message);
+}
 
 struct Plane {
   bool blocked = false;
@@ -42,8 +87,22 @@ Plane count_plane(const FabricCount::Input& in, const EdgeSets& sets, std::uint3
 
 FabricCount::FabricCount(const Input& input, std::shared_ptr<const EdgeSets> sets)
     : sets_(std::move(sets)), channels_(static_cast<std::size_t>(input.plan.channels)), shapes_(channels_) {
-  if (!count_in_planes(input)) count_in_list(input);
+  if (!count_in_closed_form(input) && !count_in_planes(input)) count_in_list(input);
   groups_of_.close();
+}
+
+bool FabricCount::count_in_closed_form(const Input& input) {
+  std::optional<PairCount> found = count_pairs(input);
+  if (!found) return false;
+  FABRICAST_CHECK(!sets_, "ports are counted here");
+  blocked_.assign(channels_, false);
+  trips_.assign(channels_, found->trips);
+  const std::vector<std::uint64_t>& counts = found->counts;
+  groups_of_ = GroupMap(resources_of(input), counts.size());
+  const double unit = unit_of(input, false);
+  for (std::uint32_t r = 0; r < counts.size(); ++r)
+    if (counts[r] > 0) collect(input, r, std::vector<double>(channels_, static_cast<double>(counts[r]) * unit));
+  return true;
 }
 
 bool FabricCount::count_in_planes(const Input& input) {
@@ -115,21 +174,15 @@ void FabricCount::collect_planes(const Input& input, const ChannelPlanes& planes
 }
 
 void FabricCount::count_in_list(const Input& input) {
-  constexpr std::uint32_t most_counted = 1 << 17;  // an array of so many stays near the processor
   const std::uint32_t resources = resources_of(input);
   std::vector<CrossingList> lists(channels_);
   std::vector<Walk> walks(channels_);
   in_parallel(channels_, input.threads, [&](std::size_t c) {
     const auto channel = static_cast<std::uint32_t>(c);
-    std::vector<std::uint64_t> counts(resources <= most_counted ? resources : 0);
-    walks[c] = cross(input, sets_.get(), channel, [&](std::uint32_t resource, std::uint64_t count) {
-      if (counts.empty())
-        lists[c].add(resource, channel, count);
-      else
-        counts[resource] += count;
-    });
-    for (std::uint32_t r = 0; r < counts.size(); ++r)
-      if (counts[r] > 0) lists[c].add(r, channel, counts[r]);
+    ChannelCount counts(resources, channel);
+    walks[c] = cross(input, sets_.get(), channel,
+                     [&](std::uint32_t resource, std::uint64_t count) { counts.add(resource, count); });
+    lists[c] = counts.list();
   });
   bool weighted = false;
   for (Walk& walk : walks) {
@@ -139,9 +192,7 @@ void FabricCount::count_in_list(const Input& input) {
   CrossingList all = std::move(lists.front());
   for (std::size_t c = 1; c < channels_; ++c) all.append(std::exchange(lists[c], {}));
   all.sort();
-  const CollectiveAlgorithm& algorithm = *find_by_algorithm(input.plan.algorithm);
-  const double message = algorithm.message_weight ? algorithm.message_weight(input.plan) : 1;
-  collect_list(input, all, (weighted ? weight_unit : 1.0) / (input.comm.qps_per_connection * message));
+  collect_list(input, all, unit_of(input, weighted));
 }
 
 void FabricCount::collect_list(const Input& input, const CrossingList& list, double unit) {
@@ -150,11 +201,15 @@ void FabricCount::collect_list(const Input& input, const CrossingList& list, dou
   std::vector<double> connections(channels_);
   list.for_each(channels_, [&](std::uint32_t resource, std::span<const std::uint64_t> counts) {
     for (std::size_t c = 0; c < channels_; ++c) connections[c] = static_cast<double>(counts[c]) * unit;
-    const std::uint32_t group =
-        find_group(kind_of(input, resource, is_port(input.fabric, resource)), find_shape(connections), resource);
-    ++groups_[group].members;
-    groups_of_.put(resource, group);
+    collect(input, resource, connections);
   });
+}
+
+void FabricCount::collect(const Input& input, std::uint32_t resource, std::span<const double> connections) {
+  const std::uint64_t kind = kind_of(input, resource, is_port(input.fabric, resource));
+  const std::uint32_t group = find_group(kind, find_shape(connections), resource);
+  ++groups_[group].members;
+  groups_of_.put(resource, group);
 }
 
 std::uint32_t FabricCount::find_shape(std::span<const double> connections) {

@@ -64,6 +64,7 @@ class FabricCount {
 
  private:
   /// \returns false where this way does not do, and nothing is counted
+  bool count_in_closed_form(const Input& input);
   bool count_in_planes(const Input& input);
   template <std::size_t W>
   void collect_planes(const Input& input, const ChannelPlanes& planes);
@@ -71,6 +72,7 @@ class FabricCount {
   void collect_list(const Input& input, const CrossingList& list, double unit);
   std::uint32_t find_shape(std::span<const double> connections);
   std::uint32_t find_group(std::uint64_t kind, std::uint32_t shape, std::uint32_t resource);
+  void collect(const Input& input, std::uint32_t resource, std::span<const double> connections);
   void collect_ports(const Input& input, double unit);
 
   std::shared_ptr<const EdgeSets> sets_;

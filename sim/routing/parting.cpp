@@ -1,0 +1,73 @@
+// How many of a bundle of flows go which way, where each switch chooses at random among n equal-cost links:
+//
+//   (X_1 .. X_n)  ~  multinomial( flows; 1/n .. 1/n )                                                              (1)
+//
+// as a chain of binomials [Devroye1986]: X_i of those that are left go by link i with probability 1 / (n - i + 1).
+// A leaf parts what leaves it, by whether it goes on to a core or not; a spine parts what its leaves send it to cores.
+// The way down is the mirror image: what enters a leaf comes from any of its spines' cables, and so on upwards.
+#include <boost/random/binomial_distribution.hpp>
+
+#include "fabricast/core/rng.hpp"
+#include "router.hpp"
+
+namespace fabricast {
+
+namespace {
+
+/// What Boost.Random asks of a generator.
+class Bits {
+ public:
+  using result_type = std::uint64_t;
+  explicit Bits(std::uint64_t seed) : rng_(seed) {}
+  static constexpr result_type min() { return 0; }
+  static constexpr result_type max() { return ~result_type{0}; }
+  result_type operator()() { return rng_.next(); }
+  Rng& rng() { return rng_; }
+
+ private:
+  Rng rng_;
+};
+
+/// Calls add(link, flows) for each of so many links: (1).
+template <class Add>
+void part_over(std::uint64_t flows, std::uint32_t links, Bits& bits, Add add) {
+  if (flows < links) {  // most links have none
+    for (; flows > 0; --flows) add(static_cast<std::uint32_t>(bits.rng().below(links)), 1);
+    return;
+  }
+  for (std::uint32_t i = 0; i + 1 < links && flows > 0; ++i) {
+    using Binomial = boost::random::binomial_distribution<std::int64_t, double>;
+    const auto here = static_cast<std::uint64_t>(Binomial(static_cast<std::int64_t>(flows), 1.0 / (links - i))(bits));
+    if (here > 0) add(i, here);
+    flows -= here;
+  }
+  if (flows > 0) add(links - 1, flows);
+}
+
+}  // namespace
+
+void part_at_random(const Clos& clos, std::span<const LeafFlows> by_leaf, std::uint64_t seed,
+                    const std::function<void(std::uint32_t, std::uint64_t)>& add) {
+  for (const bool down : {false, true}) {
+    std::vector<std::uint64_t> far(clos.spines());  // what spines exchange with cores
+    const std::uint32_t direction = down ? 1 : 0;
+    for (std::uint32_t leaf = 0; leaf < by_leaf.size(); ++leaf) {
+      Bits bits(mix64(seed ^ (2 * std::uint64_t{leaf} + direction)));
+      const auto link = [&](std::uint32_t j) { return clos.leaf_to_spine(leaf, j) + direction; };
+      part_over(down ? by_leaf[leaf].near_in : by_leaf[leaf].near_out, clos.leaf_up, bits,
+                [&](std::uint32_t j, std::uint64_t flows) { add(link(j), flows); });
+      part_over(down ? by_leaf[leaf].far_in : by_leaf[leaf].far_out, clos.leaf_up, bits,
+                [&](std::uint32_t j, std::uint64_t flows) {
+                  add(link(j), flows);
+                  far[clos.spine_of(leaf, j)] += flows;
+                });
+    }
+    for (std::uint32_t spine = 0; spine < far.size(); ++spine) {
+      Bits bits(mix64(~seed ^ (2 * std::uint64_t{spine} + direction)));
+      part_over(far[spine], clos.spine_up, bits,
+                [&](std::uint32_t j, std::uint64_t flows) { add(clos.spine_to_core(spine, j) + direction, flows); });
+    }
+  }
+}
+
+}  // namespace fabricast

@@ -1,0 +1,156 @@
+// Messages between all pairs of nodes, counted in closed form, against routing every one of them.
+#include "sim/engine/flow/pair_count.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cmath>
+
+#include "fabricast/engine/engine.hpp"
+#include "fabricast/scenario/scenario.hpp"
+#include "fabricast/scenario/world.hpp"
+
+namespace fabricast {
+namespace {
+
+struct Exchange {
+  std::unique_ptr<World> world;
+  Plan plan;
+
+  const NetworkSegment& segment() const { return world->setup.segments.front(); }
+  std::unique_ptr<Router> router(std::uint64_t seed) const {
+    return world->setup.policy->make(*world->setup.policy_spec, *world->fabric, segment().links, seed);
+  }
+  FabricCount::Input input(const Router& router) const {
+    return {world->planner.comm, plan, *world->fabric, router, segment()};
+  }
+};
+
+Exchange alltoall(const std::string& node, const std::string& cluster, const std::string& fabric,
+                  const std::string& routing, const std::string& env = "") {
+  const std::string text = fmt::format(
+      "fabricast: 1\nnode: {}\ncluster: {}\nfabric: {}\nrouting: {{kind: {}}}\nnccl: {{env: {{{}}}}}\n"
+      "workload: {{collective: alltoall, sizes: [1GiB]}}\n",
+      node, cluster, fabric, routing, env);
+  Exchange made{build_world(parse_scenario(text, "pairs.yaml", {}).scenario), {}};
+  made.plan = plan_collective(made.world->planner, CollectiveOp::alltoall, 1 << 30, Algorithm::p2p, Protocol::simple);
+  return made;
+}
+
+/// By resource, and the number of paths of each latency.
+struct Routed {
+  std::vector<std::uint64_t> counts;
+  std::map<double, std::uint64_t> trips;
+};
+
+Routed route_all(const Exchange& x, const Router& router) {
+  Routed routed;
+  const Communicator& comm = x.world->planner.comm;
+  routed.counts.resize(x.world->fabric->links() + router.bundles());
+  const auto edges = list_edges(*find_by_algorithm(Algorithm::p2p), comm, x.plan, 0);
+  Path path;
+  for (std::size_t e = 0; e < edges.size(); ++e)
+    for (std::uint32_t pair = 0; pair < static_cast<std::uint32_t>(comm.qps_per_connection); ++pair) {
+      REQUIRE(router.route(flow_of(comm, *x.world->fabric, edges[e], 0, e, pair), path));
+      for (const std::uint32_t r : path.resources) routed.counts[r] += edges[e].weight;
+      ++routed.trips[path.latency.value];
+    }
+  return routed;
+}
+
+constexpr const char* h100 = "{gpu: h100-sxm, gpus: 8}";
+
+TEST_CASE("what spreading routes count in closed form is what each message crosses", "[engine]") {
+  for (const char* routing : {"adaptive", "spray"})
+    for (const char* node : {h100, "{gpu: h100-sxm, gpus: 8, nics: {count: 2}}", "{gpu: a100-sxm, gpus: 4}"})
+      for (const char* fabric :
+           {"{kind: fat_tree, tiers: 3, switch: {ports: 16}}", "{kind: fat_tree, switch: {ports: 64}}",
+            "{kind: rail_optimized, switch: {ports: 16}}",
+            "{kind: leaf_spine, leaves: 14, spines: 2, cables: 2, nodes_per_leaf: 3, switch: {ports: 64}}"})
+        for (const char* cluster : {"{nodes: 21}", "{nodes: 13, placement: random, seed: 3}"})
+          for (const char* env : {"", "NCCL_PXN_DISABLE: 1", "NCCL_IB_QPS_PER_CONNECTION: 3"}) {
+            CAPTURE(routing, node, fabric, cluster, env);
+            const Exchange x = alltoall(node, cluster, fabric, routing, env);
+            const auto router = x.router(1);
+            const auto found = count_pairs(x.input(*router));
+            REQUIRE(found);
+            const Routed routed = route_all(x, *router);
+            CHECK(found->counts == routed.counts);
+            std::map<double, std::uint64_t> trips;
+            for (const FabricCount::Trips& t : found->trips) trips[t.latency] += t.count;
+            CHECK(trips == routed.trips);
+          }
+}
+
+/// Largest distance of two empirical distributions.
+double kolmogorov_smirnov(std::vector<double> a, std::vector<double> b) {
+  std::sort(a.begin(), a.end()), std::sort(b.begin(), b.end());
+  double most = 0;
+  for (std::size_t i = 0, j = 0; i < a.size() && j < b.size();) {
+    const double x = std::min(a[i], b[j]);
+    while (i < a.size() && a[i] == x) ++i;
+    while (j < b.size() && b[j] == x) ++j;
+    most = std::max(most, std::abs(static_cast<double>(i) / static_cast<double>(a.size()) -
+                                   static_cast<double>(j) / static_cast<double>(b.size())));
+  }
+  return most;
+}
+
+TEST_CASE("what hashing routes sample is what hashing each message gives", "[engine]") {
+  constexpr std::uint64_t seeds = 400;
+  for (const char* fabric :
+       {"{kind: fat_tree, tiers: 3, switch: {ports: 16}}",
+        "{kind: leaf_spine, leaves: 4, spines: 4, cables: 2, nodes_per_leaf: 4, switch: {ports: 64}}",
+        "{kind: rail_optimized, switch: {ports: 16}}"}) {
+    CAPTURE(fabric);
+    const Exchange x = alltoall(h100, "{nodes: 16}", fabric, "ecmp", "NCCL_PXN_DISABLE: 1");
+    std::vector<double> hashed, sampled;
+    std::vector<double> mean_hashed, mean_sampled;
+    for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+      const auto router = x.router(seed);
+      CHECK_FALSE(count_pairs(x.input(*router)));
+      const auto found = count_pairs(x.input(*router), 0);
+      REQUIRE(found);
+      const Routed routed = route_all(x, *router);
+      const std::size_t links = routed.counts.size(), first = 2 * std::size_t{x.world->fabric->endpoints()};
+      mean_hashed.resize(links), mean_sampled.resize(links);
+      for (std::size_t r = 0; r < links; ++r) {
+        mean_hashed[r] += static_cast<double>(routed.counts[r]) / seeds;
+        mean_sampled[r] += static_cast<double>(found->counts[r]) / seeds;
+      }
+      const auto most = [&](const std::vector<std::uint64_t>& counts) {
+        return static_cast<double>(
+            *std::max_element(counts.begin() + static_cast<std::ptrdiff_t>(first), counts.end()));
+      };
+      hashed.push_back(most(routed.counts)), sampled.push_back(most(found->counts));
+    }
+    // Two samples of one distribution differ by more with a probability of 0.1 %.
+    CHECK(kolmogorov_smirnov(hashed, sampled) < 1.95 * std::sqrt(2.0 / seeds));
+    double worst = 0;
+    for (std::size_t r = 0; r < mean_hashed.size(); ++r) {
+      REQUIRE((mean_hashed[r] > 0) == (mean_sampled[r] > 0));
+      if (mean_hashed[r] == 0) continue;
+      const double weight = 2, deviation = std::sqrt(2 * weight * mean_hashed[r] / seeds);
+      worst = std::max(worst, std::abs(mean_hashed[r] - mean_sampled[r]) / deviation);
+    }
+    CHECK(worst < 5);
+  }
+}
+
+TEST_CASE("polarized or cut fabrics, and other operations, are routed message by message", "[engine]") {
+  const std::string fabric = "{kind: fat_tree, tiers: 3, switch: {ports: 16}}";
+  for (const char* routing : {"ecmp, bits: same", "ecmp, fields: [src_ip, dst_ip]", "static"}) {
+    CAPTURE(routing);
+    const Exchange x = alltoall(h100, "{nodes: 16}", fabric, routing);
+    const auto router = x.router(1);
+    CHECK_FALSE(count_pairs(x.input(*router), 0));
+  }
+  Exchange x = alltoall(h100, "{nodes: 16}", fabric, "adaptive");
+  const auto router = x.router(1);
+  x.plan = plan_collective(x.world->planner, CollectiveOp::scatter, 1 << 30, Algorithm::p2p, Protocol::simple);
+  CHECK_FALSE(count_pairs(x.input(*router), 0));
+}
+
+}  // namespace
+}  // namespace fabricast
