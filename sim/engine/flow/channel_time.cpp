@@ -91,12 +91,17 @@ double pat(const Services& services, const Stream& stream, double scale) {
   std::vector<int> channels;
   for (int c = 0; c < v.plan.channels; ++c)
     if (v.use[static_cast<std::size_t>(c)] > 0) run.channels.push_back(pat_share(v, c, scale)), channels.push_back(c);
-  const Services::Hop& hop = services.mean_hop();
+  const PatNetwork network = pat_network(v);
   run.overhead = services.threads(0);
   run.copy = 1 / v.costs.copy_rate, run.receive = v.costs.last_receive;
-  run.proxy = v.costs.proxy(0), run.thread = v.costs.proxy(1) - run.proxy, run.nic = services.at_nic();
-  run.latency = v.costs.network_latency(run.block) + hop.latency;
+  run.proxy = v.costs.proxy(0), run.thread = v.costs.proxy(1) - run.proxy,
+  run.nic = std::max(network.nic, services.alone_at_nic());
+  run.latency = v.costs.network_latency(run.block) + network.latency;
   return pat_makespan(run) + (scale > 0 ? pat_delay(v, run, channels) : 0);
+}
+
+Services::Looks looks_of(const Stream& stream) {
+  return stream.pattern == StreamPattern::pat ? Services::Looks::at_links : Services::Looks::at_edges;
 }
 
 double makespan(const Services& services, const Stream& stream, double scale) {
@@ -138,7 +143,7 @@ ChannelTime time_channel(const ChannelView& v) {
     t.by_kernel = t.makespan > t.whole.bytes / v.rate;
     return t;
   }
-  const Services services(v);
+  const Services services(v, looks_of(stream));
   t.makespan = makespan(services, stream, 1);
   const bool network = v.comm.nodes() > 1;
   const auto pace = [&](std::int64_t slices, std::int64_t slice) {
@@ -170,7 +175,8 @@ void split_time(const ChannelView& v, ChannelTime& t) {
   const bool by_pairs = stream.pattern == StreamPattern::peers;
   const std::int64_t payload =
       by_pairs ? v.plan.pair : stream.loops * stream.slices * stream.slice + stream.tail_slices * stream.tail_slice;
-  t.latency = std::min(t.makespan, by_pairs ? peer_time(v, 0).makespan : makespan(Services(v), stream, 0));
+  t.latency =
+      std::min(t.makespan, by_pairs ? peer_time(v, 0).makespan : makespan(Services(v, looks_of(stream)), stream, 0));
   t.transfer = std::min(t.makespan, static_cast<double>(stream.sends * payload) / v.rate);
   // They overlap. The larger one counts in full, the other one for what it adds.
   double& smaller = t.latency > t.transfer ? t.transfer : t.latency;

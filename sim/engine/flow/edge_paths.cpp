@@ -16,7 +16,10 @@ class Collector {
       : in_(input), pairs_(static_cast<std::uint32_t>(input.comm.qps_per_connection)) {}
 
   std::shared_ptr<const EdgePaths> operator()() {
-    for (int c = 0; c < in_.plan.channels; ++c) add(c);
+    // What joins all nodes has a connection less than there are nodes, or more.
+    const auto least = static_cast<std::size_t>(in_.comm.nodes() - 1) * static_cast<std::size_t>(in_.plan.channels);
+    if (least * pairs_ > most_pairs) return nullptr;
+    for (int c = 0; c < in_.plan.channels && found_ <= most_pairs; ++c) add(c);
     if (found_ > most_pairs) return nullptr;
     return std::make_shared<const EdgePaths>(std::move(out_));
   }

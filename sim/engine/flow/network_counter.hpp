@@ -22,6 +22,11 @@ class NetworkCounter {
   /// Of PAT; the plan's is PAT.
   std::shared_ptr<const PatCrowds> pat_crowds() const { return count_->pat_crowds(input()); }
   double rate(std::uint32_t resource) const { return rate_of(fabric_, router_, segment_, resource); }  ///< B/s
+  /// s; 0 without a path.
+  double latency(const Flow& flow) const {
+    Path path;
+    return router_.route(flow, path) ? path.latency.value : 0;
+  }
   /// s; mean over the paths and reducing trees of a channel; 0 if it is counted by its edge set.
   double mean_latency(std::uint32_t channel) const;
 

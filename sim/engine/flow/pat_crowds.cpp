@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 
 #include "crossings.hpp"
 #include "fabricast/collective/pat.hpp"
@@ -20,6 +21,17 @@ struct Crossed {
   };
   std::vector<Link> links;
   std::vector<std::uint32_t> ends;  ///< by rank and queue pair: where its links end
+  std::vector<PatCrowds::Trips> trips;
+  std::optional<Flow> direct;  ///< one of those between two ports alone, all of which are equally long
+  std::uint64_t directs = 0;
+
+  void took(double latency, const Flow& flow, std::uint64_t messages = 1) {
+    const auto it = std::find_if(trips.begin(), trips.end(), [&](const auto& t) { return t.latency == latency; });
+    if (it != trips.end())
+      it->messages += messages;
+    else
+      trips.push_back({flow, latency, messages});
+  }
 };
 
 class Counter {
@@ -40,8 +52,10 @@ class Counter {
     for (int place = 0; place < found->dimensions; ++place) {
       in_parallel(channels, in_.threads,
                   [&](std::size_t c) { crossed[c] = cross(static_cast<std::uint32_t>(c), place); });
-      for (const Crossed& c : crossed)
+      for (const Crossed& c : crossed) {
         for (const Crossed::Link& l : c.links) messages_[l.resource] += l.weight / static_cast<float>(pairs_);
+        for (const PatCrowds::Trips& t : c.trips) all_.took(t.latency, t.first, t.messages);
+      }
       for (std::size_t c = 0; c < channels; ++c)
         if (!crossed[c].links.empty())
           found->of[c * static_cast<std::size_t>(found->dimensions) + static_cast<std::size_t>(place)] =
@@ -49,7 +63,9 @@ class Counter {
       for (const Crossed& c : crossed)
         for (const Crossed::Link& l : c.links) messages_[l.resource] = 0;
     }
-    if (!in_.segment.links.all_nominal()) add_ports(*found);
+    found->trips = std::move(all_.trips);
+    found->port = 2 * endpoint(0);
+    if (!in_.segment.links.all_nominal() || !in_.fabric.clos()) add_ports(*found);
     return found;
   }
 
@@ -73,13 +89,19 @@ class Counter {
       const std::uint32_t from = endpoint(sender), to = endpoint(receiver);
       const bool direct = in_.router.direct(from, to);
       for (std::uint32_t q = 0; q < pairs_; ++q) {
-        if (!direct && in_.router.route(
-                           flow_between(in_.comm, from, to, channel, static_cast<std::uint32_t>(number % 2), q), path))
+        const Flow flow = flow_between(in_.comm, from, to, channel, static_cast<std::uint32_t>(number % 2), q);
+        if (direct) {
+          crossed.direct = flow, ++crossed.directs;
+        } else if (in_.router.route(flow, path)) {
           for (std::size_t i = 1; i + 1 < path.resources.size(); ++i)
             crossed.links.push_back({path.resources[i], static_cast<float>(path.weight(i))});
+          crossed.took(path.latency.value, flow);
+        }
         crossed.ends.push_back(static_cast<std::uint32_t>(crossed.links.size()));
       }
     }
+    if (crossed.direct && in_.router.route(*crossed.direct, path))
+      crossed.took(path.latency.value, *crossed.direct, crossed.directs);
     return crossed;
   }
 
@@ -163,6 +185,7 @@ class Counter {
   std::int64_t ranks_;
   std::uint32_t pairs_;
   std::vector<float> messages_;  ///< by resource, of the dimension
+  Crossed all_;                  ///< its trips are those of all messages
   std::map<std::tuple<std::uint64_t, double, bool>, std::uint16_t> numbers_;
 };
 

@@ -221,6 +221,23 @@ class Ranks {
 
 }  // namespace
 
+PatNetwork pat_network(const ChannelView& v) {
+  PatNetwork found;
+  if (!v.loads.network) return found;
+  const NetworkCounter& network = *v.loads.network;
+  const PatCrowds& crowds = *network.pat_crowds();
+  double fastest = 0, messages = 0;
+  for (const std::uint32_t port : crowds.out) fastest = std::max(fastest, network.rate(port));
+  if (crowds.out.empty()) fastest = network.rate(crowds.port);
+  found.nic = v.costs.wire / fastest;
+  for (const PatCrowds::Trips& trips : crowds.trips) {
+    found.latency += network.latency(trips.first) * static_cast<double>(trips.messages);
+    messages += static_cast<double>(trips.messages);
+  }
+  found.latency /= std::max(1.0, messages);
+  return found;
+}
+
 double pat_delay(const ChannelView& v, const PatRun& run, const std::vector<int>& channels) {
   const NetworkCounter& network = *v.loads.network;
   const PatCrowds& crowds = *network.pat_crowds();

@@ -23,6 +23,13 @@
 
 namespace fabricast {
 
+/// What all ranks have in common.
+struct PatNetwork {
+  double nic = 0;      ///< s per byte, at the fastest of the ports
+  double latency = 0;  ///< s; of the fabric, the mean over all messages
+};
+PatNetwork pat_network(const ChannelView& view);
+
 /// s. \param channels  the plan's numbers of the run's channels
 double pat_delay(const ChannelView& view, const PatRun& run, const std::vector<int>& channels);
 

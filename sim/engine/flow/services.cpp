@@ -8,7 +8,14 @@
 
 namespace fabricast {
 
-Services::Services(const ChannelView& view) : v_(view), edges_(view.loads.edges(view.channel)) {
+namespace {
+
+const EdgeGroups no_edges;
+
+}  // namespace
+
+Services::Services(const ChannelView& view, Looks looks)
+    : v_(view), edges_(looks == Looks::at_edges ? view.loads.edges(view.channel) : no_edges) {
   const InsideGroups& inside = v_.loads.inside[static_cast<std::size_t>(v_.channel)];
   for (std::size_t i = 0; i < inside.transfers.size(); ++i) {
     const std::uint32_t g = inside.group[i];
@@ -48,6 +55,10 @@ Services::Services(const ChannelView& view) : v_(view), edges_(view.loads.edges(
     worst_seconds_ = std::max(worst_seconds_, crowded(edge.group));
   }
   if (edges_.ways) ways_ = edges_.ways->way.data();
+  if (looks == Looks::at_edges) return;
+  for (std::uint32_t g = 0; g < v_.loads.groups.size(); ++g)
+    if (!v_.loads.groups[g].inside && v_.loads.groups[g].connections[channel] > 0)
+      worst_seconds_ = std::max(worst_seconds_, crowded(g));
 }
 
 std::vector<double> Services::hop_seconds(const InsideGroups& inside) const {

@@ -34,7 +34,9 @@ struct Messages {
 /// All seconds are for a slice of `bytes` of payload.
 class Services {
  public:
-  explicit Services(const ChannelView& view);
+  /// Whether each of the channel's connections counts, or only what they cross: a million of them take a while to see.
+  enum class Looks { at_edges, at_links };
+  explicit Services(const ChannelView& view, Looks looks = Looks::at_edges);
 
   /// A GPU that sends over the i-th hop inside the node; i out of range: to the NIC's buffer. Its threads and the links
   /// work at once, so the slower of them counts. Channels run in step, so a link inside the node is shared by all.
@@ -75,8 +77,10 @@ class Services {
   double here(std::size_t e) const { return here(edges_.of(e)); }
   /// s per byte of the most crowded link between a GPU and its NIC.
   double staging() const { return crowded_at_nic_; }
-  /// s per byte at the fastest NIC.
+  /// s per byte at the fastest NIC that sends on an edge.
   double at_nic() const;
+  /// s per byte between a GPU and its NIC, at the NIC's rate.
+  double alone_at_nic() const { return alone_at_nic_; }
   /// A NIC that sends on edge e. \param siblings  children of the parent
   Service nic(std::size_t e, Messages messages, int siblings, bool up, double bytes) const;
   /// A NIC of a chain that sends `messages`: the mean over the edges.
