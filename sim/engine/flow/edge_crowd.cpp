@@ -18,8 +18,9 @@ double part_of(const EdgeTime& own, const EdgeTime& other) {
 }  // namespace
 
 EdgeCrowd edge_crowd(const ChannelView& v, std::uint32_t channel, std::size_t e, const EdgeTimes& times) {
-  const NetworkCounter& network = *v.loads.network;
+  NetworkCounter& network = *v.loads.network;
   const EdgePaths& paths = *network.edge_paths();
+  const std::vector<double>& rates = network.edge_rates();
   const EdgePaths::Edge& edge = paths.edges[channel][e];
   const EdgeTime& now = times[channel][e];
   const double share = 1.0 / static_cast<double>(edge.pairs.size());
@@ -35,7 +36,7 @@ EdgeCrowd edge_crowd(const ChannelView& v, std::uint32_t channel, std::size_t e,
         all += meets;
         if (c.from == edge.from) own += c.path == pair.path ? meets : meets / 2;
       }
-      const double byte = v.costs.wire / network.rate(link.resource), part = share * hop.part;
+      const double byte = v.costs.wire / rates[hop.link], part = share * hop.part;
       // What the message has beyond its queue pair's share of it.
       const double rest = (whole - share) * hop.part * byte;
       const double alone = byte * part * std::max(1.0, all / std::max(own, part)) + rest;
@@ -48,12 +49,13 @@ EdgeCrowd edge_crowd(const ChannelView& v, std::uint32_t channel, std::size_t e,
 }
 
 double slowest_link(const ChannelView& v, std::uint32_t channel, std::size_t edge) {
-  const NetworkCounter& network = *v.loads.network;
+  NetworkCounter& network = *v.loads.network;
   const EdgePaths& paths = *network.edge_paths();
+  const std::vector<double>& rates = network.edge_rates();
   double slowest = 0;
   for (const EdgePaths::Pair& pair : paths.edges[channel][edge].pairs)
     for (const EdgePaths::Hop& hop : pair.hops)
-      slowest = std::max(slowest, hop.part * v.costs.wire / network.rate(paths.links[hop.link].resource));
+      slowest = std::max(slowest, hop.part * v.costs.wire / rates[hop.link]);
   return slowest;
 }
 

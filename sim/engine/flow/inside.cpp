@@ -98,25 +98,21 @@ namespace {
 /// By channel, the most crowded link of every transfer in the nodes that have been seen.
 class WorstInside {
  public:
-  WorstInside(const std::vector<LinkGroup>& groups, std::size_t channels)
-      : groups_(groups), found_(channels), worst_(channels), place_(channels) {}
+  explicit WorstInside(std::size_t channels) : found_(channels), worst_(channels), place_(channels) {}
 
-  /// \param group_of  of a node's links
+  /// \param group_of  of a node's links. \param crowds  of the groups
   void see(std::size_t channel, const NodeTransfer& t, const std::vector<std::uint16_t>& path,
-           const std::vector<std::uint32_t>& group_of) {
+           const std::vector<std::uint32_t>& group_of, const std::vector<double>& crowds) {
     InsideGroups& inside = found_[channel];
     const auto [place, fresh] = place_[channel].try_emplace(key_of(t), inside.transfers.size());
     if (fresh) inside.transfers.push_back(t), inside.group.push_back(no_group), worst_[channel].push_back(0);
     double& worst = worst_[channel][place->second];
-    for (const std::uint16_t l : path) {
-      const double crowd = groups_[group_of[l]].crowd();
-      if (crowd > worst) worst = crowd, inside.group[place->second] = group_of[l];
-    }
+    for (const std::uint16_t l : path)
+      if (const std::uint32_t g = group_of[l]; crowds[g] > worst) worst = crowds[g], inside.group[place->second] = g;
   }
   std::vector<InsideGroups> take() { return std::move(found_); }
 
  private:
-  const std::vector<LinkGroup>& groups_;
   std::vector<InsideGroups> found_;                ///< by channel
   std::vector<std::vector<double>> worst_;         ///< crowd of the chosen group, by transfer
   std::vector<std::map<Key, std::size_t>> place_;  ///< of a transfer in the channel's list
@@ -169,24 +165,29 @@ void count_inside(const Communicator& comm, const Plan& plan, const NetworkSegme
                   Loads& loads) {
   const CollectiveAlgorithm& algorithm = *find_by_algorithm(plan.algorithm);
   const auto channels = static_cast<std::size_t>(plan.channels);
-  WorstInside all(loads.groups, channels), usual(loads.groups, channels);
+  WorstInside all(channels), usual(channels);
+  const bool faults = !segment.inside.empty();
   std::vector<NodeTransfer> transfers;
+  std::vector<double> crowds;  // of groups
   const auto count = [&](const NodeClass& c, WorstInside& other) {
     const std::vector<std::uint32_t> group_of = count_node(comm, plan, segment, c, paths, loads.groups);
+    for (std::size_t g = crowds.size(); g < loads.groups.size(); ++g) crowds.push_back(loads.groups[g].crowd());
     for (std::size_t ch = 0; ch < channels; ++ch) {
       algorithm.node_transfers(comm, plan, static_cast<int>(ch), c.node, transfers);
-      for (const NodeTransfer& t : transfers)
-        all.see(ch, t, paths.of(t), group_of), other.see(ch, t, paths.of(t), group_of);
+      for (const NodeTransfer& t : transfers) {
+        all.see(ch, t, paths.of(t), group_of, crowds);
+        if (faults) other.see(ch, t, paths.of(t), group_of, crowds);
+      }
     }
   };
   for (const NodeClass& c : node_classes(comm, plan.algorithm)) count(c, usual);
-  loads.usual_inside = usual.take();
+  if (faults) loads.usual_inside = usual.take();
   std::set<std::uint32_t> faulty;
   for (const auto& f : segment.inside)
     for (std::uint32_t i = 0; i < comm.placement.size(); ++i)
       if (comm.placement[i] == f.node) faulty.insert(i / comm.hosts_per_node);
   for (const std::uint32_t node : faulty) {
-    WorstInside own(loads.groups, channels);
+    WorstInside own(channels);
     count({node, 1}, own);
     loads.faulty_inside.emplace(node, own.take());
   }

@@ -71,7 +71,7 @@ struct Loads {
   std::vector<LinkGroup> groups;
   std::vector<bool> blocked;               ///< by channel: it waits for a link that is down, and comes back
   std::vector<InsideGroups> inside;        ///< by channel: of the worst node
-  std::vector<InsideGroups> usual_inside;  ///< by channel: of the worst of the nodes without a fault of their own
+  std::vector<InsideGroups> usual_inside;  ///< the same of the nodes without a fault of their own, if others have one
   std::map<std::uint32_t, std::vector<InsideGroups>> faulty_inside;  ///< of each of the others, by channel
   /// What one channel's connections see: they are hashed once more, and kept for the next call.
   const EdgeGroups& edges(int channel) const;

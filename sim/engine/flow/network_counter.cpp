@@ -56,7 +56,13 @@ double NetworkCounter::mean_latency(std::uint32_t channel) const {
   return all ? sum / static_cast<double>(all) : 0;
 }
 
-const EdgePaths* NetworkCounter::edge_paths() const { return count_->edge_paths(input()); }
+const EdgePaths* NetworkCounter::edge_paths() {
+  if (edge_paths_) return *edge_paths_;
+  edge_paths_ = count_->edge_paths(input());
+  if (*edge_paths_)
+    for (const EdgePaths::Link& link : (*edge_paths_)->links) edge_rates_.push_back(rate(link.resource));
+  return *edge_paths_;
+}
 
 const EdgeGroups& NetworkCounter::edges(std::uint32_t channel) {
   if (!seen_[channel].ways) see(channel, seen_[channel]);

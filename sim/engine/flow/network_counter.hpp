@@ -18,7 +18,9 @@ class NetworkCounter {
   std::shared_ptr<const SharedCount> counted() const { return count_; }
   const EdgeGroups& edges(std::uint32_t channel);
   /// Null where there are too many.
-  const EdgePaths* edge_paths() const;
+  const EdgePaths* edge_paths();
+  /// B/s, by number of the link in these.
+  const std::vector<double>& edge_rates() const { return edge_rates_; }
   /// Of PAT; the plan's is PAT.
   std::shared_ptr<const PatCrowds> pat_crowds() const { return count_->pat_crowds(input()); }
   double rate(std::uint32_t resource) const { return rate_of(fabric_, router_, segment_, resource); }  ///< B/s
@@ -44,6 +46,8 @@ class NetworkCounter {
   std::vector<std::uint32_t> group_of_;  ///< by group of the count
   std::vector<double> crowd_;            ///< by group
   std::vector<EdgeGroups> seen_;         ///< by channel; empty: not asked for yet
+  std::optional<const EdgePaths*> edge_paths_;
+  std::vector<double> edge_rates_;
 };
 
 }  // namespace fabricast

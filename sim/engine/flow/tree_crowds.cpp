@@ -30,19 +30,19 @@ class Clock {
     const std::size_t edges = v_.loads.network->edge_paths()->edges[channel].size();
     std::vector<EdgeTime> times(edges);
     const auto link = [&](std::size_t e) { return bytes_ * slowest_link(v_, static_cast<std::uint32_t>(channel), e); };
+    const std::vector<std::size_t> from_leaves = order(table);
     for (std::size_t head = 0; head < layout_.heads; ++head) {
       const auto up_edge = [&](std::size_t n) { return table.up_edge(n, head, layout_.heads); };
       const auto down_edge = [&](std::size_t n) { return table.down_edge(n, head, layout_.heads); };
       std::vector<double> up(nodes, chain_), down(nodes, -1);
-      for (const std::size_t n : order(table)) {
+      for (const std::size_t n : from_leaves) {
         if (n == table.root) continue;
         double& parent = up[static_cast<std::size_t>(table.parent[n])];
         parent = std::max(parent, up[n] + hop_ + link(up_edge(n)) + detour(table.type[n]));
         times[up_edge(n)] = {up[n], (slices_ - 1) * std::max(pace_, link(up_edge(n))) + link(up_edge(n))};
       }
       down[table.root] = up[table.root];
-      const std::vector<std::size_t> from_root = order(table);
-      for (auto it = from_root.rbegin(); it != from_root.rend(); ++it) {
+      for (auto it = from_leaves.rbegin(); it != from_leaves.rend(); ++it) {
         const std::size_t n = *it;
         if (n == table.root) continue;
         const double begins = down[static_cast<std::size_t>(table.parent[n])] + detour(table.type[n]),
