@@ -3,7 +3,7 @@
 #include "fabricast/calibrate/steps.hpp"
 #include "fabricast/report/step.hpp"
 #include "fabricast/report/step_interval.hpp"
-#include "fabricast/step/flow_traffic.hpp"
+#include "fabricast/traffic/flow_traffic.hpp"
 
 namespace fabricast {
 

@@ -13,7 +13,7 @@
 #include "fabricast/core/parallel.hpp"
 #include "fabricast/core/quantity.hpp"
 #include "fabricast/core/rng.hpp"
-#include "fabricast/step/beside.hpp"
+#include "fabricast/traffic/beside.hpp"
 
 namespace fabricast {
 
@@ -50,7 +50,8 @@ std::string what_of(const Scenario& s, std::int64_t size) {
 }
 
 std::string what_of(const BackgroundSpec& flows) {
-  const std::string rate = flows.rate.value > 0 ? fmt::format("{} per host", to_text(flows.rate)) : to_text(flows.total);
+  const std::string rate =
+      flows.rate.value > 0 ? fmt::format("{} per host", to_text(flows.rate)) : to_text(flows.total);
   return fmt::format("{} {}{}", name_of(flows.kind), rate,
                      flows.network == FlowNetwork::own ? ", own network" : std::string());
 }
@@ -227,8 +228,8 @@ class Comparison {
   }
 
   void try_placements() {
-    constexpr std::array policies{Placement::in_order,       Placement::random,       Placement::packed, Placement::spread,
-                                  Placement::rail_aligned, Placement::topology_aware};
+    constexpr std::array policies{Placement::in_order, Placement::random,       Placement::packed,
+                                  Placement::spread,   Placement::rail_aligned, Placement::topology_aware};
     f_.trials.resize(policies.size());
     in_parallel(policies.size(), threads(), [&](std::size_t i) {
       f_.trials[i] = try_on(policies[i]);
@@ -244,7 +245,8 @@ class Comparison {
     const std::vector<std::uint32_t>& best = f_.trials.front().hosts;
     const std::size_t hosts = main_.planner.comm.hosts_per_node;
     for (std::size_t i = 0; i < best.size(); i += hosts)
-      units.emplace_back(best.begin() + static_cast<std::ptrdiff_t>(i), best.begin() + static_cast<std::ptrdiff_t>(i + hosts));
+      units.emplace_back(best.begin() + static_cast<std::ptrdiff_t>(i),
+                         best.begin() + static_cast<std::ptrdiff_t>(i + hosts));
     Rng rng(1);
     shuffle(units, rng);
     std::vector<std::uint32_t> order;

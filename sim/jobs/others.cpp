@@ -7,7 +7,7 @@
 #include "fabricast/core/error.hpp"
 #include "fabricast/core/parallel.hpp"
 #include "fabricast/report/step.hpp"
-#include "fabricast/step/beside.hpp"
+#include "fabricast/traffic/beside.hpp"
 
 namespace fabricast {
 
@@ -59,12 +59,14 @@ struct Connection {
 std::vector<Connection> connections_of(const World& main, std::size_t index) {
   const BackgroundSpec& flows = main.scenario.background[index];
   const std::string path = fmt::format("background[{}]", index);
-  const std::vector<std::uint32_t> hosts = hosts_of_flows(main, index), targets = parse_hosts(flows.targets, path + ".targets");
+  const std::vector<std::uint32_t> hosts = hosts_of_flows(main, index),
+                                   targets = parse_hosts(flows.targets, path + ".targets");
   const auto each = static_cast<std::uint32_t>(flows.connections);
   constexpr std::size_t most = 1'000'000;
   if (hosts.size() * targets.size() * each > most)
-    throw UserError::at(path, fmt::format("{} hosts with {} targets and {} connections each are too many", hosts.size(),
-                                          targets.size(), each),
+    throw UserError::at(path,
+                        fmt::format("{} hosts with {} targets and {} connections each are too many", hosts.size(),
+                                    targets.size(), each),
                         "fewer targets stand for all if they carry the same");
   constexpr std::uint32_t first_qp = 0x800000;  // beyond those of communicators
   const double rate = flows.rate.value > 0 ? flows.rate.value : flows.total.value / static_cast<double>(hosts.size());
@@ -93,7 +95,8 @@ void check_others(const World& main) {
   if (s.network.engine != EngineKind::flow)
     throw UserError::at("network.engine", "several jobs are forecast by the flow engine", "engine: flow");
   if (s.nccl.selection == Selection::best)
-    throw UserError::at("nccl.selection", "several jobs take what NCCL takes", "selection: nccl, and NCCL_ALGO in nccl.env");
+    throw UserError::at("nccl.selection", "several jobs take what NCCL takes",
+                        "selection: nccl, and NCCL_ALGO in nccl.env");
   if (!nccl_versions(s).known())
     throw UserError::at("nccl.version", "several jobs are forecast with one version of NCCL", "e.g. version: 2.28");
   if (main.setup.segments.size() > 1)

@@ -6,7 +6,7 @@
 #include "fabricast/core/stop.hpp"
 #include "fabricast/report/draws.hpp"
 #include "fabricast/report/harness.hpp"
-#include "fabricast/step/beside.hpp"
+#include "fabricast/traffic/beside.hpp"
 
 namespace fabricast {
 

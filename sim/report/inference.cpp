@@ -9,7 +9,7 @@
 #include "fabricast/core/rng.hpp"
 #include "fabricast/core/stop.hpp"
 #include "fabricast/report/draws.hpp"
-#include "fabricast/step/flow_traffic.hpp"
+#include "fabricast/traffic/flow_traffic.hpp"
 #include "step_parts.hpp"
 
 namespace fabricast {

@@ -10,7 +10,7 @@
 #include "fabricast/core/parallel.hpp"
 #include "fabricast/core/stop.hpp"
 #include "fabricast/report/draws.hpp"
-#include "fabricast/step/flow_traffic.hpp"
+#include "fabricast/traffic/flow_traffic.hpp"
 #include "step_parts.hpp"
 #include "variation.hpp"
 

@@ -5,7 +5,7 @@
 
 #include "fabricast/core/parallel.hpp"
 #include "fabricast/core/stop.hpp"
-#include "fabricast/step/flow_traffic.hpp"
+#include "fabricast/traffic/flow_traffic.hpp"
 
 namespace fabricast {
 

@@ -12,13 +12,14 @@ texts() {
 }
 
 # Layers from the ground up: each may include itself and what is named before it.
-layers='core fluid fabric topology routing hardware collective protocol planner workload trace engine discover scenario step report bill risk jobs plan page calibrate cli'
+layers='core fluid fabric topology routing hardware collective protocol planner workload trace engine count share time flow bound chunk discover scenario traffic step report bill risk jobs plan page calibrate cli'
 
 arrows_point_down() {
   grep -n '^#include "' $(sources) | awk -F: -v layers="$layers" '
     function area(path, part) {
       split(path, part, "/")
       if (part[1] == "include") return part[3]
+      if (part[2] == "engine" && part[4] != "") return part[3]
       return part[1] == "calibrate" ? "calibrate" : part[2]
     }
     BEGIN { n = split(layers, name, " "); for (i = 1; i <= n; ++i) rank[name[i]] = i }

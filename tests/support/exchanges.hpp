@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "fabricast/step/flow_traffic.hpp"
+#include "fabricast/traffic/flow_traffic.hpp"
 
 namespace fabricast::test {
 

@@ -38,7 +38,7 @@ struct InsideUse {
   std::vector<double> use;  ///< by channel: parts of the link's rate for each B/s of payload
 };
 
-/// How often the connections of a group cross each link of the fabric (sim/engine/flow/count_store.hpp).
+/// How often the connections of a group cross each link of the fabric (sim/engine/count/count_store.hpp).
 class SharedCount;
 
 struct GroupTime {
@@ -47,7 +47,7 @@ struct GroupTime {
   std::vector<InsideUse> inside;
   /// Rate of a channel at which one of its connections has 1 B/s of a link: links are fair to connections.
   double weight = 1;
-  double longest = 0;  ///< s; of the channels at the rates of the start
+  double longest = 0;                          ///< s; of the channels at the rates of the start
   std::shared_ptr<const SharedCount> crossed;  ///< at the start; null inside a node
 };
 

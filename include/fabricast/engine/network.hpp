@@ -49,7 +49,7 @@ struct NetworkSegment {
 /// Cuts time at the begin and end of every fault.
 std::vector<NetworkSegment> segments(const std::vector<Fault>& faults);
 
-/// Connections on links, counted once for all that ask for the same (sim/engine/flow/count_store.hpp).
+/// Connections on links, counted once for all that ask for the same (sim/engine/count/count_store.hpp).
 class CountStore;
 
 /// What the engines of all draws share; what it points to outlives them.

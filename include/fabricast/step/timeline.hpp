@@ -13,7 +13,7 @@
 #include <functional>
 #include <vector>
 
-#include "fabricast/step/traffic.hpp"
+#include "fabricast/traffic/traffic.hpp"
 #include "fabricast/workload/program.hpp"
 
 namespace fabricast {

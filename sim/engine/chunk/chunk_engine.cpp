@@ -11,7 +11,7 @@
 #include <csignal>
 #include <cstdio>
 
-#include "../flow/loads.hpp"
+#include "../count/loads.hpp"
 #include "fabricast/core/error.hpp"
 #include "fabricast/core/stop.hpp"
 #include "fabricast/engine/engine.hpp"

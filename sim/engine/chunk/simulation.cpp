@@ -19,7 +19,7 @@
 #include <map>
 #include <set>
 
-#include "../flow/loads.hpp"
+#include "../count/loads.hpp"
 #include "fabricast/core/error.hpp"
 #include "fabricast/protocol/costs.hpp"
 #include "parts.hpp"

@@ -28,14 +28,14 @@
 #include <map>
 #include <optional>
 
-#include "channel_time.hpp"
-#include "count_store.hpp"
+#include "../count/count_store.hpp"
+#include "../count/network_counter.hpp"
+#include "../time/channel_time.hpp"
+#include "../time/peer_time.hpp"
 #include "fabricast/collective/algorithm.hpp"
 #include "fabricast/core/error.hpp"
 #include "fabricast/engine/engine.hpp"
 #include "fabricast/engine/group_time.hpp"
-#include "network_counter.hpp"
-#include "peer_time.hpp"
 
 namespace fabricast {
 

@@ -1,11 +1,11 @@
-#include "sim/engine/flow/channel_planes.hpp"
+#include "sim/engine/count/channel_planes.hpp"
 
 #include <catch2/catch.hpp>
 #include <map>
 #include <tuple>
 
 #include "fabricast/core/rng.hpp"
-#include "sim/engine/flow/group_table.hpp"
+#include "sim/engine/count/group_table.hpp"
 
 namespace fabricast {
 namespace {

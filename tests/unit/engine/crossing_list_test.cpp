@@ -1,10 +1,10 @@
-#include "sim/engine/flow/crossing_list.hpp"
+#include "sim/engine/count/crossing_list.hpp"
 
 #include <catch2/catch.hpp>
 #include <map>
 
 #include "fabricast/core/rng.hpp"
-#include "sim/engine/flow/group_map.hpp"
+#include "sim/engine/count/group_map.hpp"
 
 namespace fabricast {
 namespace {

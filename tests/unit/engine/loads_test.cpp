@@ -1,5 +1,5 @@
 // Loads of the flow engine against connections routed one by one.
-#include "sim/engine/flow/loads.hpp"
+#include "sim/engine/count/loads.hpp"
 
 #include <fmt/format.h>
 
@@ -81,8 +81,7 @@ TEST_CASE("links are as crowded as their connections, routed one by one, make th
 TEST_CASE("a few nodes of a large fabric cross what their connections, routed one by one, do", "[engine]") {
   for (const char* routing : {"ecmp", "adaptive", "static"})
     for (const char* faults : {"[]", "[{link: leaf0-spine1, rate: 0}, {link: leaf1-spine0, rate: 50%}]"}) {
-      const auto world =
-          world_of(64, routing, faults, 2, "tiers: 3", "{nodes: 48, size: 4096, placement: random}");
+      const auto world = world_of(64, routing, faults, 2, "tiers: 3", "{nodes: 48, size: 4096, placement: random}");
       const NetworkSegment& segment = world->setup.segments.front();
       const auto router = world->setup.policy->make(*world->setup.policy_spec, *world->fabric, segment.links, 7);
       for (const Algorithm algorithm : {Algorithm::ring, Algorithm::tree, Algorithm::nvlstree}) {
@@ -107,7 +106,9 @@ TEST_CASE("counts may be large", "[engine]") {
   const Loads loads = count_loads(world->planner.comm, plan, world->fabric.get(), router.get(), segment, paths);
   const Census census = census_of(loads);
   CHECK(census == by_hand(*world, plan, *router, segment));
-  const auto most = [](const auto& link) { return *std::max_element(link.first.second.begin(), link.first.second.end()); };
+  const auto most = [](const auto& link) {
+    return *std::max_element(link.first.second.begin(), link.first.second.end());
+  };
   CHECK(std::any_of(census.begin(), census.end(), [&](const auto& link) { return 128 * most(link) > 255; }));
 }
 

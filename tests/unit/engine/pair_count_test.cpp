@@ -1,5 +1,5 @@
 // Messages between all pairs of nodes, counted in closed form, against routing every one of them.
-#include "sim/engine/flow/pair_count.hpp"
+#include "sim/engine/count/pair_count.hpp"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 // The event graph of PAT against closed forms: its chain of messages, and each of the limits.
 #include <catch2/catch.hpp>
 
-#include "sim/engine/flow/pat_recurrence.hpp"
+#include "sim/engine/time/pat_recurrence.hpp"
 
 using namespace fabricast;
 

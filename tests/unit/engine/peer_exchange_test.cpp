@@ -1,7 +1,7 @@
 // Sends and receives of one rank against closed forms: a message alone, and each of the limits.
 #include <catch2/catch.hpp>
 
-#include "sim/engine/flow/peer_exchange.hpp"
+#include "sim/engine/time/peer_exchange.hpp"
 
 using namespace fabricast;
 

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "fabricast/core/rng.hpp"
-#include "sim/engine/flow/pipeline.hpp"
+#include "sim/engine/time/pipeline.hpp"
 
 using namespace fabricast;
 

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "fabricast/core/rng.hpp"
-#include "sim/engine/flow/ring_recurrence.hpp"
+#include "sim/engine/time/ring_recurrence.hpp"
 
 using namespace fabricast;
 

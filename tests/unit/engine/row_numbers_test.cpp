@@ -1,4 +1,4 @@
-#include "sim/engine/flow/row_numbers.hpp"
+#include "sim/engine/count/row_numbers.hpp"
 
 #include <catch2/catch.hpp>
 #include <map>

@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "fabricast/core/quantity.hpp"
-#include "fabricast/step/beside.hpp"
+#include "fabricast/traffic/beside.hpp"
 
 namespace fabricast {
 namespace {
@@ -29,8 +29,8 @@ std::string narrow(const std::string& order, const std::string& rest, int cables
 }
 
 std::string job(const std::string& order, const std::string& more = "") {
-  return fmt::format("jobs: [{{nodes: 2, placement: [{}], workload: {{collective: all_reduce, size: 1GiB{}}}}}]\n", order,
-                     more);
+  return fmt::format("jobs: [{{nodes: 2, placement: [{}], workload: {{collective: all_reduce, size: 1GiB{}}}}}]\n",
+                     order, more);
 }
 
 constexpr std::int64_t size = std::int64_t{1} << 30;
@@ -123,10 +123,12 @@ TEST_CASE("a storage flow takes its rate from a link", "[jobs]") {
   CHECK(slowdown(narrow("0, 4", "background: [{kind: flows, hosts: [1], targets: [2], rate: 5GBps}]\n")) == 1);
   CHECK(slowdown(narrow("0, 4", "background: [{kind: dataset_read, targets: [5], rate: 5GBps, network: own}]\n")) == 1);
   // Reads come from storage: they meet the way down to the job's host.
-  const auto reads = world_of(narrow("0, 4", "background: [{kind: dataset_read, hosts: [0], targets: [6], rate: 3GBps}]\n"));
+  const auto reads =
+      world_of(narrow("0, 4", "background: [{kind: dataset_read, hosts: [0], targets: [6], rate: 3GBps}]\n"));
   add_others(*reads);
   for (const Background::Use& u : reads->beside[0]->uses)
-    CHECK(resource_name(*reads->fabric, *reads->setup.policy->make(*reads->setup.policy_spec, *reads->fabric, {}, 1), u.resource)
+    CHECK(resource_name(*reads->fabric, *reads->setup.policy->make(*reads->setup.policy_spec, *reads->fabric, {}, 1),
+                        u.resource)
               .find("node0.nic0-leaf0") == std::string::npos);
 }
 
@@ -134,15 +136,16 @@ TEST_CASE("nobody is faster beside others", "[jobs]") {
   for (const char* collective : {"all_reduce", "all_gather", "alltoall", "broadcast", "sendrecv"})
     for (const char* placement : {"random", "spread", "topology_aware"})
       for (const char* routing : {"kind: ecmp, seeds: 2", "kind: adaptive"}) {
-        const auto world = world_of(fmt::format(
-            "node: {{gpu: h100-sxm, nics: {{count: 8, rate: 400Gbps, link: infiniband}}}}\n"
-            "cluster: {{nodes: 12, size: 48, filled: 20%, placement: {0}, seed: 5}}\n"
-            "fabric: {{kind: fat_tree, switch: {{ports: 32}}, oversubscription: 3}}\nrouting: {{{1}}}\n"
-            "nccl: {{version: \"2.27\"}}\nworkload: {{collective: {2}, sizes: [64KiB, 256MiB]}}\n"
-            "jobs: [{{name: b, nodes: 8, placement: {0}, workload: {{size: 256MiB}}}},\n"
-            "       {{name: c, nodes: 8, placement: random, workload: {{collective: alltoall, size: 64MiB, duty: 30%}}}}]\n"
-            "background: [{{kind: dataset_read, targets: [47], rate: 4GBps}}]\n",
-            placement, routing, collective));
+        const auto world = world_of(
+            fmt::format("node: {{gpu: h100-sxm, nics: {{count: 8, rate: 400Gbps, link: infiniband}}}}\n"
+                        "cluster: {{nodes: 12, size: 48, filled: 20%, placement: {0}, seed: 5}}\n"
+                        "fabric: {{kind: fat_tree, switch: {{ports: 32}}, oversubscription: 3}}\nrouting: {{{1}}}\n"
+                        "nccl: {{version: \"2.27\"}}\nworkload: {{collective: {2}, sizes: [64KiB, 256MiB]}}\n"
+                        "jobs: [{{name: b, nodes: 8, placement: {0}, workload: {{size: 256MiB}}}},\n"
+                        "       {{name: c, nodes: 8, placement: random, workload: {{collective: alltoall, size: 64MiB, "
+                        "duty: 30%}}}}]\n"
+                        "background: [{{kind: dataset_read, targets: [47], rate: 4GBps}}]\n",
+                        placement, routing, collective));
         INFO(collective << " " << placement << " " << routing);
         const JobsForecast f = forecast_jobs(*world, std::int64_t{256} << 20);
         for (const JobRow& row : f.jobs) CHECK(row.slowdown() >= 1);
@@ -198,8 +201,8 @@ TEST_CASE("the recommended hosts are those that the words give", "[jobs]") {
   const auto world = world_of(steps);
   const JobsForecast f = forecast_jobs(*world, 0);
   const PlacementTrial& best = f.trials.front();
-  const auto again = build_world(
-      parse_scenario("fabricast: 1\n" + steps, "s.yaml", placement_words(*world, best.hosts)).scenario);
+  const auto again =
+      build_world(parse_scenario("fabricast: 1\n" + steps, "s.yaml", placement_words(*world, best.hosts)).scenario);
   CHECK(again->allocation.main == best.hosts);
   CHECK(again->allocation.jobs == world->allocation.jobs);
   CHECK(again->allocation.taken == world->allocation.taken);

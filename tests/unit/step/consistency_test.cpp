@@ -12,7 +12,7 @@
 #include <set>
 
 #include "fabricast/engine/engine.hpp"
-#include "fabricast/step/flow_traffic.hpp"
+#include "fabricast/traffic/flow_traffic.hpp"
 #include "support/step_jobs.hpp"
 
 namespace fabricast {

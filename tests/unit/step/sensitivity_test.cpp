@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <set>
 
-#include "fabricast/step/flow_traffic.hpp"
+#include "fabricast/traffic/flow_traffic.hpp"
 #include "support/step_jobs.hpp"
 
 namespace fabricast {

@@ -9,7 +9,7 @@
 
 #include "fabricast/core/rng.hpp"
 #include "fabricast/fluid/sharing.hpp"
-#include "sim/step/traffic/sharing.hpp"
+#include "sim/engine/traffic/sharing.hpp"
 #include "support/exchanges.hpp"
 #include "support/worlds.hpp"
 
@@ -200,7 +200,8 @@ TEST_CASE("faults that come and go are refused") {
 }
 
 TEST_CASE("links with the same users are one kind") {
-  const std::uint32_t far = GENERATE(10U, 1U << 30);  // numbers of items that do not go into 32 bits beside their values
+  const std::uint32_t far =
+      GENERATE(10U, 1U << 30);  // numbers of items that do not go into 32 bits beside their values
   LinkUsesBuilder builder;
   std::map<std::uint32_t, std::vector<std::pair<std::uint32_t, double>>> expected;  // by link
   Rng rng(3);

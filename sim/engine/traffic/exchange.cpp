@@ -10,7 +10,7 @@
 #include "fabricast/core/rng.hpp"
 #include "fabricast/core/stop.hpp"
 #include "fabricast/protocol/costs.hpp"
-#include "fabricast/step/beside.hpp"
+#include "fabricast/traffic/beside.hpp"
 
 namespace fabricast {
 
@@ -109,7 +109,7 @@ void ExchangeTimer::give_back(std::unique_ptr<Communicators> taken) {
 }
 
 ExchangeTimer::TimedTeam ExchangeTimer::time_team(Communicators& communicators, const ExchangeKind& kind,
-                                                   const TeamSet& set, std::uint32_t team) {
+                                                  const TeamSet& set, std::uint32_t team) {
   const Team& t = set.teams[team];
   const TeamShape& s = set.shapes[t.shape];
   const bool alike = s.nodes == 1 && !communicators.is_faulty(t);
@@ -137,7 +137,7 @@ ExchangeTimer::TimedTeam ExchangeTimer::time_team(Communicators& communicators, 
 }
 
 ExchangeTimer::SharedUses ExchangeTimer::fabric_of(Communicators& communicators, const ExchangeKind& kind,
-                                                    const Exchange& x, const Crossed& crossed) {
+                                                   const Exchange& x, const Crossed& crossed) {
   std::vector<std::array<int, 3>> runs(x.teams->shapes.size());
   bool by_size = false, by_op = is_chain(kind.op);
   for (std::uint32_t t = 0; t < x.timed.size(); ++t) {
@@ -158,7 +158,9 @@ ExchangeTimer::SharedUses ExchangeTimer::fabric_of(Communicators& communicators,
     shared = counts_ && !unlike_.contains(kind.groups);
   }
   if (*known) return *known;
-  const auto count = [&] { return std::make_shared<const Crossings>(count_crossings(communicators, kind, x, crossed)); };
+  const auto count = [&] {
+    return std::make_shared<const Crossings>(count_crossings(communicators, kind, x, crossed));
+  };
   const std::shared_ptr<const Crossings> crossings = shared ? counts_->crossings(key, count) : count();
   *known = std::make_shared<const LinkUses>(uses_of(communicators, kind, x, *crossings));
   return *known;
@@ -264,8 +266,7 @@ LinkShares ExchangeTimer::share(const Exchange& x) const {
 /// What other jobs leave: no channel gets more than it has without them.
 void ExchangeTimer::share_with_others(Exchange& x) const {
   std::vector<Background::Use> uses;
-  x.fabric->for_each(
-      [&](std::uint32_t link, std::uint32_t item, double use) { uses.push_back({link, item, use}); });
+  x.fabric->for_each([&](std::uint32_t link, std::uint32_t item, double use) { uses.push_back({link, item, use}); });
   std::vector<double> weights(x.rate.size());
   for (std::uint32_t i = 0; i < weights.size(); ++i) weights[i] = x.weight(i);
   SharedRates shared = rates_beside(*others_, uses, x.rate, weights);

@@ -1,10 +1,10 @@
-#include "fabricast/step/beside.hpp"
+#include "fabricast/traffic/beside.hpp"
 
 #include <algorithm>
 #include <cmath>
 
-#include "fabricast/core/stop.hpp"
 #include "exchange.hpp"
+#include "fabricast/core/stop.hpp"
 
 namespace fabricast {
 
@@ -28,7 +28,8 @@ void for_each_common(std::span<const Background::Use> own, const std::vector<Bac
     std::size_t last = first;
     const std::uint32_t resource = own[first].resource;
     while (last < own.size() && own[last].resource == resource) ++last;
-    other = std::lower_bound(other, others.end(), resource, [](const auto& u, std::uint32_t r) { return u.resource < r; });
+    other =
+        std::lower_bound(other, others.end(), resource, [](const auto& u, std::uint32_t r) { return u.resource < r; });
     auto end = other;
     while (end != others.end() && end->resource == resource) ++end;
     if (other != end) f(resource, own.subspan(first, last - first), std::span<const Background::Use>(other, end));
@@ -101,8 +102,9 @@ Background traffic_of(const World& world, const Program& program, std::span<cons
       all.weight.push_back(std::max(part, 1e-12) * x->weight(i));
       all.owner.push_back(owner);
     }
-    x->fabric->for_each(
-        [&](std::uint32_t link, std::uint32_t item, double use) { all.uses.push_back({link, base + item, use}); });
+    x->fabric->for_each([&](std::uint32_t link, std::uint32_t item, double use) {
+      all.uses.push_back({link, base + item, use});
+    });
   }
   std::sort(all.uses.begin(), all.uses.end(), by_resource);
   return all;
@@ -125,7 +127,8 @@ void CallBeside::slow_down(const Plan& plan, CollectiveResult& result) const {
   const double wire = wire_bytes(world_.setup, plan);
   own.for_each([&](std::uint32_t resource, std::uint32_t kind) {
     const double rate = resource_rate(world_.setup, *router_, resource);
-    for (const auto& [channel, connections] : own.of(kind)) uses.push_back({resource, channel, connections * wire / rate});
+    for (const auto& [channel, connections] : own.of(kind))
+      uses.push_back({resource, channel, connections * wire / rate});
   });
   std::vector<double> rate;
   for (const ChannelPace& channel : group.channels) rate.push_back(channel.rate);

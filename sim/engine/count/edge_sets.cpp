@@ -5,9 +5,9 @@
 #include <map>
 #include <utility>
 
+#include "crossing_list.hpp"
 #include "fabricast/core/error.hpp"
 #include "fabricast/core/parallel.hpp"
-#include "crossing_list.hpp"
 
 namespace fabricast {
 
@@ -20,11 +20,7 @@ using Sums = std::vector<std::pair<std::uint32_t, std::uint64_t>>;
 class SetCounter {
  public:
   SetCounter(const Communicator& comm, const Plan& plan, const Fabric& fabric, const Router& router, int channel)
-      : comm_(comm),
-        plan_(plan),
-        fabric_(fabric),
-        router_(router),
-        channel_(channel) {}
+      : comm_(comm), plan_(plan), fabric_(fabric), router_(router), channel_(channel) {}
 
   /// Ports with their counts, by rising link.
   Sums count(const CollectiveAlgorithm& algorithm, EdgeSet& set) {
@@ -47,8 +43,7 @@ class SetCounter {
     }
     const Flow flow = flow_between(comm_, from, to, static_cast<std::uint32_t>(channel_), odd, 0);
     if (!router_.route(flow, path_)) throw_cut(fabric_, {}, flow);
-    for (std::size_t i = 1; i + 1 < path_.resources.size(); ++i)
-      between_.add(path_.resources[i], 0, edge.weight);
+    for (std::size_t i = 1; i + 1 < path_.resources.size(); ++i) between_.add(path_.resources[i], 0, edge.weight);
   }
   static Sums sums(CrossingList& list) {
     list.sort();

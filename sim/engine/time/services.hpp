@@ -5,11 +5,11 @@
 #include <map>
 #include <optional>
 
+#include "../count/loads.hpp"
+#include "../share/sharing.hpp"
 #include "fabricast/protocol/costs.hpp"
-#include "loads.hpp"
 #include "pipeline.hpp"
 #include "ring_recurrence.hpp"
-#include "sharing.hpp"
 
 namespace fabricast {
 

@@ -5,8 +5,8 @@
 #include <map>
 #include <numeric>
 
+#include "../count/network_counter.hpp"
 #include "fabricast/collective/pat.hpp"
-#include "network_counter.hpp"
 
 namespace fabricast {
 

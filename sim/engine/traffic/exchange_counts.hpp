@@ -22,7 +22,7 @@ struct Crossings {
     std::uint32_t link = 0;   ///< one of those that it is about, which have one rate
     std::uint32_t shape = 0;  ///< of the teams
   };
-  LinkUses links;  ///< with connections as uses
+  LinkUses links;             ///< with connections as uses
   std::vector<Value> values;  ///< by number
 };
 

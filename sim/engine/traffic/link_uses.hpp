@@ -83,7 +83,8 @@ class LinkUses {
   Use use(std::size_t at) const {
     const Layout& l = *layout_;
     const std::uint64_t packed = l.wide.empty() ? l.uses[at] : l.wide[at];
-    return {static_cast<std::uint32_t>(packed >> l.value_bits), values_[packed & ((std::uint64_t{1} << l.value_bits) - 1)]};
+    return {static_cast<std::uint32_t>(packed >> l.value_bits),
+            values_[packed & ((std::uint64_t{1} << l.value_bits) - 1)]};
   }
 
   std::shared_ptr<const Layout> layout_;

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "fabricast/scenario/world.hpp"
+#include "fabricast/traffic/traffic.hpp"
 #include "fabricast/workload/program.hpp"
-#include "fabricast/step/traffic.hpp"
 
 namespace fabricast {
 

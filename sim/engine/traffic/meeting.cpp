@@ -43,7 +43,8 @@ Meetings::Meetings(const ExchangeTimer& timer, const std::vector<std::unique_ptr
     : timer_(timer), exchanges_(exchanges), load_(timer.resources(), 0), behind_(timer.resources(), untouched) {
   if (!timer.others()) return;
   others_load_.assign(timer.resources(), 0);
-  for (const Background::Use& u : timer.others()->uses) others_load_[u.resource] += u.use * timer.others()->rate[u.item];
+  for (const Background::Use& u : timer.others()->uses)
+    others_load_[u.resource] += u.use * timer.others()->rate[u.item];
 }
 
 namespace {
@@ -86,19 +87,20 @@ void Meetings::add_loads(const Flight& flight, const std::vector<double>& times)
 
 void Meetings::clear_loads(const Flight& flight) {
   for (const std::uint32_t kind : flight)
-    exchanges_[kind]->for_each_load([&](const Exchange::Load& load) {
-      load_[load.resource] = 0, behind_[load.resource] = untouched;
-    });
+    exchanges_[kind]->for_each_load(
+        [&](const Exchange::Load& load) { load_[load.resource] = 0, behind_[load.resource] = untouched; });
 }
 
 bool Meetings::is_crowded(std::uint32_t resource) const {
-  if (others_load_.empty() || others_load_[resource] == 0) return load_[resource] > full && behind_[resource] == Exchange::none;
+  if (others_load_.empty() || others_load_[resource] == 0)
+    return load_[resource] > full && behind_[resource] == Exchange::none;
   return load_[resource] + others_load_[resource] > full;
 }
 
 void Meetings::add_others(std::uint32_t resource, std::uint32_t first, std::vector<LinkUse>& uses) const {
   const std::vector<Background::Use>& all = timer_.others()->uses;
-  auto it = std::lower_bound(all.begin(), all.end(), resource, [](const auto& u, std::uint32_t r) { return u.resource < r; });
+  auto it =
+      std::lower_bound(all.begin(), all.end(), resource, [](const auto& u, std::uint32_t r) { return u.resource < r; });
   for (; it != all.end() && it->resource == resource; ++it) uses.push_back({resource, first + it->item, it->use});
 }
 
@@ -152,8 +154,7 @@ void Meetings::add_inside(const Flight& flight, const std::vector<double>& times
   std::map<std::uint32_t, std::vector<std::uint32_t>> crowded;  // links by node
   for (const std::uint32_t kind : flight)
     for (const Exchange::Load& load : exchanges_[kind]->inside)
-      if (is_crowded(load.resource))
-        crowded[timer_.node_of(load.resource)].push_back(load.resource);
+      if (is_crowded(load.resource)) crowded[timer_.node_of(load.resource)].push_back(load.resource);
   std::set<std::uint64_t> seen;
   for (auto& [node, resources] : crowded) {
     std::uint64_t signature = 0;
@@ -189,8 +190,7 @@ std::vector<double> Meetings::share(const Flight& flight, const std::vector<doub
     const LinkUses& fabric = *exchanges_[flight[k]]->fabric;
     for (const LinkUses::Link& l : fabric.links())
       if (is_crowded(l.link))
-        for (const LinkUses::Use u : fabric.users(l.kind))
-          uses.push_back({l.link, base[k] + u.item, times[k] * u.use});
+        for (const LinkUses::Use u : fabric.users(l.kind)) uses.push_back({l.link, base[k] + u.item, times[k] * u.use});
   }
   add_inside(flight, times, base, uses);
   const std::uint32_t own = all;

@@ -1,4 +1,4 @@
-#include "fabricast/step/flow_traffic.hpp"
+#include "fabricast/traffic/flow_traffic.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -93,9 +93,8 @@ class FlowTraffic final : public Traffic {
       for (const Background::Use& u : others->uses) all[u.resource] += u.use * others->rate[u.item];
     for (const std::vector<std::uint32_t>& kinds : kinds_by_groups(program_)) {
       for (const std::uint32_t k : kinds)
-        exchanges_[k]->for_each_load([&](const Exchange::Load& load) {
-          most[load.resource] = std::max(most[load.resource], load.part);
-        });
+        exchanges_[k]->for_each_load(
+            [&](const Exchange::Load& load) { most[load.resource] = std::max(most[load.resource], load.part); });
       for (const std::uint32_t k : kinds)
         exchanges_[k]->for_each_load([&](const Exchange::Load& load) {
           if (const double part = std::exchange(most[load.resource], 0.0); part > 0)

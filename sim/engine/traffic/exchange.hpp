@@ -23,7 +23,7 @@
 #include "exchange_counts.hpp"
 #include "fabricast/engine/group_time.hpp"
 #include "fabricast/fluid/sharing.hpp"
-#include "fabricast/step/traffic.hpp"
+#include "fabricast/traffic/traffic.hpp"
 #include "sharing.hpp"
 
 namespace fabricast {
@@ -158,7 +158,7 @@ class ExchangeTimer {
   const World& world_;
   const Program& program_;
   std::uint64_t seed_;
-  std::mutex mutex_;  ///< of what the groups share
+  std::mutex mutex_;                                           ///< of what the groups share
   std::vector<std::unique_ptr<Communicators>> communicators_;  ///< that no thread has taken
   std::unique_ptr<Router> router_;
   const Background* others_ = nullptr;

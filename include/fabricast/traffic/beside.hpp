@@ -7,7 +7,7 @@
 #include "fabricast/engine/background.hpp"
 #include "fabricast/engine/group_time.hpp"
 #include "fabricast/scenario/world.hpp"
-#include "fabricast/step/traffic.hpp"
+#include "fabricast/traffic/traffic.hpp"
 #include "fabricast/workload/program.hpp"
 
 namespace fabricast {

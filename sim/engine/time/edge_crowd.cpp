@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "network_counter.hpp"
+#include "../count/network_counter.hpp"
 
 namespace fabricast {
 
@@ -54,8 +54,7 @@ double slowest_link(const ChannelView& v, std::uint32_t channel, std::size_t edg
   const std::vector<double>& rates = network.edge_rates();
   double slowest = 0;
   for (const EdgePaths::Pair& pair : paths.edges[channel][edge].pairs)
-    for (const EdgePaths::Hop& hop : pair.hops)
-      slowest = std::max(slowest, hop.part * v.costs.wire / rates[hop.link]);
+    for (const EdgePaths::Hop& hop : pair.hops) slowest = std::max(slowest, hop.part * v.costs.wire / rates[hop.link]);
   return slowest;
 }
 

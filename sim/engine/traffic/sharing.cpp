@@ -21,7 +21,8 @@ class BindingLinks {
     std::size_t begin = 0, end = 0;  ///< its users
   };
 
-  BindingLinks(const std::vector<double>& caps, const LinkUses& lower, const std::vector<LinkUse>& upper) : most_(caps) {
+  BindingLinks(const std::vector<double>& caps, const LinkUses& lower, const std::vector<LinkUse>& upper)
+      : most_(caps) {
     for (std::uint32_t k = 0; k < lower.kinds(); ++k) bound(lower.users(k));
     bound(upper);
     for (std::uint32_t k = 0; k < lower.kinds(); ++k) see(lower.lowest_link(k), lower.users(k));
@@ -31,7 +32,9 @@ class BindingLinks {
     }
   }
   const std::vector<Link>& links() const { return links_; }
-  std::span<const LinkUses::Use> users(const Link& l) const { return std::span(users_).subspan(l.begin, l.end - l.begin); }
+  std::span<const LinkUses::Use> users(const Link& l) const {
+    return std::span(users_).subspan(l.begin, l.end - l.begin);
+  }
 
  private:
   template <class Users>

@@ -2,9 +2,9 @@
 #include <numeric>
 #include <tuple>
 
+#include "../count/network_counter.hpp"
 #include "edge_crowd.hpp"
 #include "fabricast/collective/algorithm.hpp"
-#include "network_counter.hpp"
 #include "paths.hpp"
 
 namespace fabricast {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "../count/network_counter.hpp"
 #include "fabricast/collective/double_tree.hpp"
-#include "network_counter.hpp"
 
 namespace fabricast {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "edge_ways.hpp"
+#include "../count/edge_ways.hpp"
 #include "fabricast/collective/algorithm.hpp"
 
 namespace fabricast {

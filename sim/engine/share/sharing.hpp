@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "loads.hpp"
+#include "../count/loads.hpp"
 
 namespace fabricast {
 

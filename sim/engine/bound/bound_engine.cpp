@@ -2,8 +2,8 @@
 // so it tells how far from ideal a forecast is, and both other engines must stay above it.
 #include <algorithm>
 
+#include "../time/channel_time.hpp"
 #include "fabricast/engine/engine.hpp"
-#include "flow/channel_time.hpp"
 
 namespace fabricast {
 
