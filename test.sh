@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Builds and runs the tests.
 #
-#   ./test.sh          all of them, Release, in build/
-#   ./test.sh --fast   without those that carry the label slow
+#   ./test.sh          all but those of the label nightly, Release, in build/
+#   ./test.sh --fast   without those that carry the label slow, either
+#   ./test.sh --nightly  only those of the label nightly: the same on many more scenarios, a quarter of an hour
 #   ./test.sh --asan   under the address and undefined behaviour sanitizers, in build-asan/: the unit tests of what reads
 #                      others' files, finds ways and counts; --asan-all: all unit tests, which takes half an hour
 #
@@ -11,13 +12,14 @@ set -euo pipefail
 home=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 . "$home/.ci/packages.sh"
 
-build=build preset=default select=() configure=-DFABRICAST_TESTS=ON target=all
+build=build preset=default select=() leave_out=nightly configure=-DFABRICAST_TESTS=ON target=all
 while [ $# -gt 0 ]; do
   case $1 in
-    --fast) select+=(-LE slow) ;;
+    --fast) leave_out='nightly|slow' ;;
+    --nightly) leave_out='' select+=(-L nightly) ;;
     --asan) build=build-asan preset=asan select+=(-L unit) configure=-DFABRICAST_SANITIZE_ALL=OFF target=unit_tests ;;
     --asan-all) build=build-asan preset=asan select+=(-L unit) configure=-DFABRICAST_SANITIZE_ALL=ON ;;
-    -h | --help) sed -n '2,9s/^# \{0,1\}//p' "$0" && exit 0 ;;
+    -h | --help) sed -n '2,10s/^# \{0,1\}//p' "$0" && exit 0 ;;
     *) break ;;
   esac
   shift
@@ -32,5 +34,6 @@ quietly building cmake --build "$build" --target "$target"
 if [ -z "${TMPDIR:-}" ] && [ "$(df --output=avail /dev/shm 2>/dev/null | tail -n 1)" -ge 4000000 ] 2>/dev/null; then
   export TMPDIR=/dev/shm
 fi
+[ -z "$leave_out" ] || select+=(-LE "$leave_out")
 jobs=${CTEST_PARALLEL_LEVEL:-$(nproc)}
 exec ctest --test-dir "$build" --output-on-failure -j "$jobs" "${select[@]}" "$@"

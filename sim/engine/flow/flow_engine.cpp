@@ -31,6 +31,7 @@
 #include "../count/count_store.hpp"
 #include "../count/network_counter.hpp"
 #include "../time/channel_time.hpp"
+#include "../time/edge_crowd.hpp"
 #include "../time/peer_time.hpp"
 #include "fabricast/collective/algorithm.hpp"
 #include "fabricast/core/error.hpp"
@@ -205,7 +206,8 @@ class FlowEngine final : public NetworkEngine {
                              seed_);
   }
 
-  /// Times the slowest open channel of every class; the others refer to it.
+  /// Times the slowest open channel of every class; the others refer to it. It is the one with the least share, or the
+  /// one that meets most slow links on its way.
   void time_classes(const Plan& plan, const std::vector<Stream>& streams, const ProtocolCosts& costs,
                     const Loads& loads, const std::vector<bool>& open, const ChannelShares& shares,
                     std::vector<ChannelTime>& reference) const {
@@ -223,11 +225,22 @@ class FlowEngine final : public NetworkEngine {
       if (k == slowest.size()) slowest.push_back(c);
       if (shares.rate[c] < shares.rate[slowest[k]]) slowest[k] = c;
     }
+    const auto time_of = [&](std::size_t c) {
+      const std::vector<double> use = relative_to(slice, c);
+      return time_channel(
+          {*setup_.comm, plan, costs, loads, use, static_cast<int>(c), shares.rate[c], shares.group[c] != no_group});
+    };
+    std::vector<std::size_t> longest = slowest;
+    const std::vector<double> way = seconds_on_ways({*setup_.comm, plan, costs, loads, slice, 0, 0, true});
+    for (std::size_t c = 0; c < open.size(); ++c)
+      if (open[c] && way[c] > way[longest[class_of[c]]] * (1 + 1e-9)) longest[class_of[c]] = c;
     std::vector<ChannelTime> times;
-    for (const std::size_t s : slowest) {
-      const std::vector<double> use = relative_to(slice, s);
-      times.push_back(time_channel(
-          {*setup_.comm, plan, costs, loads, use, static_cast<int>(s), shares.rate[s], shares.group[s] != no_group}));
+    for (std::size_t k = 0; k < slowest.size(); ++k) {
+      const std::size_t s = slowest[k], l = longest[k];
+      times.push_back(time_of(s));
+      if (s == l) continue;
+      const ChannelTime other = time_of(l);
+      if (other.makespan_at(shares.rate[l]) > times[k].makespan_at(shares.rate[s])) times[k] = other;
     }
     for (std::size_t c = 0; c < open.size(); ++c)
       if (open[c]) reference[c] = times[class_of[c]];

@@ -58,4 +58,13 @@ double slowest_link(const ChannelView& v, std::uint32_t channel, std::size_t edg
   return slowest;
 }
 
+std::vector<double> seconds_on_ways(const ChannelView& v) {
+  const EdgePaths* paths = v.loads.network ? v.loads.network->edge_paths() : nullptr;
+  std::vector<double> seconds(static_cast<std::size_t>(v.plan.channels), 0);
+  for (std::size_t c = 0; paths && c < seconds.size(); ++c)
+    for (std::size_t e = 0; e < paths->edges[c].size(); ++e)
+      seconds[c] += slowest_link(v, static_cast<std::uint32_t>(c), e);
+  return seconds;
+}
+
 }  // namespace fabricast

@@ -1,0 +1,192 @@
+#include "random_scenario.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+
+namespace fabricast::test {
+
+namespace {
+
+using Words = std::vector<std::string_view>;
+
+struct Box {
+  std::string_view gpu;
+  int gpus, most_nodes;
+  std::string_view nics;  ///< empty: as usual
+  std::string_view gdr = "auto";
+};
+
+constexpr Box boxes[] = {
+    {"h100-sxm", 8, 5, ""},
+    {"h100-sxm", 8, 5, "{count: 4, rate: 400Gbps}"},
+    {"h100-sxm", 8, 5, "", "false"},
+    {"h100-sxm", 8, 5, "{count: 16, rate: 200Gbps}"},
+    {"h100-sxm", 4, 8, "{count: 4, rate: 200Gbps, link: roce}"},
+    {"h100-sxm", 4, 8, ""},
+    {"h100-sxm", 4, 8, "{count: 1, rate: 100Gbps}"},
+    {"h100-sxm", 2, 8, "{count: 2, rate: 400Gbps, link: efa}"},
+    {"a100-sxm", 8, 5, ""},
+    {"a100-sxm", 4, 8, "{count: 2, rate: 200Gbps, link: slingshot}"},
+    {"v100-sxm", 4, 8, ""},
+    {"a100-pcie", 4, 8, "{count: 2, rate: 200Gbps}"},
+    {"l40s", 8, 5, "{count: 4, rate: 200Gbps, link: roce}"},
+    {"l40s", 4, 8, "{count: 1, rate: 400Gbps}", "false"},
+    {"rtx4090", 4, 8, "{count: 1, rate: 100Gbps, link: socket}"},
+    {"gb200", 4, 8, ""},
+};
+constexpr Box single_boxes[] = {
+    {"h100-sxm", 1, 12, "{count: 1, rate: 400Gbps}", "auto"},
+    {"h100-sxm", 1, 12, "{count: 2, rate: 200Gbps}", "auto"},
+    {"h100-sxm", 1, 32, "{count: 1, rate: 200Gbps}", "auto"},
+    {"a100-sxm", 1, 12, "{count: 1, rate: 200Gbps}", "false"},
+    {"l40s", 1, 32, "{count: 1, rate: 100Gbps, link: roce}", "auto"},
+};
+
+std::string keys_of(const Box& box) {
+  return fmt::format("  gpu: {}\n  gpus: {}\n{}{}  gdr: {}\n", box.gpu, box.gpus,
+                     box.gpus == 1 ? "  intranode: none\n" : "",
+                     box.nics.empty() ? "" : fmt::format("  nics: {}\n", box.nics), box.gdr);
+}
+
+std::string draw_cluster(Dice& dice, int nodes, int size) {
+  std::string more;
+  if (size > nodes) more += fmt::format(", size: {}", size);
+  if (dice.once_in(2)) more += fmt::format(", placement: random, seed: {}", dice.from_to(1, 1000));
+  return fmt::format("{{nodes: {}{}}}", nodes, more);
+}
+
+std::string draw_leaf_spine(Dice& dice, int size, int nics) {
+  const int leaves = dice.one_of({2, 2, 3, 4});
+  const int cables = dice.one_of({1, 2, 4});
+  const int oversubscription = dice.one_of({1, 2, 4});
+  const int below = (size + leaves - 1) / leaves * nics;
+  return fmt::format("{{kind: leaf_spine, leaves: {}, spines: {}, cables: {}}}", leaves,
+                     std::max(1, below / (cables * oversubscription)), cables);
+}
+
+std::string draw_fabric(Dice& dice, int size, int nics) {
+  const std::uint64_t kind = dice.below(4);
+  if (kind == 0) return draw_leaf_spine(dice, size, nics);
+  const int ports = dice.one_of({8, 16, 32});
+  if (kind == 1) return fmt::format("{{kind: rail_optimized, switch: {{ports: {}}}}}", ports);
+  return fmt::format("{{kind: fat_tree, switch: {{ports: {}}}, oversubscription: {}}}", ports,
+                     dice.one_of({1, 1, 2, 4}));
+}
+
+std::string draw_routing(Dice& dice) {
+  const auto kind = dice.one_of<std::string_view>({"ecmp", "ecmp", "ecmp", "adaptive", "adaptive", "spray", "static"});
+  if (kind != "ecmp") return fmt::format("{{kind: {}}}", kind);
+  const int seed = dice.from_to(1, 1000);
+  const auto hash = dice.one_of<std::string_view>({"crc16", "crc32", "xor"});
+  const auto bits = dice.one_of<std::string_view>({"per_tier", "same"});
+  const auto salt = dice.one_of<std::string_view>({"per_switch", "shared"});
+  return fmt::format("\n  {{kind: ecmp, seed: {}, seeds: 1, hash: {}, bits: {}, salt: {}}}", seed, hash, bits, salt);
+}
+
+struct Call {
+  std::string_view algorithm;
+  Words protocols, collectives;
+};
+
+/// NCCL has these; which of them fit, depends on the nodes.
+Call draw_call(Dice& dice, bool single) {
+  static constexpr std::string_view all_reduce = "all_reduce";
+  const Words any{"LL", "LL128", "Simple"}, simple{"Simple"};
+  const Words rooted{"all_reduce", "all_gather", "reduce_scatter", "broadcast", "reduce"};
+  const std::uint64_t kind = dice.below(single ? 4 : 8);
+  switch (kind) {
+    case 0: return {"ring", any, rooted};
+    case 1: return {"tree", any, {all_reduce}};
+    case 2: return {"", simple, {"alltoall", "sendrecv", "scatter", "gather"}};
+    case 3: return single ? Call{"pat", simple, {"all_gather", "reduce_scatter"}} : Call{"ring", any, rooted};
+    case 4: return {"nvls", simple, {all_reduce, "all_gather", "reduce_scatter"}};
+    case 5: return {"nvlstree", simple, {all_reduce}};
+    case 6: return {"collnetdirect", simple, {all_reduce}};
+    default: return {"collnetchain", simple, {all_reduce}};
+  }
+}
+
+std::string draw_variables(Dice& dice, const Call& call) {
+  std::string list;
+  const auto add = [&](std::string_view name, auto value) { list += fmt::format("    {}: {}\n", name, value); };
+  if (!call.algorithm.empty()) add("NCCL_ALGO", call.algorithm), add("NCCL_PROTO", dice.one_from(call.protocols));
+  if (call.algorithm == "nvls" || call.algorithm.starts_with("collnet")) add("NCCL_COLLNET_ENABLE", 1);
+  if (dice.once_in(3)) {
+    add("NCCL_IB_QPS_PER_CONNECTION", dice.one_of({2, 3, 4, 8}));
+    add("NCCL_IB_SPLIT_DATA_ON_QPS", dice.from_to(0, 1));
+  }
+  if (dice.once_in(4)) add("NCCL_MAX_NCHANNELS", dice.one_of({1, 2, 4, 8}));
+  if (dice.once_in(6)) add("NCCL_CROSS_NIC", dice.from_to(0, 2));
+  if (dice.once_in(6)) add("NCCL_PXN_DISABLE", 1);
+  return list.empty() ? "" : "  env:\n" + list;
+}
+
+/// 32 KiB to 512 MiB, evenly on a logarithmic axis; whole kibibytes, so that the file says them exactly.
+std::int64_t draw_bytes(Dice& dice) {
+  const std::int64_t least = std::int64_t{1} << dice.from_to(5, 18);
+  return 1024 * (least + static_cast<std::int64_t>(dice.below(static_cast<std::uint64_t>(least))));
+}
+
+}  // namespace
+
+std::string RandomScenario::yaml() const {
+  return fmt::format(
+      "fabricast: 1\nnode:\n{}{}cluster: {}\nfabric: {}\nrouting: {}\n{}nccl:\n  version: \"{}\"\n{}workload:\n"
+      "  collective: {}\n  sizes: [{}KiB]\n  harness: {{tool: isolated}}\n",
+      node, domain, cluster, fabric, routing, faults, version, variables, collective, bytes / 1024);
+}
+
+RandomScenario draw_scenario(Dice& dice) {
+  RandomScenario s;
+  const Box& box = dice.once_in(3) ? dice.one_from(single_boxes) : dice.one_from(boxes);
+  const bool single = box.gpus == 1, domain = box.gpu == "gb200" && dice.once_in(2);
+  const int nodes = domain ? 2 * dice.from_to(1, box.most_nodes / 2) : dice.from_to(single ? 2 : 1, box.most_nodes);
+  const int size = nodes + (dice.once_in(3) ? dice.from_to(0, nodes) : 0);
+  s.node = keys_of(box);
+  if (domain) s.domain = "nvlink_domain: {nodes: 2}\n";
+  s.cluster = draw_cluster(dice, nodes, size);
+  s.fabric = draw_fabric(dice, size, box.gpus);
+  s.routing = draw_routing(dice);
+  s.version = dice.one_of<std::string_view>({"2.18", "2.22", "2.28", "2.28"});
+  const Call call = draw_call(dice, single);
+  if (call.algorithm == "pat") s.version = "2.28";
+  s.variables = draw_variables(dice, call);
+  s.collective = dice.one_from(call.collectives);
+  s.bytes = draw_bytes(dice);
+  return s;
+}
+
+namespace {
+
+std::string draw_link_inside(Dice& dice, const World& world, std::uint32_t host) {
+  const NodeGraph& graph = world.planner.comm.node.graph;
+  return fmt::format("node{}.{}", host, graph.link_name(static_cast<std::uint16_t>(dice.below(graph.links.size()))));
+}
+
+std::string draw_link_outside(Dice& dice, const Fabric& fabric, std::uint32_t host) {
+  const std::uint32_t ports = fabric.ports_per_node(), between = fabric.cables() - fabric.endpoints();
+  if (between == 0 || dice.once_in(2))
+    return fabric.name(fabric.endpoint(host, static_cast<std::uint32_t>(dice.below(ports))));
+  return fabric.name(LinkId(2 * (fabric.endpoints() + static_cast<std::uint32_t>(dice.below(between)))));
+}
+
+}  // namespace
+
+std::string draw_faults(Dice& dice, const World& world) {
+  const Communicator& comm = world.planner.comm;
+  std::string list;
+  for (int left = dice.from_to(1, 2); left > 0; --left) {
+    const std::uint32_t host = comm.placement[dice.below(comm.placement.size())];
+    const bool outside = world.fabric && !dice.once_in(3);
+    const std::string link =
+        outside ? draw_link_outside(dice, *world.fabric, host) : draw_link_inside(dice, world, host);
+    const bool may_be_down = outside && !link.starts_with("node");
+    const int percent = may_be_down && dice.once_in(4) ? 0 : dice.one_of({5, 10, 25, 50, 80});
+    list += fmt::format("  - {{link: '{}', rate: {}}}\n", link, percent / 100.0);
+  }
+  return "faults:\n" + list;
+}
+
+}  // namespace fabricast::test

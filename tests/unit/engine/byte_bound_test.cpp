@@ -1,0 +1,125 @@
+// No forecast is quicker than its bytes: for every link, inside the nodes and outside,
+//
+//     makespan  >=  bytes that must cross the link / its rate
+//
+// on random scenarios. Bytes are counted from the schedule, apart from the engine (support/link_bytes.hpp). To look at
+// a failure, run the scenario that it prints.
+#include <catch2/catch.hpp>
+#include <map>
+#include <optional>
+
+#include "fabricast/engine/engine.hpp"
+#include "fabricast/report/forecast.hpp"
+#include "support/link_bytes.hpp"
+#include "support/random_scenario.hpp"
+
+using namespace fabricast;
+using namespace fabricast::test;
+
+namespace {
+
+constexpr double rounding = 1e-6;
+/// Schedules with more steps take too long to walk.
+constexpr std::int64_t most_steps = 60000;
+
+struct Drawn {
+  RandomScenario scenario;
+  std::unique_ptr<World> world;
+  Plan plan;
+};
+
+std::unique_ptr<World> world_of(const RandomScenario& scenario) {
+  return build_world(parse_scenario(scenario.yaml(), "random.yaml").scenario);
+}
+
+/// Nothing if the parts do not fit together.
+std::optional<Drawn> draw(std::uint64_t seed) try {
+  Dice dice(seed);
+  Drawn drawn;
+  drawn.scenario = draw_scenario(dice);
+  drawn.world = world_of(drawn.scenario);
+  if (!dice.once_in(3)) {
+    drawn.scenario.faults = draw_faults(dice, *drawn.world);
+    drawn.world = world_of(drawn.scenario);
+  }
+  const auto plan = [&] { return plan_workload(*drawn.world, drawn.scenario.bytes); };
+  for (drawn.plan = plan(); steps_of(drawn.world->planner.comm, drawn.plan) > most_steps; drawn.plan = plan()) {
+    if (drawn.scenario.bytes < 64 * 1024) return std::nullopt;
+    drawn.scenario.bytes = drawn.scenario.bytes / 8 / 1024 * 1024;
+  }
+  return drawn;
+} catch (const UserError&) { return std::nullopt; }
+
+std::unique_ptr<Router> router_of(const World& world) {
+  const NetworkSetup& setup = world.setup;
+  if (setup.comm->nodes() == 1) return nullptr;
+  return setup.policy->make(*setup.policy_spec, *setup.fabric, setup.segments.front().links, world.draws.first_seed);
+}
+
+/// What has been seen, so that nobody believes in a test of half of it.
+class Seen {
+ public:
+  void add(const Drawn& drawn) {
+    for (const std::string_view word :
+         {name_of(drawn.plan.op), name_of(drawn.plan.algorithm), name_of(drawn.plan.protocol)})
+      ++times_[std::string(word)];
+    if (drawn.world->fabric) ++times_[std::string(drawn.world->setup.policy->name)];
+    if (!drawn.scenario.faults.empty()) ++times_["faults"];
+  }
+  void binding(const std::string& link) { ++times_[link.starts_with("NCCL node") ? "inside" : "outside"]; }
+  std::size_t of(const std::string& word) const { return times_.contains(word) ? times_.at(word) : 0; }
+
+ private:
+  std::map<std::string, std::size_t> times_;
+};
+
+void check(const Drawn& drawn, Seen& seen) {
+  const World& world = *drawn.world;
+  double makespan = 0;
+  try {
+    makespan = make_flow_engine(world.setup, world.draws.first_seed)->run(drawn.plan).makespan;
+  } catch (const UserError&) { return; }  // the fabric is cut
+  const auto router = router_of(world);
+  const LongestLink longest =
+      longest_link(world.setup, router.get(), count_link_bytes(world.setup, drawn.plan, router.get()));
+  seen.add(drawn);
+  if (longest.seconds > makespan / 2) seen.binding(longest.name);
+  INFO(name_of(drawn.plan.algorithm) << ' ' << name_of(drawn.plan.protocol) << ": " << longest.name << " needs "
+                                     << longest.seconds * 1e6 << " us for its bytes, the forecast is " << makespan * 1e6
+                                     << " us (" << makespan / longest.seconds << ")\n"
+                                     << drawn.scenario.yaml());
+  CHECK(longest.seconds > 0);
+  CHECK(makespan >= longest.seconds * (1 - rounding));
+}
+
+// One in a hundred at least.
+constexpr const char* must_be_seen[] = {
+    "all_reduce", "all_gather", "reduce_scatter", "broadcast",    "reduce",   "alltoall",      "sendrecv", "scatter",
+    "gather",     "ring",       "tree",           "nvls",         "nvlstree", "collnetdirect", "pat",      "p2p",
+    "ll",         "ll128",      "simple",         "collnetchain", "ecmp",     "adaptive",      "spray",    "static",
+    "faults",     "inside",     "outside"};
+
+void check_seeds(std::uint64_t first, int wanted) {
+  Seen seen;
+  int done = 0;
+  for (std::uint64_t seed = first; done < wanted; ++seed) {
+    REQUIRE(seed < first + 10 * static_cast<std::uint64_t>(wanted));
+    const auto drawn = draw(seed);
+    if (!drawn) continue;
+    ++done;
+    CAPTURE(seed);
+    check(*drawn, seen);
+  }
+  for (const char* word : must_be_seen) {
+    CAPTURE(word);
+    CHECK(seen.of(word) * 100 >= static_cast<std::size_t>(wanted));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("no forecast is quicker than the bytes of any link, on 1000 random scenarios") { check_seeds(1, 1000); }
+
+TEST_CASE("no forecast is quicker than the bytes of any link, on 20000 random scenarios", "[.all]") {
+  check_seeds(100001, 20000);
+}
