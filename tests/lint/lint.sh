@@ -12,7 +12,7 @@ texts() {
 }
 
 # Layers from the ground up: each may include itself and what is named before it.
-layers='core fluid fabric topology routing hardware collective protocol planner workload trace engine count share time flow bound chunk discover scenario traffic step report bill risk jobs plan page calibrate cli'
+layers='core fabric topology routing hardware collective protocol planner workload trace engine count share time flow bound chunk discover scenario traffic step report bill risk jobs plan page calibrate cli'
 
 arrows_point_down() {
   grep -n '^#include "' $(sources) | awk -F: -v layers="$layers" '

@@ -12,7 +12,7 @@ constexpr double line_rate = 50e9;
 double some_bytes(Rng& rng) { return std::floor(1e9 * rng.uniform(0.5, 1.5)); }
 }  // namespace
 
-FlowScene permutations(std::uint32_t hosts, std::uint32_t flows, Spine spine, std::uint64_t seed) {
+FlowScene permutations(std::uint32_t hosts, std::uint32_t flows, std::uint64_t seed) {
   const auto k = static_cast<std::uint32_t>(std::lround(std::sqrt(hosts)));
   FlowScene scene;
   scene.hosts = hosts;
@@ -28,30 +28,15 @@ FlowScene permutations(std::uint32_t hosts, std::uint32_t flows, Spine spine, st
       if (to[host] == host) continue;
       SceneFlow flow;
       flow.from = host, flow.to = to[host], flow.bytes = some_bytes(rng);
-      flow.path.push_back({2 * host});
+      flow.path.push_back(2 * host);
       if (host / k != flow.to / k) {
-        const auto s = spine == Spine::by_destination ? flow.to % k : static_cast<std::uint32_t>(rng.below(k));
-        flow.path.push_back({leaf_up(host / k, s)});
-        flow.path.push_back({leaf_down(flow.to / k, s)});
+        const std::uint32_t s = flow.to % k;  // d-mod-k: flows between the same hosts have one path
+        flow.path.push_back(leaf_up(host / k, s));
+        flow.path.push_back(leaf_down(flow.to / k, s));
       }
-      flow.path.push_back({2 * flow.to + 1});
+      flow.path.push_back(2 * flow.to + 1);
       scene.flows.push_back(std::move(flow));
     }
-  }
-  return scene;
-}
-
-FlowScene parking_lot(std::uint32_t links, std::uint32_t flows, std::uint32_t reach, std::uint64_t seed) {
-  FlowScene scene;
-  scene.capacity.assign(links, line_rate);
-  Rng rng(seed);
-  for (std::uint32_t f = 0; f < flows; ++f) {
-    SceneFlow flow;
-    flow.bytes = some_bytes(rng);
-    const auto length = static_cast<std::uint32_t>(1 + rng.below(reach));
-    const auto first = static_cast<std::uint32_t>(rng.below(links - length + 1));
-    for (std::uint32_t l = first; l < first + length; ++l) flow.path.push_back({l});
-    scene.flows.push_back(std::move(flow));
   }
   return scene;
 }

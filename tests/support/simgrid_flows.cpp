@@ -35,7 +35,7 @@ std::vector<sg::Host*> make_platform(const FlowScene& scene) {
   for (const SceneFlow& flow : scene.flows) {
     if (!routed.emplace(flow.from, flow.to).second) continue;
     std::vector<sg::LinkInRoute> route;
-    for (const FluidUse& use : flow.path) route.emplace_back(links[use.link]);
+    for (const std::uint32_t link : flow.path) route.emplace_back(links[link]);
     zone->add_route(hosts[flow.from]->get_netpoint(), hosts[flow.to]->get_netpoint(), nullptr, nullptr, route, false);
   }
   zone->seal();

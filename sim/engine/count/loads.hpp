@@ -16,7 +16,7 @@
 
 #include "fabricast/collective/algorithm.hpp"
 #include "fabricast/engine/network.hpp"
-#include "fabricast/fluid/sharing.hpp"
+#include "fabricast/engine/max_min.hpp"
 
 namespace fabricast {
 

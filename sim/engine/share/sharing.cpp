@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "fabricast/fluid/sharing.hpp"
+#include "fabricast/engine/max_min.hpp"
 
 namespace fabricast {
 

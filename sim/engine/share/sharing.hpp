@@ -12,7 +12,7 @@ struct ChannelShares {
   std::vector<std::uint32_t> group;  ///< what binds it; no_group: its own threads
 };
 
-/// Weighted max-min shares of the open channels (fluid/sharing.hpp). A channel takes `connections x wire` of a link for
+/// Weighted max-min shares of the open channels (fabricast/engine/max_min.hpp). A channel takes `connections x wire` of a link for
 /// each byte of payload that it advances. Channels only close, so links that can no longer be full are forgotten.
 class ChannelSharing {
  public:

@@ -22,7 +22,7 @@
 #include "communicators.hpp"
 #include "exchange_counts.hpp"
 #include "fabricast/engine/group_time.hpp"
-#include "fabricast/fluid/sharing.hpp"
+#include "fabricast/engine/max_min.hpp"
 #include "fabricast/traffic/traffic.hpp"
 #include "sharing.hpp"
 

@@ -7,7 +7,7 @@
 
 #include "fabricast/core/radix_sort.hpp"
 #include "fabricast/core/rng.hpp"
-#include "fabricast/fluid/sharing.hpp"
+#include "fabricast/engine/max_min.hpp"
 
 namespace fabricast {
 

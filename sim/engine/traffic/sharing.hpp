@@ -1,4 +1,4 @@
-// Max-min shares of links of capacity 1 (fluid/sharing.hpp), of which few can be full and many look alike.
+// Max-min shares of links of capacity 1 (fabricast/engine/max_min.hpp), of which few can be full and many look alike.
 #pragma once
 
 #include <cstdint>

@@ -8,7 +8,7 @@
 #include <set>
 
 #include "fabricast/core/rng.hpp"
-#include "fabricast/fluid/sharing.hpp"
+#include "fabricast/engine/max_min.hpp"
 #include "sim/engine/traffic/sharing.hpp"
 #include "support/exchanges.hpp"
 #include "support/worlds.hpp"

@@ -1,4 +1,4 @@
-#include "fabricast/fluid/sharing.hpp"
+#include "fabricast/engine/max_min.hpp"
 
 #include <algorithm>
 #include <functional>
