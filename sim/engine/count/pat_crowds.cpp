@@ -1,6 +1,8 @@
 #include "pat_crowds.hpp"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cmath>
 #include <map>
 #include <optional>
@@ -40,7 +42,9 @@ class Counter {
       : in_(input),
         ranks_(input.comm.ranks()),
         pairs_(static_cast<std::uint32_t>(input.comm.qps_per_connection)),
-        messages_(input.fabric.links() + input.router.bundles(), 0) {}
+        messages_(zeros(input.fabric.links() + input.router.bundles())) {
+    if (input.segment.links.all_nominal()) rate_of_class_.assign(input.fabric.classes().size(), 0);
+  }
 
   std::shared_ptr<const PatCrowds> operator()() {
     auto found = std::make_shared<PatCrowds>();
@@ -70,6 +74,20 @@ class Counter {
   }
 
  private:
+  /// All of a large fabric's links, which a group of some nodes would else clear again and again. Who counts there leaves 0.
+  static std::vector<float>& zeros(std::size_t resources) {
+    thread_local std::vector<float> kept;
+    if (kept.size() < resources) kept.resize(resources, 0);
+    return kept;
+  }
+  /// B/s. Links of one class are alike where none has a fault.
+  double rate(std::uint32_t resource) {
+    if (rate_of_class_.empty() || resource >= in_.fabric.links())
+      return rate_of(in_.fabric, in_.router, in_.segment, resource);
+    double& rate = rate_of_class_[in_.fabric.class_index(LinkId(resource))];
+    if (rate == 0) rate = rate_of(in_.fabric, in_.router, in_.segment, resource);
+    return rate;
+  }
   bool gathers() const { return in_.plan.op == CollectiveOp::all_gather; }
   int dimension(int place) const { return gathers() ? pat_dimensions(ranks_) - 1 - place : place; }
   std::uint32_t endpoint(std::int64_t rank) const {
@@ -144,14 +162,14 @@ class Counter {
     std::uint32_t resource = 0;
   };
   /// The most crowded link of a queue pair's path.
-  Worst worst_of(const Crossed& crossed, std::size_t path) const {
+  Worst worst_of(const Crossed& crossed, std::size_t path) {
     Worst worst;
     for (std::uint32_t i = path > 0 ? crossed.ends[path - 1] : 0; i < crossed.ends[path]; ++i) {
       const Crossed::Link& link = crossed.links[i];
       // The message is there as a whole, unless it is split.
       const double rest = in_.comm.split_data_on_qps ? 0 : (1 - 1.0 / pairs_) * link.weight;
       const double all = messages_[link.resource] + rest;
-      const double seconds = all / rate_of(in_.fabric, in_.router, in_.segment, link.resource);
+      const double seconds = all / rate(link.resource);
       if (seconds > worst.seconds) worst = {seconds, all, link.resource};
     }
     return worst;
@@ -162,10 +180,14 @@ class Counter {
     int exponent = 0;
     const double rounded = std::round(std::frexp(messages, &exponent) * 128) / 128;
     messages = std::ldexp(rounded, exponent);
-    const auto [it, fresh] = numbers_.emplace(std::tuple(kind_of(in_, resource, false), messages, in_turn),
-                                              static_cast<std::uint16_t>(found.crowds.size()));
+    const std::uint64_t kind = kind_of(in_, resource, false);
+    Recent& recent = recent_[(std::bit_cast<std::uint64_t>(messages) >> 44 ^ kind ^ in_turn) % recent_.size()];
+    if (recent.messages == messages && recent.kind == kind && recent.in_turn == in_turn) return recent.number;
+    const auto [it, fresh] =
+        numbers_.emplace(std::tuple(kind, messages, in_turn), static_cast<std::uint16_t>(found.crowds.size()));
     if (fresh) found.crowds.push_back({messages, resource, in_turn});
     FABRICAST_CHECK(found.crowds.size() < 0x10000, "more kinds of links than a fabric has");
+    recent = {messages, kind, in_turn, it->second};
     return it->second;
   }
 
@@ -184,8 +206,16 @@ class Counter {
   const FabricCount::Input& in_;
   std::int64_t ranks_;
   std::uint32_t pairs_;
-  std::vector<float> messages_;  ///< by resource, of the dimension
-  Crossed all_;                  ///< its trips are those of all messages
+  std::vector<float>& messages_;       ///< by resource, of the dimension
+  std::vector<double> rate_of_class_;  ///< 0: not known yet; empty where links of a class may differ
+  struct Recent {
+    double messages = 0;
+    std::uint64_t kind = 0;
+    bool in_turn = false;
+    std::uint16_t number = 0;
+  };
+  std::array<Recent, 256> recent_{};  ///< numbers that have been asked for, so that few are looked up
+  Crossed all_;                       ///< its trips are those of all messages
   std::map<std::tuple<std::uint64_t, double, bool>, std::uint16_t> numbers_;
 };
 
