@@ -24,6 +24,7 @@ class BoundEngine final : public NetworkEngine {
     costs.visits = costs.sends, costs.both_ways = 2;
     InsidePaths paths(comm);
     Loads loads = count_loads(comm, plan, setup_.fabric, router_.get(), setup_.segments.front(), paths);
+    loads.alone = true;
     for (LinkGroup& g : loads.groups) {
       g.nics = std::min(g.nics, 1U);
       for (double& n : g.connections) n = std::min(n, 1.0);

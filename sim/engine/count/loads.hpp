@@ -69,6 +69,7 @@ class NetworkCounter;
 
 struct Loads {
   std::vector<LinkGroup> groups;
+  bool alone = false;                      ///< no transfer meets another: the bound
   std::vector<bool> blocked;               ///< by channel: it waits for a link that is down, and comes back
   std::vector<InsideGroups> inside;        ///< by channel: of the worst node
   std::vector<InsideGroups> usual_inside;  ///< the same of the nodes without a fault of their own, if others have one

@@ -36,6 +36,7 @@ EdgeCrowd edge_crowd(const ChannelView& v, std::uint32_t channel, std::size_t e,
         all += meets;
         if (c.from == edge.from) own += c.path == pair.path ? meets : meets / 2;
       }
+      if (v.loads.alone) all = own = share * hop.part;
       const double byte = v.costs.wire / rates[hop.link], part = share * hop.part;
       // What the message has beyond its queue pair's share of it.
       const double rest = (whole - share) * hop.part * byte;

@@ -247,8 +247,10 @@ double pat_delay(const ChannelView& v, const PatRun& run, const std::vector<int>
     return messages > 0 ? messages * v.costs.wire / network.rate(resource) : 0;
   };
   std::vector<double> crowd;
-  for (const PatCrowds::Crowd& c : crowds.crowds)
-    crowd.push_back(seconds_of(c.resource, c.messages / (c.in_turn ? C : 1)));
+  for (const PatCrowds::Crowd& c : crowds.crowds) {
+    const double messages = c.messages / (c.in_turn ? C : 1);
+    crowd.push_back(seconds_of(c.resource, v.loads.alone ? std::min(messages, 1.0) : messages));
+  }
   std::vector<double> out, in;
   for (const std::uint32_t port : crowds.out) out.push_back(std::max(run.nic, seconds_of(port, 1)));
   for (const std::uint32_t port : crowds.in) in.push_back(std::max(run.nic, seconds_of(port, 1)));

@@ -69,11 +69,14 @@ std::vector<double> times(const GridCase& c, const std::string& engine, const st
 class Ratios {
  public:
   void add(const GridCase& c, const std::string& sizes, int bound) {
-    const std::vector<double> flow = times(c, "flow", sizes), chunk = times(c, "chunk", sizes);
+    const std::vector<double> flow = times(c, "flow", sizes), chunk = times(c, "chunk", sizes),
+                              alone = times(c, "bound", sizes);
     for (std::size_t i = 0; i < flow.size(); ++i) {
       CAPTURE(c.name, c.condition, sizes, i, flow[i], chunk[i], flow[i] / chunk[i], c.yaml);
       const double off = std::abs(flow[i] / chunk[i] - 1);
       CHECK(100 * off <= bound);
+      CAPTURE(alone[i] / chunk[i]);
+      CHECK(alone[i] <= chunk[i] * 1.001);
       off_.push_back(off);
       double& most = most_[cell_of(c)];
       most = std::max(most, off);
