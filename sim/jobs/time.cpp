@@ -29,7 +29,7 @@ JobTime time_call(const World& world, std::int64_t size, const RunOptions& optio
   time.seconds_worst = row.time_worst, time.draws = forecast.draws;
   time.bottleneck = row.result.bottleneck.name;
   time.exchanges = program_of_call(world, row.plan);
-  time.duty = {std::min(1.0, row.result.makespan / row.time)};
+  time.duty = {std::min(1.0, row.result.makespan.value / row.time)};
   time.fingerprint = forecast.fingerprint;
   return time;
 }

@@ -37,8 +37,8 @@ std::string context_text(const World& world, const Forecast& forecast) {
 std::string bound_text(const ForecastRow& row) {
   const Bottleneck& b = row.result.bottleneck;
   std::string text = b.name;
-  if (b.capacity > 0) {
-    text += fmt::format(" ({}", rate_text(b.capacity));
+  if (b.capacity.value > 0) {
+    text += fmt::format(" ({}", rate_text(b.capacity.value));
     if (b.alike == 2) text += ", like one other";
     if (b.alike > 2) text += fmt::format(", like {} others", number_text(b.alike - 1.0));
     text += ")";
@@ -132,11 +132,11 @@ BarChart parts_chart(const Forecast& forecast) {
   for (const std::size_t i : some_of(forecast.rows.size())) {
     const ForecastRow& row = forecast.rows[i];
     const CollectiveResult& r = row.result;
-    const double whole = r.launch + r.makespan;
+    const double whole = (r.launch + r.makespan).value;
     chart.bars.push_back(fmt::format("{}, {}", size_text(row.bytes), seconds_text(whole)));
     std::size_t p = 0;
-    for (const double part : {r.launch, r.latency, r.fill, r.transfer})
-      chart.parts[p++].values.push_back(whole > 0 ? part / whole : 0);
+    for (const Seconds part : {r.launch, r.latency, r.fill, r.transfer})
+      chart.parts[p++].values.push_back(whole > 0 ? part.value / whole : 0);
   }
   return chart;
 }

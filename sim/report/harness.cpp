@@ -31,15 +31,15 @@ std::int64_t harness_bytes(const HarnessSpec& harness, CollectiveOp op, std::int
 }
 
 double harness_time(const HarnessSpec& harness, const Communicator& comm, const Plan& plan, const CollectiveResult& r) {
-  const double call = r.launch + r.makespan;
+  const double call = (r.launch + r.makespan).value;
   if (harness.tool == Tool::isolated) return call;
   const Architecture& gpu = comm.node.architecture;
   double time = call;
   // Broadcasts and reduces issued back to back overlap: a rank goes on to the next call as soon as its own part is
   // done, so the pace is that of the busiest station, and the way through the chain is paid once per run.
   if (is_chain(plan.op) && harness.tool != Tool::host_timed)
-    time = std::min(call, gpu.issue_gap.us().value + channel_launch(comm, plan) + r.work +
-                              std::max(0.0, r.makespan - r.work) / harness.iterations);
+    time = std::min(call, gpu.issue_gap.us().value + channel_launch(comm, plan) + r.work.value +
+                              std::max(0.0, (r.makespan - r.work).value) / harness.iterations);
   const int per_thread = harness.ranks_per_process / std::max(1, harness.threads);
   const double group = is_point_to_point(plan.op) ? comm.node.software.issue_group.us().value : 0;
   if (per_thread > 1) time = std::max(time, per_thread * (gpu.issue_per_gpu.us().value + group));

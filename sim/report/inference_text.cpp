@@ -14,7 +14,6 @@ namespace fabricast {
 
 namespace {
 
-
 std::string degrees(const ParallelLayout& l) {
   std::string out;
   const auto add = [&](std::string_view name, int degree) {

@@ -31,8 +31,7 @@ Json row_json(const Forecast& forecast, const ForecastRow& row) {
   j["time_us_worst"] = digits(row.time_worst * 1e6);
   j["draws"] = forecast.draws;
   if (row.factor > 1)
-    j["interval_90_us"] = {{"low", digits(row.time / row.factor * 1e6)},
-                           {"high", digits(row.time * row.factor * 1e6)}};
+    j["interval_90_us"] = {{"low", digits(row.time / row.factor * 1e6)}, {"high", digits(row.time * row.factor * 1e6)}};
   if (row.nccl) {
     j["nccl_choice"] = choice_text(*row.nccl);
     if (row.nccl->time > 0) j["nccl_time_us"] = digits(row.nccl->time * 1e6);
@@ -102,16 +101,16 @@ std::string explain_json(const World& world, const Explanation& explanation) {
   Json j = head_json(world, forecast);
   Json r = row_json(forecast, row);
   const CollectiveResult& result = row.result;
-  r["breakdown_us"] = {{"launch", digits(result.launch * 1e6)},
-                       {"latency", digits(result.latency * 1e6)},
-                       {"fill", digits(result.fill * 1e6)},
-                       {"transfer", digits(result.transfer * 1e6)}};
+  r["breakdown_us"] = {{"launch", digits(microseconds(result.launch))},
+                       {"latency", digits(microseconds(result.latency))},
+                       {"fill", digits(microseconds(result.fill))},
+                       {"transfer", digits(microseconds(result.transfer))}};
   Json sharers = Json::array();
   for (const Bottleneck::Sharer& s : result.bottleneck.sharers)
     sharers.push_back({{"channel", s.channel}, {"connections", digits(s.connections)}});
   r["bottleneck"] = {{"name", result.bottleneck.name},
-                     {"capacity_gbps", digits(result.bottleneck.capacity * 1e-9)},
-                     {"payload_per_connection_gbps", digits(result.bottleneck.rate * 1e-9)},
+                     {"capacity_gbps", digits(gigabytes_per_second(result.bottleneck.capacity))},
+                     {"payload_per_connection_gbps", digits(gigabytes_per_second(result.bottleneck.rate))},
                      {"alike", result.bottleneck.alike},
                      {"sharers", sharers}};
   Json candidates = Json::array();

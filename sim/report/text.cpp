@@ -205,9 +205,9 @@ std::string explain_text(const World& world, const Explanation& explanation) {
                        name_of(row.plan.candidates.front().algorithm), name_of(row.plan.candidates.front().protocol));
 
   out += "\nwhere the time goes                     us      %\n";
-  const double whole = r.launch + r.makespan;
-  const auto part = [&](std::string_view name, double t) {
-    out += fmt::format("  {:<30} {} {:>5.1f}\n", name, fixed(t * 1e6, 9), 100 * t / whole);
+  const double whole = (r.launch + r.makespan).value;
+  const auto part = [&](std::string_view name, Seconds t) {
+    out += fmt::format("  {:<30} {} {:>5.1f}\n", name, fixed(microseconds(t), 9), 100 * t.value / whole);
   };
   part("launch", r.launch);
   part("latency of hops and slices", r.latency);
@@ -220,8 +220,8 @@ std::string explain_text(const World& world, const Explanation& explanation) {
 
   const Bottleneck& b = r.bottleneck;
   out += fmt::format("\nbound by {}", b.name);
-  if (b.capacity > 0) {
-    out += fmt::format(": {} GB/s", gbps(b.capacity));
+  if (b.capacity.value > 0) {
+    out += fmt::format(": {} GB/s", gbps(b.capacity.value));
     if (b.alike > 1) out += fmt::format(", like {} others", b.alike - 1);
     out += "\n  shared by";
     double total = 0;
@@ -229,9 +229,9 @@ std::string explain_text(const World& world, const Explanation& explanation) {
     for (std::size_t i = 0; i < std::min<std::size_t>(b.sharers.size(), 8); ++i)
       out += fmt::format("{} channel {} ({:.4g})", i ? "," : "", b.sharers[i].channel, b.sharers[i].connections);
     if (b.sharers.size() > 8) out += fmt::format(" and {} more", b.sharers.size() - 8);
-    out += fmt::format(": {:.4g} connections, {} GB/s of payload each", total, gbps(b.rate));
-  } else if (b.rate > 0) {
-    out += fmt::format(": {} GB/s of payload per channel", gbps(b.rate));
+    out += fmt::format(": {:.4g} connections, {} GB/s of payload each", total, gbps(b.rate.value));
+  } else if (b.rate.value > 0) {
+    out += fmt::format(": {} GB/s of payload per channel", gbps(b.rate.value));
   }
   out += "\n";
   if (!r.felt.empty()) out += fmt::format("faults felt: {}\n", fmt::join(r.felt, ", "));

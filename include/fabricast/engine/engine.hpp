@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "fabricast/core/units.hpp"
 #include "fabricast/engine/network.hpp"
 
 namespace fabricast {
@@ -26,9 +27,9 @@ struct EnumNames<EngineKind> {
 
 /// What holds the slowest channel back.
 struct Bottleneck {
-  std::string name;     ///< a link, `gpu copy`, `proxy thread`, or `latency`
-  double rate = 0;      ///< B/s of payload that the channel gets there; 0 for latency
-  double capacity = 0;  ///< B/s of the link; 0 if it is no link
+  std::string name;         ///< a link, `gpu copy`, `proxy thread`, or `latency`
+  BytesPerSecond rate;      ///< of payload that the channel gets there; 0 for latency
+  BytesPerSecond capacity;  ///< of the link; 0 if it is no link
   struct Sharer {
     int channel;
     double connections;  ///< of the channel on the link
@@ -38,13 +39,13 @@ struct Bottleneck {
 };
 
 struct CollectiveResult {
-  double makespan = 0;  ///< s from the first GPU's start to the last one's end, launch excluded
-  double launch = 0;    ///< s
-  double work = 0;      ///< s that the busiest station works for one call: the pace of overlapping calls
+  Seconds makespan;  ///< from the first GPU's start to the last one's end, launch excluded
+  Seconds launch;
+  Seconds work;  ///< that the busiest station works for one call: the pace of overlapping calls
   // The makespan split by cause; the parts add up.
-  double latency = 0;   ///< hops and per-slice costs in sequence, with empty slices
-  double transfer = 0;  ///< the data through the channel's share; of the two, the smaller counts for what it adds
-  double fill = 0;      ///< the rest: until the pipe is full, and waiting for links that are down
+  Seconds latency;   ///< hops and per-slice costs in sequence, with empty slices
+  Seconds transfer;  ///< the data through the channel's share; of the two, the smaller counts for what it adds
+  Seconds fill;      ///< the rest: until the pipe is full, and waiting for links that are down
   Bottleneck bottleneck;
   std::vector<std::string> felt;  ///< faults in force while it ran
   std::uint64_t fingerprint = 0;  ///< hash of the trajectory of events

@@ -30,7 +30,7 @@ class BoundEngine final : public NetworkEngine {
       for (double& n : g.connections) n = std::min(n, 1.0);
     }
     CollectiveResult result;
-    result.launch = costs.launch;
+    result.launch = Seconds{costs.launch};
     result.bottleneck.name = "bound";
     for (int c = 0; c < plan.channels; ++c) {
       std::vector<double> alone(static_cast<std::size_t>(plan.channels), 0);
@@ -40,11 +40,11 @@ class BoundEngine final : public NetworkEngine {
         if (g.connections[static_cast<std::size_t>(c)] > 0) rate = std::min(rate, g.capacity / costs.wire);
       const ChannelView view{comm, plan, costs, loads, alone, c, rate, rate < costs.most_rate(plan)};
       ChannelTime t = time_channel(view);
-      if (t.makespan <= result.makespan) continue;
+      if (t.makespan <= result.makespan.value) continue;
       split_time(view, t);
-      result.makespan = t.makespan, result.work = t.work;
-      result.latency = t.latency, result.transfer = t.transfer;
-      result.fill = t.makespan - t.latency - t.transfer;
+      result.makespan = Seconds{t.makespan}, result.work = Seconds{t.work};
+      result.latency = Seconds{t.latency}, result.transfer = Seconds{t.transfer};
+      result.fill = result.makespan - result.latency - result.transfer;
     }
     return result;
   }

@@ -66,9 +66,9 @@ class ChunkEngine final : public NetworkEngine {
       simulate(setup_, plan, router_.get(), of_channels);
       return of_channels;
     });
-    result.launch = protocol_costs(*setup_.comm, plan).launch;
+    result.launch = Seconds{protocol_costs(*setup_.comm, plan).launch};
     for (const double end : ends) {
-      result.makespan = std::max(result.makespan, end);
+      result.makespan = std::max(result.makespan, Seconds{end});
       result.fingerprint = fold(result.fingerprint, std::bit_cast<std::uint64_t>(end));
     }
     result.work = result.transfer = result.makespan;

@@ -38,7 +38,7 @@ LinkLoads link_loads(const NetworkSetup& setup, const Plan& plan, std::uint64_t 
   const LinkState& state = setup.segments.front().links;
   const auto router = setup.policy->make(*setup.policy_spec, *setup.fabric, state, seed);
   const GroupTime time = time_group(setup, plan, seed, router.get());
-  found.makespan = time.result.makespan;
+  found.makespan = time.result.makespan.value;
   const std::uint32_t links = setup.fabric->links();
   std::vector<double> load(links + router->bundles(), 0);
   std::vector<double> bytes;

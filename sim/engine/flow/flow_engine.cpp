@@ -59,7 +59,7 @@ class FlowEngine final : public NetworkEngine {
     std::vector<bool> open(channels, true);
     std::vector<double> progress(channels, 0);
     CollectiveResult result;
-    result.launch = costs.launch;
+    result.launch = Seconds{costs.launch};
 
     std::size_t segment = 0, timed = no_segment;
     double now = 0;
@@ -106,11 +106,11 @@ class FlowEngine final : public NetworkEngine {
       result.fingerprint = fold(result.fingerprint, std::bit_cast<std::uint64_t>(now));
       if (change <= now) ++segment;
     }
-    result.makespan = now;
+    result.makespan = Seconds{now};
     // The parts of the slowest channel at its first share, stretched to the whole.
-    result.latency = std::min(result.latency, now);
-    result.transfer = std::min(result.transfer, now - result.latency);
-    result.fill = now - result.latency - result.transfer;
+    result.latency = std::min(result.latency, result.makespan);
+    result.transfer = std::min(result.transfer, result.makespan - result.latency);
+    result.fill = result.makespan - result.latency - result.transfer;
     return result;
   }
 
@@ -291,7 +291,7 @@ class FlowEngine final : public NetworkEngine {
     for (std::size_t c = 0; c < reference.size(); ++c) {
       const double makespan = reference[c].makespan_at(shares.rate[c]);
       if (makespan > longest) slowest = c, longest = makespan;
-      result.work = std::max(result.work, reference[c].work);
+      result.work = std::max(result.work, Seconds{reference[c].work});
     }
     if (setup_.times_only) return;
     ChannelTime t = reference[slowest];
@@ -299,23 +299,23 @@ class FlowEngine final : public NetworkEngine {
     const std::vector<double> use = relative_to(slices(streams, std::vector<bool>(reference.size(), true)), slowest);
     split_time({*setup_.comm, plan, costs, loads, use, static_cast<int>(slowest), shares.rate[slowest], g != no_group},
                t);
-    result.latency = t.latency, result.transfer = t.transfer;
+    result.latency = Seconds{t.latency}, result.transfer = Seconds{t.transfer};
 
     Bottleneck& b = result.bottleneck;
-    b.rate = shares.rate[slowest];
-    if (b.rate <= 0) {
+    b.rate = BytesPerSecond{shares.rate[slowest]};
+    if (b.rate.value <= 0) {
       b.name = "link down";
     } else if (t.latency > t.transfer && !(t.by_proxy && is_point_to_point(plan.op))) {
-      b.name = "latency", b.rate = 0;
+      b.name = "latency", b.rate = {};
     } else if (t.by_proxy) {
       b.name = "proxy thread";
     } else if (g == no_group || t.by_kernel) {
       b.name = "gpu copy";
-      if (t.by_kernel) b.rate = 0;
+      if (t.by_kernel) b.rate = {};
     } else {
       const LinkGroup& group = loads.groups[g];
       b.name = group_name(group, *setup_.comm, setup_.fabric, router(0));
-      b.capacity = group.capacity, b.alike = group.members;
+      b.capacity = BytesPerSecond{group.capacity}, b.alike = group.members;
       for (int c = 0; c < plan.channels; ++c)
         if (group.connections[static_cast<std::size_t>(c)] > 0)
           b.sharers.push_back({c, group.connections[static_cast<std::size_t>(c)]});

@@ -97,7 +97,7 @@ Background traffic_of(const World& world, const Program& program, std::span<cons
     const auto base = static_cast<std::uint32_t>(all.rate.size());
     for (std::uint32_t i = 0; i < x->rate.size(); ++i) {
       const GroupTime& time = x->timed[x->team_of[i]]->time;
-      const double part = duty[k] * sending(time.channels[i - x->first_item[x->team_of[i]]], time.result.makespan);
+      const double part = duty[k] * sending(time.channels[i - x->first_item[x->team_of[i]]], time.result.makespan.value);
       all.rate.push_back(part * x->rate[i]);
       all.weight.push_back(std::max(part, 1e-12) * x->weight(i));
       all.owner.push_back(owner);
@@ -133,23 +133,24 @@ void CallBeside::slow_down(const Plan& plan, CollectiveResult& result) const {
   std::vector<double> rate;
   for (const ChannelPace& channel : group.channels) rate.push_back(channel.rate);
   const SharedRates shared = rates_beside(*others, uses, rate, std::vector<double>(rate.size(), group.weight));
-  double makespan = result.makespan;
+  const double before = result.makespan.value;
+  double makespan = before;
   std::size_t slowest = rate.size();
   for (std::size_t c = 0; c < rate.size(); ++c) {
-    const double other = result.makespan + group.channels[c].at(shared.rate[c]) - group.longest;
+    const double other = before + group.channels[c].at(shared.rate[c]) - group.longest;
     if (other > makespan) makespan = other, slowest = c;
   }
   if (slowest == rate.size()) return;
-  result.work *= makespan / result.makespan;
-  result.transfer += makespan - result.makespan;
-  result.makespan = makespan;
+  result.work = result.work * (makespan / before);
+  result.transfer += Seconds{makespan - before};
+  result.makespan = Seconds{makespan};
   if (shared.link[slowest] == no_link) return;
   Bottleneck at;
   at.name = resource_name(*world_.fabric, *router_, shared.link[slowest]);
-  at.rate = shared.rate[slowest];
-  at.capacity = capacity(*world_.fabric, *router_, world_.setup.segments.front().links, shared.link[slowest]).value;
+  at.rate = BytesPerSecond{shared.rate[slowest]};
+  at.capacity = capacity(*world_.fabric, *router_, world_.setup.segments.front().links, shared.link[slowest]);
   for (const Background::Use& u : uses)
-    if (u.resource == shared.link[slowest]) at.sharers.push_back({static_cast<int>(u.item), u.use * at.capacity});
+    if (u.resource == shared.link[slowest]) at.sharers.push_back({static_cast<int>(u.item), u.use * at.capacity.value});
   result.bottleneck = std::move(at);
   result.fingerprint = fold(result.fingerprint, static_cast<std::uint64_t>(std::llround(makespan * 1e12)));
 }

@@ -62,7 +62,7 @@ std::vector<std::vector<std::uint32_t>> ports_of_nodes(const Communicator& comm,
 double Exchange::at(std::uint32_t item, double other) const {
   const std::uint32_t team = team_of[item];
   const GroupTime& t = timed[team]->time;
-  return t.result.makespan + t.channels[item - first_item[team]].at(other) - t.longest;
+  return t.result.makespan.value + t.channels[item - first_item[team]].at(other) - t.longest;
 }
 
 ExchangeTimer::ExchangeTimer(const World& world, const Program& program, std::uint64_t seed,
@@ -322,10 +322,10 @@ std::unique_ptr<Exchange> ExchangeTimer::time(const ExchangeKind& kind) {
   const GroupTime* slowest = nullptr;
   for (std::uint32_t t = 0; t < teams.size(); ++t) {
     const TimedShape& shape = *x->timed[t];
-    x->time.launch = std::max(x->time.launch, shape.time.result.launch);
+    x->time.launch = std::max(x->time.launch, shape.time.result.launch.value);
     if (slowest && shape.time.result.makespan <= slowest->result.makespan) continue;
     slowest = &shape.time;
-    x->time.seconds = shape.time.result.makespan;
+    x->time.seconds = shape.time.result.makespan.value;
     x->time.algorithm = name_of(shape.plan.algorithm), x->time.protocol = name_of(shape.plan.protocol);
     x->time.channels = shape.plan.open_channels();
     x->time.bottleneck = bottleneck_of(*x, t);
@@ -340,7 +340,7 @@ std::unique_ptr<Exchange> ExchangeTimer::time(const ExchangeKind& kind) {
     std::uint32_t last = 0;
     for (std::uint32_t i = 0; i < x->rate.size(); ++i)
       if (const double t = x->at(i, x->rate[i]); t > x->time.seconds) x->time.seconds = t, last = i;
-    if (x->time.seconds > slowest->result.makespan * (1 + 1e-6) && shares.link[last] != no_link)
+    if (x->time.seconds > slowest->result.makespan.value * (1 + 1e-6) && shares.link[last] != no_link)
       x->time.bottleneck = name_of_resource(shares.link[last]);
   }
   if (others_ && !x->fabric->empty()) share_with_others(*x);

@@ -77,7 +77,7 @@ void check(const Drawn& drawn, Seen& seen) {
   const World& world = *drawn.world;
   double makespan = 0;
   try {
-    makespan = make_flow_engine(world.setup, world.draws.first_seed)->run(drawn.plan).makespan;
+    makespan = make_flow_engine(world.setup, world.draws.first_seed)->run(drawn.plan).makespan.value;
   } catch (const UserError&) { return; }  // the fabric is cut
   const auto router = router_of(world);
   const LongestLink longest =

@@ -164,7 +164,7 @@ TEST_CASE("what was counted on one hardware does for another", "[engine]") {
   CHECK(connects_alike(near->setup, far->setup));
   const auto time = [](World& world, const Plan& plan, std::shared_ptr<CountStore> counts) {
     world.setup.counts = std::move(counts);
-    return make_flow_engine(world.setup, world.draws.first_seed)->run(plan).makespan;
+    return make_flow_engine(world.setup, world.draws.first_seed)->run(plan).makespan.value;
   };
   for (const CollectiveOp op : {CollectiveOp::alltoall, CollectiveOp::sendrecv, CollectiveOp::all_reduce}) {
     const Algorithm algorithm = is_point_to_point(op) ? Algorithm::p2p : Algorithm::tree;

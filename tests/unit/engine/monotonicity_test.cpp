@@ -119,7 +119,7 @@ Plan plan_of(const Planner& planner, const Call& call, std::int64_t bytes) {
 
 double time_of(const World& world, const Plan& plan) {
   const CollectiveResult r = make_flow_engine(world.setup, world.draws.first_seed)->run(plan);
-  return r.launch + r.makespan;
+  return (r.launch + r.makespan).value;
 }
 
 /// 2^low to 2^high, evenly on a logarithmic axis.

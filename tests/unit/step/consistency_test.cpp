@@ -40,7 +40,7 @@ Sets as_collective(const World& world, const Program& program, const ExchangeKin
 }
 
 double run(const World& world, const ExchangeKind& kind, std::uint64_t seed) {
-  return make_flow_engine(world.setup, seed)->run(plan_collective(world.planner, kind.op, kind.bytes)).makespan;
+  return make_flow_engine(world.setup, seed)->run(plan_collective(world.planner, kind.op, kind.bytes)).makespan.value;
 }
 
 const std::string adaptive = "routing={kind: adaptive}";
