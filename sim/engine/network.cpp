@@ -1,3 +1,11 @@
+// The network over time: which links a fault names, and what is left of each link between two changes.
+//
+// A segment lies between two neighbours t_k, t_k+1 among time 0 and the begins and ends of all faults. In it
+//
+//   factor(l, k) = min over faults f on link l with begin_f <= t_k < end_f  of  rate_f,      1 if there is none     (1)
+//
+// Times are in s from the start of a collective, rates relative to nominal. As links keep their rates within a segment,
+// the flow engine counts connections anew where one begins, and nowhere else.
 #include "fabricast/engine/network.hpp"
 
 #include <fmt/format.h>
@@ -11,6 +19,7 @@
 namespace fabricast {
 
 void resolve_fault(Fault& fault, std::size_t index, const Fabric& fabric, const NodeGraph& node) {
+  // The fabric's names come first, `node3.nic2` among them: only what is none of these can be inside a node.
   fault.links = fabric.find_links(fault.target);
   if (!fault.links.empty()) return;
   // `node3.gpu2-pcie1`: a link inside a node.
@@ -21,6 +30,7 @@ void resolve_fault(Fault& fault, std::size_t index, const Fabric& fabric, const 
     if (code == std::errc() && end == text.data() + dot && number < fabric.nodes())
       for (std::uint16_t l = 0; l < node.links.size(); ++l)
         if (node.link_name(l) == text.substr(dot + 1)) {
+          // Both directions, like a cable of the fabric: they have the numbers 2k and 2k + 1.
           fault.inside.push_back({number, l});
           fault.inside.push_back({number, static_cast<std::uint16_t>(l ^ 1)});
         }
@@ -32,6 +42,7 @@ void resolve_fault(Fault& fault, std::size_t index, const Fabric& fabric, const 
 }
 
 std::vector<NetworkSegment> segments(const std::vector<Fault>& faults) {
+  // In order, and faults that begin or end together cut once.
   std::set<double> cuts{0.0};
   for (const Fault& f : faults) {
     cuts.insert(f.begin);

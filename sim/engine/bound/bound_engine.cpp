@@ -1,5 +1,14 @@
-// The bound: every transfer alone on its path, every proxy thread idle. No schedule of these transfers can be faster,
-// so it tells how far from ideal a forecast is, and both other engines must stay above it.
+// The bound: every transfer alone on its path, every proxy thread idle but for it.
+//
+//   m_lc = min( 1, connections of channel c on link l ),  0 for all other channels
+//   r_c  = min( copy rate, min over l with m_lc > 0 of C_l / w )
+//   T    = max over c of T_c(r_c)                                                                                   (1)
+//
+// T_c is the flow engine's (time/channel_time.hpp), C_l in B/s, w bytes on the wire for each of payload. No schedule of
+// these transfers should be faster, so it tells how far from ideal a forecast is. As the time of a channel is the flow
+// engine's own, it finds no error in that.
+//
+// It is no bound for PAT over unlike links, where messages of all channels are counted (docs/models/flow-engine.md).
 #include <algorithm>
 
 #include "../time/channel_time.hpp"
@@ -21,10 +30,12 @@ class BoundEngine final : public NetworkEngine {
     ProtocolCosts costs = protocol_costs(comm, asked);
     Plan plan = asked;
     if (is_one_stream(plan.algorithm)) plan.channels = 1;
+    // No receives, and the two parts of a block that copy up and down do not slow each other.
     costs.visits = costs.sends, costs.both_ways = 2;
     InsidePaths paths(comm);
     Loads loads = count_loads(comm, plan, setup_.fabric, router_.get(), setup_.segments.front(), paths);
     loads.alone = true;
+    // At most one: where a connection is spread over links, its part on each stays a part.
     for (LinkGroup& g : loads.groups) {
       g.nics = std::min(g.nics, 1U);
       for (double& n : g.connections) n = std::min(n, 1.0);

@@ -1,5 +1,10 @@
 // How often each channel crosses each resource, in a byte: a plane of counts per channel, small enough to stay near the
 // processor while its connections are hashed. Channels are independent, whatever thread counts them.
+//
+//   plane[c][l] = sum over connections e of channel c of  w_e | queue pairs of e whose path crosses l |  <= 255
+//
+// What is asked for later is a row, the counts of all channels on one link: links with equal rows are alike. So eight
+// bytes of eight planes are read at once and turned, and a row is one to eight words to hash and to compare.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +17,7 @@
 
 namespace fabricast {
 
-/// Byte c of row r and byte r of row c change places.
+/// Byte c of row r and byte r of row c change places: in three rounds, of blocks of four, of two and of single bytes.
 inline void turn(std::array<std::uint64_t, 8>& rows) {
   const auto swap = [&](std::size_t distance, std::uint64_t low) {
     for (std::size_t r = 0; r < 8; ++r) {
@@ -25,7 +30,8 @@ inline void turn(std::array<std::uint64_t, 8>& rows) {
   swap(4, 0x00000000FFFFFFFFULL), swap(2, 0x0000FFFF0000FFFFULL), swap(1, 0x00FF00FF00FF00FFULL);
 }
 
-/// One resource's counts: channel c has byte c % 8 of word c / 8, from the lowest. What is beyond the last channel is 0.
+/// One resource's counts: channel c has byte c % 8 of word c / 8, from the lowest. What is beyond the last channel is
+/// 0, so that rows of equal counts are equal words.
 template <std::size_t W>
 using CountRow = std::array<std::uint64_t, W>;
 
@@ -50,7 +56,8 @@ class ChannelPlanes {
     return true;
   }
 
-  /// Calls use(resource, counts) for all that are crossed, by rising resource. \pre  W words hold a byte for each channel
+  /// Calls use(resource, counts) for all that are crossed, by rising resource.
+  /// \pre  W words hold a byte for each channel
   template <std::size_t W, class Use>
   void for_each(Use use) const {
     static_assert(std::endian::native == std::endian::little, "words are read from bytes as they lie");

@@ -1,7 +1,11 @@
+// What is counted once and what anew, and whether two networks may share a count (count_store.hpp).
+//
+// Counts of one seed alone are kept, that for which hardware is varied: engines of other seeds keep their own.
 #include "count_store.hpp"
 
 namespace fabricast {
 
+/// Looked for under the lock: whoever asks for the same channel meanwhile waits, and does not route its paths again.
 std::shared_ptr<const EdgeWays> SharedCount::ways(const FabricCount::Input& input, std::uint32_t channel) {
   const std::scoped_lock lock(mutex_);
   std::shared_ptr<const EdgeWays>& ways = ways_[channel];
@@ -37,6 +41,7 @@ bool any_hardware(const FabricCount::Input& input) {
 }  // namespace
 
 std::shared_ptr<SharedCount> CountStore::of(const FabricCount::Input& input, std::uint64_t seed) {
+  // One lock for the map and one for each plan, so that a plan waits only for who counts the same.
   Known* known = nullptr;
   {
     const std::scoped_lock lock(mutex_);
@@ -46,11 +51,13 @@ std::shared_ptr<SharedCount> CountStore::of(const FabricCount::Input& input, std
     known = at.get();
   }
   std::unique_lock lock(known->mutex);
+  // A flag beside the pointer: null is an answer, too, where the algorithm has no edge sets.
   if (!known->has_sets) {
     known->sets = EdgeSets::of(input.comm, input.plan, input.fabric, input.router, input.threads);
     known->has_sets = true;
   }
   if (seed != kept_ || !any_hardware(input)) {
+    // Seeds that are not kept are counted side by side.
     lock.unlock();
     return std::make_shared<SharedCount>(FabricCount(input, known->sets), true);
   }
@@ -70,12 +77,14 @@ bool same_shapes(const std::vector<ChannelShape>& a, const std::vector<ChannelSh
 
 }  // namespace
 
+/// Rates and latencies may differ: counts do not depend on them. Only Clos networks are compared, by their dimensions.
 bool connects_alike(const NetworkSetup& a, const NetworkSetup& b) {
   if (!a.fabric || !b.fabric || !a.fabric->clos() || !b.fabric->clos()) return false;
   return a.policy == b.policy && *a.fabric->clos() == *b.fabric->clos() && a.fabric->nodes() == b.fabric->nodes() &&
          connects_alike(*a.comm, *b.comm);
 }
 
+/// All that decides between which ports a channel has connections, and which numbers their queue pairs have.
 bool connects_alike(const Communicator& x, const Communicator& y) {
   return x.placement == y.placement && x.hosts_per_node == y.hosts_per_node &&
          x.node.port_of_nic == y.node.port_of_nic && x.nic_of_gpu == y.nic_of_gpu && x.gpus() == y.gpus() &&

@@ -1,5 +1,9 @@
 // Counts that several engines ask for: connections below leaves do not depend on the draw of the network, and what one
 // draw counts does not depend on the rates of links, in which the draws of intervals differ.
+//
+//   edge sets                                one for all seeds and all hardware                     (edge_sets.hpp)
+//   counts, paths of connections, crowds     one for a seed and all hardware, where paths that are equally long on one
+//                                            hardware are so on any                                 (fabric_count.hpp)
 #pragma once
 
 #include <map>

@@ -1,4 +1,7 @@
-// What the connections of one channel cross, one after the other. Only fabric_count.cpp counts them.
+// What the connections of one channel cross, one after the other: the terms of (1) of fabric_count.hpp, which only
+// fabric_count.cpp adds up. For each queue pair of a connection with weight w_e, and each link l of its path,
+//
+//   add( l, w_e x part )     part: 1, or in units of 2^-20 what goes over l of a path that is spread over links     (1)
 #pragma once
 
 #include <fmt/format.h>
@@ -12,10 +15,11 @@
 
 namespace fabricast {
 
-/// Parts of a connection are counted in this unit.
+/// Parts of a connection are counted in this unit: sums of whole numbers do not depend on the order of threads. A power
+/// of two, so that halves, quarters and so on are exact; other parts are off by less than a millionth.
 inline constexpr double weight_unit = 0x1p-20;
 
-/// A flow without a path waits, if what cuts it ends.
+/// A flow without a path waits, if what cuts it ends: its channel is blocked until engines count the next segment.
 inline void require_end(const FabricCount::Input& in, const Flow& flow) {
   if (in.segment.faults.empty() || in.segment.end == std::numeric_limits<double>::infinity())
     throw_cut(in.fabric, in.segment, flow);
@@ -37,8 +41,10 @@ bool cross_between_ports(const FabricCount::Input& in, const EdgeSets& sets, std
         waits = true;
         continue;
       }
+      // Ports come first and last, and are counted with the sets.
       for (std::size_t i = 1; i + 1 < path.resources.size(); ++i) add(path.resources[i], std::uint64_t{e.weight});
     }
+  // All queue pairs of a settled connection take one path.
   for (const auto& [r, count] : set.between) add(r, count * pairs);
   return waits;
 }
@@ -94,6 +100,7 @@ void cross_trees(const FabricCount::Input& in, const CollectiveAlgorithm& algori
   const auto weight = static_cast<std::uint64_t>(in.tree_weight * in.comm.qps_per_connection / weight_unit + 0.5);
   algorithm.network_trees(in.comm, in.plan, static_cast<int>(channel), [&](const AggregationTree& tree) {
     for (const LinkId link : tree.links) {
+      // A tree keeps to its links: there is no other path, as there is for connections.
       if (in.segment.links.down(link.value)) {
         if (in.segment.end == std::numeric_limits<double>::infinity())
           throw UserError::at("faults", fmt::format("the SHARP tree is cut: {} is down", in.fabric.name(link)),

@@ -1,3 +1,6 @@
+// (1) of edge_sets.hpp: the first channel of each set is counted for all, sets side by side.
+//
+// Counts are lists of crossings, not arrays over the fabric's links: a group of some nodes crosses few of these.
 #include "edge_sets.hpp"
 
 #include <fmt/format.h>
@@ -36,11 +39,13 @@ class SetCounter {
                         to = comm_.endpoint(edge.to, edge.to_nic, fabric_.ports_per_node());
     ports_.add(2 * from, 0, edge.weight);
     ports_.add(2 * to + 1, 0, edge.weight);
+    // Two ports and nothing between.
     if (router_.direct(from, to)) return;
     if (!router_.settled(from, to)) {
       set.open.push_back({from, to, edge.weight, odd});
       return;
     }
+    // Settled: any queue pair shows the path of all.
     const Flow flow = flow_between(comm_, from, to, static_cast<std::uint32_t>(channel_), odd, 0);
     if (!router_.route(flow, path_)) throw_cut(fabric_, {}, flow);
     for (std::size_t i = 1; i + 1 < path_.resources.size(); ++i) between_.add(path_.resources[i], 0, edge.weight);
@@ -67,6 +72,9 @@ class SetCounter {
 
 Flow flow_between(const Communicator& comm, std::uint32_t from, std::uint32_t to, std::uint32_t channel,
                   std::uint32_t odd, std::uint32_t pair) {
+  // Eight numbers of a channel for each queue pair of a connection: connections with an even number have 0 at their
+  // first end and 2 at the other, those with an odd number 4 and 6. So both ends of a connection differ, and so do
+  // neighbours in a channel, one of which leaves a NIC as the other comes in.
   const auto pairs = static_cast<std::uint32_t>(comm.qps_per_connection);
   const std::uint32_t qp = comm.first_qp * pairs + (channel * 8 + odd * 4) * pairs + pair;
   return {from, to, qp, qp + 2 * pairs};
@@ -100,6 +108,8 @@ std::shared_ptr<const EdgeSets> EdgeSets::of(const Communicator& comm, const Pla
     ports[s] = SetCounter(comm, plan, fabric, router, first[s]).count(algorithm, made->sets_[s]);
   });
 
+  // By port now: sets take the place of channels. Ports with the same counts of all sets share one row, as there are
+  // millions of ports and few rows.
   CrossingList all;
   for (std::uint32_t s = 0; s < ports.size(); ++s)
     for (const auto& [port, count] : std::exchange(ports[s], {})) all.add(port, s, count);
@@ -112,6 +122,7 @@ std::shared_ptr<const EdgeSets> EdgeSets::of(const Communicator& comm, const Pla
 }
 
 std::uint64_t EdgeSets::crossings() const {
+  // A path crosses four links between ports at most: up to a spine, to a core, and down again.
   std::uint64_t most = 0;
   for (const EdgeSet& set : sets_) most = std::max<std::uint64_t>(most, 4 * set.open.size() + set.between.size());
   return most;

@@ -1,8 +1,11 @@
 // The connections of a plan, whatever the draw of the network and the rates of its links.
 //
-// Channels of one *edge set* have the same connections (collective/algorithm.hpp). Those below a leaf have one way only,
-// and all connections begin and end at ports that no draw changes: both are counted here, once for all channels, draws
-// and hardware. What is left open are the ways between leaves.
+// Channels of one *edge set* have the same connections (collective/algorithm.hpp). Those below a leaf have one path
+// only, and all connections begin and end at ports that no draw changes: both are counted here, once for all channels,
+// draws and hardware. What is left open are the paths between leaves.
+//
+//   ports(p, s)   = sum over connections e of set s that begin or end at port p  of  w_e
+//   between(l, s) = sum over those whose path is settled and crosses l           of  w_e                            (1)
 #pragma once
 
 #include <map>
@@ -47,7 +50,8 @@ class EdgeSets {
   /// Connections by set, of ports with that number.
   std::span<const std::uint64_t> port_counts(std::uint32_t number) const { return counts_.of(number); }
   std::uint32_t set_of(std::uint32_t channel) const { return number_[channel]; }
-  /// Resources that a channel may cross between ports, at most.
+  /// About how many crossings between ports a channel has, for one queue pair of each connection. Tells which way to
+  /// count is cheapest; counts do not depend on it.
   std::uint64_t crossings() const;
   /// Of a channel's set, from make() where nobody has asked yet. Groups of ports have the same numbers in all counts of
   /// these sets, so what was found in one does for all. Safe to use from several threads.

@@ -1,3 +1,6 @@
+// (1) of edge_ways.hpp. Connections below a leaf have the same ways for all seeds, so those of an edge set are looked
+// up once, without asking the router; the others are routed for each seed, and their ways come after them. Where there
+// are no edge sets, all are routed.
 #include "edge_ways.hpp"
 
 #include <algorithm>
@@ -15,10 +18,12 @@ class Finder {
  public:
   Finder(const FabricCount& count, const FabricCount::Input& input, EdgeWays& out)
       : count_(count), in_(input), out_(out) {
+    // A table of fixed size that forgets, not a map of all ways that grows with them.
     recent_.resize(1 << 14);
   }
 
   std::uint32_t direct(std::uint32_t from, std::uint32_t to, const Flow& first) {
+    // The links of a port have the numbers 2p and 2p + 1 (Router::ends_at_ports).
     own_ = {count_.group_of(2 * from), count_.group_of(2 * to + 1)}, latency_ = 0;
     return find_or_add(first);
   }
@@ -31,11 +36,13 @@ class Finder {
  private:
   std::uint32_t find_or_add(const Flow& first) {
     std::uint64_t key = 0;
+    // Only where to look: what is found is compared with all of the way.
     for (const std::uint32_t g : own_) key = (key ^ g) * 0x9e3779b97f4a7c15ULL + (key >> 29);
     Recent& recent = recent_[mix64(key) % recent_.size()];
     if (recent.way == no_group || recent.key != key || !is(out_.ways[recent.way])) {
       recent = {key, static_cast<std::uint32_t>(out_.ways.size())};
       const auto begin = static_cast<std::uint32_t>(out_.groups.size());
+      // One list for all ways: where paths are hashed there may be a way for every connection.
       out_.groups.insert(out_.groups.end(), own_.begin(), own_.end());
       out_.ways.push_back({first, latency_, begin, static_cast<std::uint32_t>(out_.groups.size())});
     }
@@ -52,6 +59,7 @@ class Finder {
   }
   bool is(const EdgeWays::Way& way) const {
     const auto groups = out_.groups_of(way);
+    // Latency, too: where there are faults, links of one group have one rate, but may have several latencies.
     return way.latency == latency_ && std::equal(own_.begin(), own_.end(), groups.begin(), groups.end());
   }
 
@@ -89,6 +97,7 @@ std::shared_ptr<const DirectWays> direct_ways(const FabricCount& count, const Fa
     if (in.router.direct(from, to))
       way = finder.direct(from, to, flow_between(in.comm, from, to, channel, e % 2, 0));
     else
+      // With their ends, so that no seed goes through all connections again.
       found->others.push_back({e, from, to});
     found->ways.way.push_back(way);
   });
@@ -104,12 +113,14 @@ std::shared_ptr<const EdgeWays> edge_ways(const FabricCount& count, const Fabric
   };
   if (count.sets()) {
     const auto direct = count.sets()->direct_ways(channel, [&] { return direct_ways(count, input, channel); });
+    // A copy: those of this seed are added to it.
     auto ways = std::make_shared<EdgeWays>(direct->ways);
     Finder finder(count, input, *ways);
     for (const auto& [e, from, to] : direct->others) ways->way[e] = finder.routed(flow(e, from, to));
     return ways;
   }
   auto ways = std::make_shared<EdgeWays>();
+  // Where switches reduce along trees, there are no connections.
   if (!find_by_algorithm(input.plan.algorithm)->network_edges) return ways;
   Finder finder(count, input, *ways);
   for_each_edge(input, channel, [&](std::uint32_t e, std::uint32_t from, std::uint32_t to, std::uint32_t of) {

@@ -1,4 +1,9 @@
 // The ways of a channel's connections as lists of groups of links: found once, whatever the rates of the links are.
+//
+//   way(e) = ( group of l : l on the path of q : q = 1..Q ),  in order                                              (1)
+//
+// Groups, not links: most connections then have a way in common with others, and what stations ask of a path, its most
+// crowded group, is found once for each way (network_counter.hpp).
 #pragma once
 
 #include <span>

@@ -1,3 +1,11 @@
+// (1) of fabric_count.hpp in the cheapest way that does:
+//
+//   closed form   all pairs of nodes do alike, and the router tells how their flows part       (pair_count.hpp)
+//   planes        many links are crossed, and no count is above 255                            (channel_planes.hpp)
+//   list          the rest                                                                     (crossing_list.hpp)
+//
+// Each counts whole numbers and makes connections of them at the very end, so that no sum is rounded. Each goes through
+// the links once, from the lowest up, and gives a group its number when its first link comes.
 #include "fabric_count.hpp"
 
 #include <algorithm>
@@ -15,6 +23,9 @@
 namespace fabricast {
 
 std::uint64_t kind_of(const FabricCount::Input& in, std::uint32_t resource, bool port) {
+  // With faults, links of one class differ in rate: then their kind is the rate, and the count is for this network
+  // only. Without, it is the class, so that the count serves all hardware. Ports are kinds of their own: an operation
+  // may reach less of their rate than of other links' (`NetworkSegment::ports`).
   if (!in.segment.links.all_nominal())
     return std::bit_cast<std::uint64_t>(rate_of(in.fabric, in.router, in.segment, resource));
   if (resource < in.fabric.links()) return 2U * in.fabric.class_index(LinkId(resource)) + (port ? 1U : 0U);
@@ -27,8 +38,9 @@ namespace {
 
 std::uint32_t resources_of(const FabricCount::Input& in) { return in.fabric.links() + in.router.bundles(); }
 
-/// What one channel crosses: a list while it is short, as that of a group of a few nodes, then an array over all resources
-/// where that stays near the processor.
+/// What one channel crosses: a list while it is short, as that of a group of a few nodes, then an array over all
+/// resources where that stays near the processor. An alltoall crosses the links of a small fabric millions of times: to
+/// sort a list of that took twice as long as to count it.
 class ChannelCount {
  public:
   ChannelCount(std::uint32_t resources, std::uint32_t channel)
@@ -56,6 +68,7 @@ class ChannelCount {
     for (const Crossing& c : std::exchange(list_, {})) counts_[c.resource()] += c.count();
   }
 
+  // Of eight bytes each: 1 MiB.
   static constexpr std::uint32_t most_counted = 1 << 17;
   std::uint32_t resources_, channel_;
   std::size_t longest_;
@@ -97,6 +110,7 @@ bool FabricCount::count_in_closed_form(const Input& input) {
   FABRICAST_CHECK(!sets_, "ports are counted here");
   blocked_.assign(channels_, false);
   trips_.assign(channels_, found->trips);
+  // Alike for every channel: these are sends and receives, which have one stream.
   const std::vector<std::uint64_t>& counts = found->counts;
   groups_of_ = GroupMap(resources_of(input), counts.size());
   const double unit = unit_of(input, false);
@@ -107,9 +121,11 @@ bool FabricCount::count_in_closed_form(const Input& input) {
 
 bool FabricCount::count_in_planes(const Input& input) {
   const std::uint32_t resources = resources_of(input);
+  // Planes are cleared and read over all links, whoever crosses them: a small group on a large fabric would pay for it.
   if (!sets_ || !GroupMap::fills_array(resources, sets_->crossings()) || channels_ > ChannelPlanes::most_channels)
     return false;
   ChannelPlanes planes(2 * input.fabric.endpoints(), resources, channels_);
+  // Bytes, not bits: threads write those of neighbouring channels at once.
   std::vector<std::uint8_t> blocked(channels_, 0);
   std::atomic<bool> fits = true;
   in_parallel(channels_, input.threads, [&](std::size_t c) {
@@ -117,6 +133,7 @@ bool FabricCount::count_in_planes(const Input& input) {
     blocked[c] = plane.blocked;
     if (!plane.fits) fits = false;
   });
+  // The list then counts all of it again. Nothing has been kept so far.
   if (!fits) return false;
   blocked_.assign(blocked.begin(), blocked.end());
   trips_.resize(channels_);
@@ -145,6 +162,7 @@ struct CrossedLink {
 
 template <std::size_t W>
 void FabricCount::collect_planes(const Input& input, const ChannelPlanes& planes) {
+  // No parts of connections: routers that edge sets are for take whole queue pairs over a link or a bundle.
   const double unit = 1.0 / input.comm.qps_per_connection;
   collect_ports(input, unit);
   GroupTable<W> table;
@@ -170,6 +188,7 @@ void FabricCount::collect_planes(const Input& input, const ChannelPlanes& planes
     gathered = 0;
   });
   std::for_each(next.begin(), next.begin() + gathered, add);
+  // Members were counted where the search had just been, not in `groups_`, which lies elsewhere in memory.
   table.for_each([&](const auto& entry) { groups_[entry.group].members += entry.members; });
 }
 
@@ -189,6 +208,7 @@ void FabricCount::count_in_list(const Input& input) {
     weighted |= walk.weighted;
     blocked_.push_back(walk.blocked), trips_.push_back(std::move(walk.trips));
   }
+  // In the order of channels, whichever thread was through first; each list goes as soon as it is copied.
   CrossingList all = std::move(lists.front());
   for (std::size_t c = 1; c < channels_; ++c) all.append(std::exchange(lists[c], {}));
   all.sort();
@@ -197,6 +217,7 @@ void FabricCount::count_in_list(const Input& input) {
 
 void FabricCount::collect_list(const Input& input, const CrossingList& list, double unit) {
   groups_of_ = GroupMap(resources_of(input), list.size());
+  // Ports come first: they have the lowest numbers, and the map is filled from the lowest up.
   if (sets_) collect_ports(input, unit);
   std::vector<double> connections(channels_);
   list.for_each(channels_, [&](std::uint32_t resource, std::span<const std::uint64_t> counts) {
@@ -219,13 +240,16 @@ std::uint32_t FabricCount::find_shape(std::span<const double> connections) {
 }
 
 std::uint32_t FabricCount::find_group(std::uint64_t kind, std::uint32_t shape, std::uint32_t resource) {
+  // A chain: of one shape there are no more groups than there are kinds of links.
   for (std::uint32_t g = last_group_[shape]; g != no_group; g = groups_[g].next)
     if (groups_[g].kind == kind) return g;
   groups_.push_back({resource, 0, shape, last_group_[shape], kind});
   return last_group_[shape] = static_cast<std::uint32_t>(groups_.size() - 1);
 }
 
-/// Ports are the lowest links, and have been counted by set.
+/// Ports are the lowest links, and have been counted by set. A port mostly has the counts and the kind of one that came
+/// before, so its group is kept beside these and no row is made of them; by direction, as the classes of the two may
+/// differ and would push each other's group out at every port.
 void FabricCount::collect_ports(const Input& input, double unit) {
   const auto pairs = static_cast<std::uint64_t>(input.comm.qps_per_connection);
   struct Known {

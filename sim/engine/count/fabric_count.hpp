@@ -1,9 +1,14 @@
 // How many connections of every channel cross each link of a fabric, folded: what holds for one draw of the network,
 // whatever the rates of its links. Paths are not stored.
 //
-// Channels are counted on several threads. Where most links are crossed and no count is large, a byte counts a channel on
-// a link, and links with the same bytes are alike; else there is a list of what is crossed. Counts are whole numbers and
-// groups are numbered by their lowest link, so what comes out depends on neither the way nor the number of threads
+//   m_lc = sum over connections e of channel c   w_e / (Q W)  x  | queue pairs q of e whose path crosses l |        (1)
+//
+// w_e is the weight of e, how many messages it carries for one of another; W what an edge with a whole message weighs,
+// and Q how many queue pairs a connection has. A path that is spread over links counts on each by its part.
+//
+// Channels are counted on several threads. Where most links are crossed and no count is large, a byte counts a channel
+// on a link, and links with the same bytes are alike; else there is a list of what is crossed. Counts are whole numbers
+// and groups are numbered by their lowest link, so what comes out depends on neither the way nor the number of threads
 // [solver-study-3].
 #pragma once
 

@@ -1,4 +1,8 @@
 // Which group of links a resource is in: an array over all of a fabric, or a list of those that are in one.
+//
+// An entry of the array has four bytes, one of the list eight, and its search costs more. But a group of some nodes
+// crosses few of a large fabric's links, and each of thousands of groups would fill an array over all of them. So the
+// list is taken where fewer than a sixteenth of the resources are expected in it.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +30,7 @@ class GroupMap {
     else
       some_.push_back({resource, group});
   }
-  /// No more will come.
+  /// No more will come. A search then looks at one block alone, which holds about one resource of the list.
   void close() {
     if (some_.empty()) return;
     while ((resources_ >> shift_) > some_.size()) ++shift_;

@@ -1,5 +1,10 @@
 // Groups of links by kind and by what crosses them. An entry lies in one place, so that a search waits for memory once,
 // and can be told of ahead.
+//
+//   group of l = group of k   if   kind(l) = kind(k)  and  row(l) = row(k)          rows: channel_planes.hpp
+//
+// Open addressing in one array, so that a search reads an entry and nothing else. Finding links that look alike is a
+// good part of what counting for a million GPUs takes (docs/benchmarks.md).
 #pragma once
 
 #include <utility>

@@ -1,4 +1,11 @@
-// What happens inside the nodes: ways of transfers, and their loads.
+// What happens inside the nodes: paths of transfers, and their loads. For each link l of a node
+//
+//   m_lc     = sum over transfers t of channel c whose path crosses l  of  weight of t
+//   C_l      = rate of l  x  what its driver reaches of it  x  what is left of it by faults
+//   crowd(l) = sum over c of m_lc / C_l                      connections per B/s                                    (1)
+//
+// and a transfer sees the link of its path that is most crowded. All nodes of a role do the same, so one of them is
+// counted for all; a node with a fault of its own is counted once more. Groups are single links here: a node has few.
 #include <algorithm>
 #include <map>
 #include <numeric>
@@ -13,7 +20,8 @@ using Key = InsidePaths::Key;
 static Key key_of(const NodeTransfer& t) { return {t.kind, t.from, t.to}; }
 
 /// From a GPU to a NIC: where the NIC is far and a peer over NVLink is near it, by the nearest (PXN) [NCCL-paths]; of
-/// several as near by the one whose own NIC it is. To the NIC of another host of an NVLink domain there is no other way.
+/// several as near by the one whose own NIC it is. To the NIC of another host of an NVLink domain there is no other
+/// path.
 static std::vector<std::uint16_t> way_out(const Communicator& comm, int gpu, int nic) {
   const NodeGraph& graph = comm.node.graph;
   const bool gdr = comm.gdr && comm.gdr_read;
@@ -21,6 +29,8 @@ static std::vector<std::uint16_t> way_out(const Communicator& comm, int gpu, int
   const bool elsewhere = distance == PathType::DIS;
   if (!comm.node.nvlink || !(elsewhere || (comm.pxn && gdr && distance > PathType::P2C)))
     return graph.gpu_to_nic(gpu, nic, gdr);
+  // A peer must be nearer to the NIC than a path through a peer counts for (PXN), or nothing is gained. To the NIC of
+  // another host of the domain the nearest peer will do, however far.
   int nearest = -1;
   PathType least = elsewhere ? PathType::DIS : PathType::PXN;
   for (int peer = 0; peer < comm.gpus(); ++peer) {
@@ -86,6 +96,7 @@ double inside_rate(const Communicator& comm, const NetworkSegment& segment, std:
   // Between a NIC and a GPU of other root ports it reaches less, too.
   const bool through_cpu = comm.gdr_by_cpu && c.kind == LinkKind::pcie &&
                            (kind == NodeTransfer::Kind::gpu_to_nic || kind == NodeTransfer::Kind::nic_to_gpu);
+  // Of a NCCL node of several hosts, a fault counts by the number of its link in the node's graph.
   double rate = c.rate.value * (by_gpu ? comm.node.pcie_path.efficiency.value : 1.0) *
                 (through_cpu ? comm.node.software.gdr_by_cpu.value : 1.0);
   for (const auto& f : segment.inside)
@@ -107,6 +118,7 @@ class WorstInside {
     const auto [place, fresh] = place_[channel].try_emplace(key_of(t), inside.transfers.size());
     if (fresh) inside.transfers.push_back(t), inside.group.push_back(no_group), worst_[channel].push_back(0);
     double& worst = worst_[channel][place->second];
+    // Of equally crowded links the first one counts.
     for (const std::uint16_t l : path)
       if (const std::uint32_t g = group_of[l]; crowds[g] > worst) worst = crowds[g], inside.group[place->second] = g;
   }
@@ -134,6 +146,7 @@ std::vector<std::uint32_t> count_node(const Communicator& comm, const Plan& plan
         if (group_of[l] == no_group) {
           group_of[l] = static_cast<std::uint32_t>(groups.size());
           LinkGroup g;
+          // That of the first transfer that crosses the link: what is reached of a rate depends on who drives it.
           g.capacity = inside_rate(comm, segment, c.node, l, t.kind), g.connections.assign(channels, 0);
           g.resource = l, g.node = c.node, g.inside = true, g.members = c.count;
           groups.push_back(std::move(g));
@@ -144,6 +157,7 @@ std::vector<std::uint32_t> count_node(const Communicator& comm, const Plan& plan
           g.between_gpus += t.weight;
           continue;
         }
+        // Channels run in step: what has the same place in their lists they do at the same time.
         std::set<int>& at_once = nics[{l, i}];
         at_once.insert(t.kind == NodeTransfer::Kind::gpu_to_nic ? t.to : t.from);
         g.nics = std::max(g.nics, static_cast<std::uint32_t>(at_once.size()));
@@ -165,12 +179,14 @@ void count_inside(const Communicator& comm, const Plan& plan, const NetworkSegme
                   Loads& loads) {
   const CollectiveAlgorithm& algorithm = *find_by_algorithm(plan.algorithm);
   const auto channels = static_cast<std::size_t>(plan.channels);
+  // `usual` serves paths that go node by node, as those of chains do: elsewhere the slowest node sets the pace.
   WorstInside all(channels), usual(channels);
   const bool faults = !segment.inside.empty();
   std::vector<NodeTransfer> transfers;
   std::vector<double> crowds;  // of groups
   const auto count = [&](const NodeClass& c, WorstInside& other) {
     const std::vector<std::uint32_t> group_of = count_node(comm, plan, segment, c, paths, loads.groups);
+    // Of the groups that this node has added: those of others before it are not counted on.
     for (std::size_t g = crowds.size(); g < loads.groups.size(); ++g) crowds.push_back(loads.groups[g].crowd());
     for (std::size_t ch = 0; ch < channels; ++ch) {
       algorithm.node_transfers(comm, plan, static_cast<int>(ch), c.node, transfers);
@@ -182,6 +198,7 @@ void count_inside(const Communicator& comm, const Plan& plan, const NetworkSegme
   };
   for (const NodeClass& c : node_classes(comm, plan.algorithm)) count(c, usual);
   if (faults) loads.usual_inside = usual.take();
+  // Faults name hosts of the fabric, loads are by NCCL node of the job.
   std::set<std::uint32_t> faulty;
   for (const auto& f : segment.inside)
     for (std::uint32_t i = 0; i < comm.placement.size(); ++i)

@@ -1,3 +1,10 @@
+// How busy each link is over a call, from what is counted anyway (engine/link_load.hpp):
+//
+//   load(l) = sum over channels c of  m_lc w / C_l  x  bytes_c / T                                                  (1)
+//
+// bytes_c is the payload of one connection of c, all its slices together, T the makespan. Forecasts keep no table of
+// links, so the groups are unfolded here, for one seed and one size. A bundle of links is counted as one resource;
+// what it carries is laid on its members at the end.
 #include "fabricast/engine/link_load.hpp"
 
 #include <algorithm>

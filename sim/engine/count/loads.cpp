@@ -1,3 +1,9 @@
+// (1) of loads.hpp, put together: links inside the nodes (inside.cpp), then those of the fabric (network_counter.cpp),
+// in one list of groups, as a channel's share is bound by either.
+//
+// Counts know nothing of rates; these come in here. In B/s, with `ports` as what an operation reaches of a NIC's rate,
+//
+//   C_l = rate of l, or of all links of the bundle l, with faults  x  ports, if l is the link of a NIC port         (2)
 #include "loads.hpp"
 
 #include <fmt/format.h>
@@ -23,6 +29,7 @@ Loads count_loads(const Communicator& comm, const Plan& plan, const Fabric* fabr
   count_inside(comm, plan, segment, paths, loads);
   if (comm.nodes() > 1) {
     if (!count)
+      // Nobody shares one: a fault is in force, or the engine is by itself.
       count = count_alone({comm, plan, *fabric, *router, segment, protocol_costs(comm, plan).tree_weight, threads});
     loads.network = std::make_shared<NetworkCounter>(comm, plan, *fabric, *router, segment, std::move(count));
     loads.network->add_groups(loads);
@@ -31,6 +38,7 @@ Loads count_loads(const Communicator& comm, const Plan& plan, const Fabric* fabr
 }
 
 const EdgeGroups& Loads::edges(int channel) const {
+  // On one node nothing crosses the fabric.
   static const EdgeGroups none;
   return network ? network->edges(static_cast<std::uint32_t>(channel)) : none;
 }
@@ -46,6 +54,7 @@ std::uint32_t EdgeGroups::way(std::size_t edge) const { return ways->way[edge]; 
 bool Loads::uses(LinkId link) const { return network && network->uses(link); }
 
 bool is_port(const Fabric& fabric, std::uint32_t resource) {
+  // Bundles are between switches.
   if (resource >= fabric.links()) return false;
   const Fabric::Link link = fabric.link(LinkId(resource));
   return fabric.is_endpoint(link.from) || fabric.is_endpoint(link.to);

@@ -3,6 +3,10 @@
 // Millions of links have few distinct loads. Links with the same capacity and the same connections of every channel are
 // one *group*; sharing is solved over groups. Paths are not stored: connections are hashed once to count and once more
 // to time their hops [solver-study-3].
+//
+//   links k and l of the fabric are in one group  if  C_k = C_l  and  m_kc = m_lc  for every channel c              (1)
+//
+// with m_lc, the connections of c on l, as in fabric_count.hpp.
 #pragma once
 
 #include <algorithm>
@@ -113,8 +117,8 @@ void count_inside(const Communicator& comm, const Plan& plan, const NetworkSegme
 /// Rate of a link inside a node of the job for such a transfer, faults included, B/s.
 double inside_rate(const Communicator& comm, const NetworkSegment& segment, std::uint32_t node, std::uint16_t link,
                    NodeTransfer::Kind kind);
-/// What the fabric sees of a connection of a channel: the flow of one of its queue pairs. They are numbered by channel and
-/// edge; a queue pair has two ends.
+/// What the fabric sees of a connection of a channel: the flow of one of its queue pairs. They are numbered by channel
+/// and edge; a queue pair has two ends.
 Flow flow_of(const Communicator& comm, const Fabric& fabric, const NetworkEdge& edge, std::uint32_t channel,
              std::size_t edge_index, std::uint32_t pair);
 

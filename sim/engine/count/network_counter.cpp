@@ -1,3 +1,4 @@
+// (1) of network_counter.hpp: a count, which holds for any hardware, at the rates and latencies of this network.
 #include "network_counter.hpp"
 
 #include <algorithm>
@@ -9,7 +10,8 @@ NetworkCounter::NetworkCounter(const Communicator& comm, const Plan& plan, const
                                const NetworkSegment& segment, std::shared_ptr<SharedCount> count)
     : comm_(comm), plan_(plan), fabric_(fabric), router_(router), segment_(segment), count_(std::move(count)) {}
 
-/// Links of several kinds may have one rate.
+/// Links of several kinds may have one rate: on this hardware they are one group, and shares are found over fewer. Of
+/// the same counts but another kind are only the groups on the chain of `next`.
 void NetworkCounter::add_groups(Loads& loads) {
   crowd_.assign(loads.groups.size(), 0);
   const FabricCount& count = count_->count();
@@ -36,6 +38,7 @@ void NetworkCounter::add_groups(Loads& loads) {
 
 bool NetworkCounter::uses(LinkId link) const {
   if (count_->count().group_of(link.value) != no_group) return true;
+  // A bundle is counted as one resource: first, first + 2 and so on are its links in one direction.
   for (std::uint32_t b = 0; b < router_.bundles(); ++b) {
     const auto [first, count] = router_.bundle(b);
     const bool member = link.value >= first && link.value < first + 2 * count && (link.value - first) % 2 == 0;
@@ -49,6 +52,8 @@ double NetworkCounter::mean_latency(std::uint32_t channel) const {
   std::uint64_t all = 0;
   Path path;
   for (const FabricCount::Trips& trips : count_->count().trips(channel)) {
+    // Counted on other hardware, paths may have had other latencies. Those that were equally long are so here, too
+    // (count_store.cpp), so one of them is routed for all.
     const bool as_counted = count_->one_hardware() || !router_.route(trips.first, path);
     sum += (as_counted ? trips.latency : path.latency.value) * static_cast<double>(trips.count);
     all += trips.count;
@@ -58,6 +63,7 @@ double NetworkCounter::mean_latency(std::uint32_t channel) const {
 
 const EdgePaths* NetworkCounter::edge_paths() {
   if (edge_paths_) return *edge_paths_;
+  // Paths are the count's, rates are this network's.
   edge_paths_ = count_->edge_paths(input());
   if (*edge_paths_)
     for (const EdgePaths::Link& link : (*edge_paths_)->links) edge_rates_.push_back(rate(link.resource));
@@ -65,6 +71,7 @@ const EdgePaths* NetworkCounter::edge_paths() {
 }
 
 const EdgeGroups& NetworkCounter::edges(std::uint32_t channel) {
+  // Asked for where a channel is timed: that is one or two of a class.
   if (!seen_[channel].ways) see(channel, seen_[channel]);
   return seen_[channel];
 }
@@ -79,10 +86,13 @@ EdgeGroups::View NetworkCounter::view_of(const EdgeWays& ways, const EdgeWays::W
   EdgeGroups::View view;
   for (const std::uint32_t g : ways.groups_of(way)) {
     const bool between = (g & EdgeWays::between) != 0;
+    // The way tells which links are between switches, not the group: where there are faults, ports and other links of
+    // one rate may be in one.
     const std::uint32_t group = group_of_[g & ~EdgeWays::between];
     if (view.group == no_group || crowd_[group] > crowd_[view.group]) view.group = group;
     if (between && (view.middle == no_group || crowd_[group] > crowd_[view.middle])) view.middle = group;
   }
+  // Else latencies are of other hardware, or nobody has routed the path yet, as of those below a leaf.
   if (count_->one_hardware() && way.latency > 0) {
     view.latency = way.latency, view.port = group_of_[ways.groups_of(way).front()];
     return view;
@@ -91,6 +101,7 @@ EdgeGroups::View NetworkCounter::view_of(const EdgeWays& ways, const EdgeWays::W
   Path path;
   for (int q = 0; q < comm_.qps_per_connection; ++q, ++flow.from_qp, ++flow.to_qp) {
     if (!router_.route(flow, path)) continue;  // its channel is blocked
+    // The slowest of the queue pairs, whose numbers come one after the other.
     view.latency = std::max(view.latency, path.latency.value);
     view.port = group_of_[count_->count().group_of(path.resources.front())];
   }

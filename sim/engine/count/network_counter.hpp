@@ -1,6 +1,9 @@
 // The groups of a fabric's links at the rates that they have, and what the connections of a channel see of them. How
 // often channels cross links is counted elsewhere (fabric_count.hpp); where a channel is timed, its connections are
-// hashed once more, for the groups on their ways (edge_ways.hpp).
+// hashed once more, for the groups on their ways (edge_ways.hpp). With crowd(g), connections per B/s (loads.hpp),
+//
+//   view(e): group = argmax over all g on the path of e of crowd(g),  middle = the same between switches,
+//            latency = max over its queue pairs                                                                     (1)
 #pragma once
 
 #include "count_store.hpp"

@@ -1,3 +1,8 @@
+// (1) of pair_count.hpp: how many nodes have a NIC on each leaf, in each group and in each island is counted once, and
+// then tells for each end how many of the others are how far away.
+//
+// Numbers are kept whole and by weight of messages. The router parts flows, not weights, since a sample of n flows of
+// weight w is not one of n w flows: it varies more.
 #include "pair_count.hpp"
 
 #include <array>
@@ -36,8 +41,10 @@ class PairCounter {
       for (std::uint32_t node = 0; node < nodes_; ++node) {
         const std::uint32_t from = endpoint(node, nics.first), to = endpoint(node, nics.second);
         const Flows sent = flows_of(from, nics.second, to), received = flows_of(to, nics.first, from);
+        // Routing one by one then finds the flow that has no path, and names its ends.
         if (sent.lost > 0) return false;
         for (const auto& [weight, flows] : messages) {
+          // Ports carry what goes to all others, near or far.
           out.counts[Clos::endpoint_up(from)] += weight * flows * (nodes_ - 1);
           out.counts[Clos::endpoint_down(to)] += weight * flows * (nodes_ - 1);
           std::vector<LeafFlows>& leaves = by_weight[weight];
@@ -51,6 +58,7 @@ class PairCounter {
         }
       }
     const bool over_spines = trips_[1].count + trips_[2].count > 0, over_cores = trips_[2].count > 0;
+    // The same where the tier that would join them is not there.
     if ((over_spines && clos_.spines_per_group == 0) || (over_cores && clos_.cores_per_plane == 0)) return false;
     for (const auto& [weight, leaves] : by_weight)
       in_.router.part(leaves, weight, [&](std::uint32_t resource, std::uint64_t flows) {
@@ -90,6 +98,7 @@ class PairCounter {
   /// (1) for one end and all of a NIC's, of which `own` is the node's own.
   Flows flows_of(std::uint32_t end, std::uint16_t nic, std::uint32_t own) const {
     const Places& places = places_.at(nic);
+    // A node sends itself nothing: its own NIC is taken off wherever it is among those counted.
     const bool leaf = clos_.leaf_of(end) == clos_.leaf_of(own), same_group = group(end) == group(own),
                same_island = island(end) == island(own);
     const std::uint64_t on_leaf = places.on_leaf[clos_.leaf_of(end)] - leaf,
@@ -110,6 +119,7 @@ class PairCounter {
     for (std::uint32_t other = 0; other < nodes_; ++other) {
       const std::uint32_t to = endpoint(other, nics.second);
       if (other == node || apart(from, to) != length) continue;
+      // In a Clos, paths over as many tiers have one latency.
       FabricCount::Trips& trips = trips_[static_cast<std::size_t>(length)];
       trips.first = flow_between(in_.comm, from, to, 0, 0, 0);
       Path path;
@@ -141,6 +151,7 @@ std::optional<PairCount> count_pairs(const FabricCount::Input& in, std::uint64_t
   const std::vector<NetworkEdge> edges = algorithm.edges_of_pair(in.comm, in.plan);
   if (edges.empty()) return {};
   PairCounter counter(in, edges);
+  // Few flows are hashed: that is exact, while a sample is right in distribution only.
   if (parting == Router::Parting::at_random && counter.flows() <= most_hashed) return {};
   PairCount found;
   if (!counter.count(found)) return {};

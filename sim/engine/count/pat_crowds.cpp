@@ -1,3 +1,6 @@
+// (1) of pat_crowds.hpp, one dimension after the other: the channels' messages are routed side by side and put on their
+// links; then each message looks for the most crowded link of its path, and the links are emptied for the next
+// dimension. So the paths of one dimension are held at a time, not of all.
 #include "pat_crowds.hpp"
 
 #include <algorithm>
@@ -57,6 +60,8 @@ class Counter {
       in_parallel(channels, in_.threads,
                   [&](std::size_t c) { crossed[c] = cross(static_cast<std::uint32_t>(c), place); });
       for (const Crossed& c : crossed) {
+        // All are on their links before the first one looks at its crowd. They are added in the order of channels, not
+        // of threads, as parts are rounded. A connection uses its queue pairs in turn, so it counts on each for a part.
         for (const Crossed::Link& l : c.links) messages_[l.resource] += l.weight / static_cast<float>(pairs_);
         for (const PatCrowds::Trips& t : c.trips) all_.took(t.latency, t.first, t.messages);
       }
@@ -64,10 +69,12 @@ class Counter {
         if (!crossed[c].links.empty())
           found->of[c * static_cast<std::size_t>(found->dimensions) + static_cast<std::size_t>(place)] =
               number(crossed, c, *found);
+      // Only what was crossed: an array over all links is not cleared for each dimension.
       for (const Crossed& c : crossed)
         for (const Crossed::Link& l : c.links) messages_[l.resource] = 0;
     }
     found->trips = std::move(all_.trips);
+    // In a Clos without faults the ports are all alike, and one stands for them.
     found->port = 2 * endpoint(0);
     if (!in_.segment.links.all_nominal() || !in_.fabric.clos()) add_ports(*found);
     return found;
@@ -89,6 +96,7 @@ class Counter {
     return rate;
   }
   bool gathers() const { return in_.plan.op == CollectiveOp::all_gather; }
+  // An all_gather begins with the far dimension, a reduce_scatter with the near one (docs/models/pat.md).
   int dimension(int place) const { return gathers() ? pat_dimensions(ranks_) - 1 - place : place; }
   std::uint32_t endpoint(std::int64_t rank) const {
     return in_.comm.endpoint(static_cast<std::uint32_t>(rank), static_cast<std::uint32_t>(in_.comm.nic_of_gpu.front()),
@@ -108,6 +116,7 @@ class Counter {
       const bool direct = in_.router.direct(from, to);
       for (std::uint32_t q = 0; q < pairs_; ++q) {
         const Flow flow = flow_between(in_.comm, from, to, channel, static_cast<std::uint32_t>(number % 2), q);
+        // It shares no link between switches, so that it exists is all there is to note.
         if (direct) {
           crossed.direct = flow, ++crossed.directs;
         } else if (in_.router.route(flow, path)) {
@@ -115,6 +124,7 @@ class Counter {
             crossed.links.push_back({path.resources[i], static_cast<float>(path.weight(i))});
           crossed.took(path.latency.value, flow);
         }
+        // One list with marks, not a list for each of ranks times queue pairs.
         crossed.ends.push_back(static_cast<std::uint32_t>(crossed.links.size()));
       }
     }
@@ -132,6 +142,7 @@ class Counter {
       Worst longest;
       for (std::uint32_t q = 0; q < pairs_; ++q) {
         const Worst worst = worst_of(crossed, static_cast<std::size_t>(sender) * pairs_ + q);
+        // The kind of link is that of the slowest queue pair, the messages are the mean over all.
         if (worst.seconds > longest.seconds) longest = worst;
         messages += worst.messages / pairs_;
       }
@@ -142,7 +153,8 @@ class Counter {
     return numbers;
   }
 
-  /// Whether a sender's first queue pairs of all channels take one path.
+  /// Whether a sender's first queue pairs of all channels take one path: its NIC sends such messages one after the
+  /// other, so they are not on the link at once.
   bool same_path(const std::vector<Crossed>& channels, std::size_t path) const {
     const auto links = [&](const Crossed& c) {
       const std::size_t begin = path > 0 ? c.ends[path - 1] : 0;
@@ -175,7 +187,9 @@ class Counter {
     return worst;
   }
 
-  /// Crowds that differ by less than a percent are one, so that there are few.
+  /// Crowds that differ by less than a percent are one, so that there are few: the number of one is kept for every
+  /// rank, channel and dimension, and has 16 bits. Seven bits of the mantissa are left: a crowd is off by 1/128 at
+  /// most.
   std::uint16_t number_of(double messages, std::uint32_t resource, bool in_turn, PatCrowds& found) {
     int exponent = 0;
     const double rounded = std::round(std::frexp(messages, &exponent) * 128) / 128;

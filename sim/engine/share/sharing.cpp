@@ -1,3 +1,10 @@
+// (1) of sharing.hpp by progressive filling (fluid/sharing.hpp).
+//
+// The problem is put over groups of links, not links: all of a group have the same inequality, so one stands for them.
+// Of the groups only those count that the open channels could fill. As no channel ever gets more than it gets alone,
+//
+//   most_c = min( cap_c, min over l of C_l / (m_lc w) )
+//   l can be full only if  sum over open c of m_lc w most_c >= C_l
 #include "sharing.hpp"
 
 #include <algorithm>
@@ -16,7 +23,8 @@ ChannelSharing::ChannelSharing(const std::vector<LinkGroup>& groups, const std::
 }
 
 /// No channel ever gets more than it gets alone. Where all open ones fall short of a capacity even so, nothing is
-/// bound.
+/// bound. What is forgotten stays so: channels that close ask for less. The tolerance keeps links that are just filled,
+/// by one channel alone, say, in spite of rounding. One that is down has capacity 0 and stays: a report names it.
 void ChannelSharing::forget(const std::vector<bool>& open) {
   std::vector<double> rate(most_);
   for (std::size_t c = 0; c < rate.size(); ++c)
@@ -41,6 +49,7 @@ ChannelShares ChannelSharing::share(const std::vector<bool>& open) {
         problem.use.push_back(n * wire_);
       }
     problem.first.push_back(static_cast<std::uint32_t>(problem.link.size()));
+    // All weigh the same: that a link is fair to connections lies in `use`.
     problem.weight.push_back(1);
     problem.cap.push_back(caps_[c]);
     channel_of.push_back(c);

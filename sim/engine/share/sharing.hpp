@@ -1,4 +1,11 @@
 // Shares of the channels of one collective: what each may use of the links it crosses.
+//
+//   r_c = min( cap_c, min over links l with m_lc > 0 of s_l )
+//   sum over c of m_lc w r_c = C_l,  or less and s_l is infinite                                                    (1)
+//
+// r_c is the payload rate of one connection of channel c and cap_c what its threads copy, both in B/s; m_lc are its
+// connections on l (count/fabric_count.hpp), w bytes on the wire for each of payload. So a link is fair to connections:
+// a channel with three of them there takes three shares, and advances by one [solver-study-4].
 #pragma once
 
 #include <vector>
@@ -30,8 +37,8 @@ class ChannelSharing {
   std::vector<std::uint32_t> binding_;  ///< groups that can be full
 };
 
-/// s per byte of payload that a connection gets on a link of the group when all channels use it at once. \param use
-/// how much of a slice's worth each channel sends, 0 if it is done
+/// s per byte of payload that a connection gets on a link of the group when all channels use it at once:
+/// sum over c of use_c m_lc w / C_l. \param use  how much of a slice's worth each channel sends, 0 if it is done
 double crowded_seconds(const LinkGroup& group, const std::vector<double>& use, double wire);
 
 }  // namespace fabricast

@@ -1,3 +1,12 @@
+// Traffic of other jobs in the mean of time, and a call beside it (docs/models/jobs.md). A channel that sends in the
+// part s of its exchange, which runs in the part D of its job's time, is an item of the others:
+//
+//   d = D s,   its rate <= d r,   and links are fair to it as to d of a connection
+//   r' = max-min over own channels, each at most r, and the others' items
+//   T' = T + max_c T_c(r'_c) - max_c T_c(r_c)                                                                       (1)
+//
+// r and T_c are those of a call alone (engine/group_time.hpp). A weight of d gives a call beside a job that pauses what
+// it has in the mean: 1 / (1 + d) of a link that both could fill.
 #include "fabricast/traffic/beside.hpp"
 
 #include <algorithm>
@@ -50,10 +59,12 @@ SharedRates rates_beside(const Background& others, std::span<const Background::U
     double load = 0;
     for (const Background::Use& u : own) load += u.use * rate[u.item];
     for (const Background::Use& u : theirs) load += u.use * others.rate[u.item];
+    // A link that all can have what they ask of binds nobody.
     if (load <= full) return;
     for (const Background::Use& u : own) crowded.push_back({resource, u.item, u.use}), meets[u.item] = true;
     for (const Background::Use& u : theirs) {
       std::uint32_t& n = number[u.item];
+      // Of the others only those take part that some own channel meets: they may be many, and mostly elsewhere.
       if (n == no_link) {
         n = static_cast<std::uint32_t>(caps.size());
         caps.push_back(others.rate[u.item]), weights.push_back(others.weight[u.item]);
@@ -64,6 +75,7 @@ SharedRates rates_beside(const Background& others, std::span<const Background::U
   if (crowded.empty()) return out;
   const LinkShares shares = share_links(caps, weights, std::move(crowded));
   for (std::size_t i = 0; i < rate.size(); ++i)
+    // Never more than alone: a call beside others is not faster.
     if (meets[i] && shares.rate[i] < rate[i]) out.rate[i] = shares.rate[i], out.link[i] = shares.link[i];
   return out;
 }
@@ -77,11 +89,13 @@ Background combined(std::span<const Background* const> single) {
     all.owner.insert(all.owner.end(), part->owner.begin(), part->owner.end());
     for (const Background::Use& u : part->uses) all.uses.push_back({u.resource, u.item + base, u.use});
   }
+  // One alone has nobody to share with.
   if (single.size() < 2) return all;
   std::sort(all.uses.begin(), all.uses.end(), by_resource);
   std::vector<LinkUse> uses;
   for (const Background::Use& u : all.uses) uses.push_back({u.resource, u.item, u.use});
   const LinkShares shares = share_links(all.rate, all.weight, std::move(uses));
+  // What the others leave each other comes first; only then somebody's own channels meet it.
   for (std::size_t i = 0; i < all.rate.size(); ++i) all.rate[i] = std::min(all.rate[i], shares.rate[i]);
   return all;
 }
@@ -99,6 +113,7 @@ Background traffic_of(const World& world, const Program& program, std::span<cons
       const GroupTime& time = x->timed[x->team_of[i]]->time;
       const double part = duty[k] * sending(time.channels[i - x->first_item[x->team_of[i]]], time.result.makespan.value);
       all.rate.push_back(part * x->rate[i]);
+      // Weights are above 0, of a channel that never sends, too.
       all.weight.push_back(std::max(part, 1e-12) * x->weight(i));
       all.owner.push_back(owner);
     }
@@ -140,7 +155,9 @@ void CallBeside::slow_down(const Plan& plan, CollectiveResult& result) const {
     const double other = before + group.channels[c].at(shared.rate[c]) - group.longest;
     if (other > makespan) makespan = other, slowest = c;
   }
+  // A result that nobody slows stays as it is, bit by bit.
   if (slowest == rate.size()) return;
+  // Overlapping calls are slowed alike, and what others take is time in which data is on its way.
   result.work = result.work * (makespan / before);
   result.transfer += Seconds{makespan - before};
   result.makespan = Seconds{makespan};

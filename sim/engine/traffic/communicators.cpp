@@ -1,3 +1,7 @@
+// Planners by shape, and what of a scenario a step can not have (communicators.hpp).
+//
+// A communicator has numbers of queue pairs of its own: 1,024 for each queue pair of a connection, of which a channel
+// takes eight (edge_sets.cpp). So ECMP hashes the same pair of NICs differently for different groups.
 #include "communicators.hpp"
 
 #include <algorithm>
@@ -22,6 +26,7 @@ NodeUse use_of(const NcclSettings& settings) {
 /// \throws UserError at what collectives by themselves can have and those of steps can not
 void check_settings(const World& world) {
   const Scenario& s = world.scenario;
+  // A fault's times count from the start of each collective; exchanges are timed on one state of the network.
   if (world.setup.segments.size() > 1)
     throw UserError::at("faults", "a fault comes or goes during the step, whose exchanges are timed on one network",
                         "leave out `at` and `until`");
@@ -41,6 +46,7 @@ Planner& Communicators::of(const TeamShape& shape, const Team& team, std::uint32
   const Communicator& all = world_.planner.comm;
   std::unique_ptr<Planner>& planner = planners_[shape];
   const bool whole = static_cast<int>(shape.gpus.size()) == all.gpus() && shape.nodes == all.nodes();
+  // All GPUs of all nodes: the job's own planner, so that such a group comes out as `run` has it.
   if (!planner && whole) {
     planner = std::make_unique<Planner>(world_.planner);
   } else if (!planner) {
@@ -53,6 +59,7 @@ Planner& Communicators::of(const TeamShape& shape, const Team& team, std::uint32
     planner->buffers = world_.planner.buffers;
   }
   Communicator& comm = planner->comm;
+  // SHARP's trees depend on where the team is, and are found for each.
   comm.placement = team.placement;
   comm.first_qp = number * qps_of_communicator;
   if (shape.nodes > 1 && uses_collnet(comm.node, shape.nodes, planner->settings))

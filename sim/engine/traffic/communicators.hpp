@@ -1,4 +1,7 @@
 // The communicators of teams: NCCL's search and plans, once for each shape, and the network that they run on.
+//
+// Thousands of groups have a few shapes. Where a team lies on the fabric changes nothing that NCCL searches for, so it
+// is written into the planner of its shape for as long as the team is timed.
 #pragma once
 
 #include <map>

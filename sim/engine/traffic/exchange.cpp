@@ -1,3 +1,12 @@
+// (1) of exchange.hpp. What is known of one team serves as many others as it can:
+//
+//   time alone          all teams of a shape, but those with a fault in one of their nodes
+//   inside one node     all such teams of one shape and call, of whatever groups
+//   counts of links     a team by itself, as its connections lie elsewhere than those of others; but for all calls that
+//                       have the same connections, and for all hardware
+//   shares of links     of nodes where the same teams do the same, the channels of the first
+//
+// Threads time different groups: what belongs to the groups needs no lock, what they have in common has one.
 #include "exchange.hpp"
 
 #include <fmt/format.h>
@@ -22,6 +31,7 @@ constexpr std::uint32_t communicators_per_set = 64;
 /// Which class of nodes each node of a communicator is in, and what these take of their links.
 void find_roles(const Communicator& comm, TimedShape& shape) {
   const CollectiveAlgorithm& algorithm = *find_by_algorithm(shape.plan.algorithm);
+  // The engine has counted one node of each role, and each with a fault. The others do as the node of their role.
   std::map<std::uint64_t, std::uint32_t> first_of_role;
   std::map<std::uint32_t, std::uint32_t> place;  // of what is known of a node
   for (const InsideUse& use : shape.time.inside)
@@ -39,11 +49,13 @@ void find_roles(const Communicator& comm, TimedShape& shape) {
     const std::uint64_t role = algorithm.node_role ? algorithm.node_role(comm, node) : 0;
     const std::uint32_t stands = first_of_role.try_emplace(role, node).first->second;
     const auto own = place.find(node), of_role = place.find(stands);
+    // What is known of the node itself comes before what its role does.
     shape.role.push_back(own != place.end() ? own->second : of_role != place.end() ? of_role->second : 0);
   }
 }
 
 std::vector<std::vector<std::uint32_t>> ports_of_nodes(const Communicator& comm, const Fabric& fabric) {
+  // In one pass over the links: of fabrics from files a port's link may have any number.
   std::vector<std::uint32_t> node_of_host(fabric.nodes(), Exchange::none);
   for (std::uint32_t h = 0; h < comm.placement.size(); ++h) node_of_host[comm.placement[h]] = h / comm.hosts_per_node;
   std::vector<std::vector<std::uint32_t>> ports(static_cast<std::size_t>(comm.nodes()));
@@ -73,6 +85,7 @@ ExchangeTimer::ExchangeTimer(const World& world, const Program& program, std::ui
   FABRICAST_CHECK(!counts_ || counts_->seed() == seed, "counts are of one draw of the network");
   communicators_.push_back(std::make_unique<Communicators>(world));
   const Communicator& comm = world.planner.comm;
+  // One router for all groups, of which there may be thousands.
   if (comm.nodes() > 1) {
     router_ =
         world.setup.policy->make(*world.setup.policy_spec, *world.fabric, world.setup.segments.front().links, seed);
@@ -91,6 +104,7 @@ const TeamSet& ExchangeTimer::teams_of_groups(const ExchangeKind& kind) {
 }
 
 std::uint32_t ExchangeTimer::number_of(const ExchangeKind& kind, std::uint32_t shape) const {
+  // Shapes beyond that many take the numbers of others again: where they share NICs, ECMP hashes both alike.
   return kind.groups * communicators_per_set + shape % communicators_per_set;
 }
 
@@ -112,6 +126,7 @@ ExchangeTimer::TimedTeam ExchangeTimer::time_team(Communicators& communicators, 
                                                   const TeamSet& set, std::uint32_t team) {
   const Team& t = set.teams[team];
   const TeamShape& s = set.shapes[t.shape];
+  // A node without a fault is like any other, so where the team is does not matter.
   const bool alike = s.nodes == 1 && !communicators.is_faulty(t);
   const auto key = std::tuple(s, kind.op, kind.bytes, kind.one_way);
   if (alike) {
@@ -126,10 +141,12 @@ ExchangeTimer::TimedTeam ExchangeTimer::time_team(Communicators& communicators, 
   if (counts_ && s.nodes > 1) {
     setup.counts = counts_->of_team(kind.groups, t.shape, planner.comm);
     const std::scoped_lock lock(mutex_);
+    // Then what these groups' connections cross is not shared either.
     if (!setup.counts) unlike_.insert(kind.groups);
   }
   shape->time = time_group(setup, shape->plan, seed_, router_.get());
   find_roles(planner.comm, *shape);
+  // The count is of this team's connections, the time of all teams of the shape: they part here.
   auto crossed = std::exchange(shape->time.crossed, nullptr);
   if (!alike) return {shape, std::move(crossed)};
   const std::scoped_lock lock(mutex_);
@@ -148,6 +165,8 @@ ExchangeTimer::SharedUses ExchangeTimer::fabric_of(Communicators& communicators,
         plan.algorithm != Algorithm::ring && plan.algorithm != Algorithm::tree && plan.algorithm != Algorithm::pat;
     by_op |= plan.algorithm == Algorithm::pat;
   }
+  // What decides which connections there are, and no more: an all_gather and a reduce_scatter by rings, of whatever
+  // bytes, cross the same links.
   const ExchangeCounts::Key key{kind.groups, by_op || by_size ? static_cast<int>(kind.op) : -1,
                                 by_size ? kind.bytes : -1, by_size && kind.one_way, std::move(runs)};
   SharedUses* known = nullptr;  // of these groups, which one thread times
@@ -161,6 +180,7 @@ ExchangeTimer::SharedUses ExchangeTimer::fabric_of(Communicators& communicators,
   const auto count = [&] {
     return std::make_shared<const Crossings>(count_crossings(communicators, kind, x, crossed));
   };
+  // Counts are shared, uses are not: rates of links differ by hardware.
   const std::shared_ptr<const Crossings> crossings = shared ? counts_->crossings(key, count) : count();
   *known = std::make_shared<const LinkUses>(uses_of(communicators, kind, x, *crossings));
   return *known;
@@ -184,6 +204,7 @@ Crossings ExchangeTimer::count_crossings(Communicators& communicators, const Exc
       const std::uint32_t part = links.add_part();
       if (k == 0) first = part;
       for (const auto& [channel, connections] : own.of(k)) {
+        // As many connections on links of one rate, of teams of one shape, are one value: few, where uses are millions.
         const auto [value, fresh] = values.try_emplace({connections, own.rate_kind(k), team.shape}, values.size());
         if (fresh) links.add_value(connections), found.values.push_back({connections, own.lowest(k), team.shape});
         links.add_use(x.first_item[t] + channel, value->second);
@@ -203,6 +224,7 @@ LinkUses ExchangeTimer::uses_of(Communicators& communicators, const ExchangeKind
     const Team& team = x.teams->teams[t];
     if (team.nodes.size() == 1 || wire.contains(team.shape)) continue;
     const Planner& planner = communicators.of(x.teams->shapes[team.shape], team, number_of(kind, team.shape));
+    // The plan's bytes on the wire for each of payload depend on the protocol, which is one for a shape.
     setup = communicators.setup(planner, kind.op);
     wire[team.shape] = wire_bytes(setup, x.timed[t]->plan);
   }
@@ -222,6 +244,7 @@ void ExchangeTimer::sign_nodes(Exchange& x) const {
       const TimedShape* shape = x.timed[member.team].get();
       const bool inside = x.teams->teams[member.team].nodes.size() == 1;
       const std::uint32_t alike = known.try_emplace(shape, static_cast<std::uint32_t>(known.size())).first->second;
+      // A team over several nodes has shares of its own on the fabric, so only the same team counts as alike.
       hash =
           mix64(hash ^ (std::uint64_t{inside ? alike : member.team} << 32 | shape->role[member.index] << 1 | inside));
     }
@@ -253,6 +276,7 @@ LinkShares ExchangeTimer::share(const Exchange& x) const {
     for (std::uint32_t m = 0; m < x.teams->first[n + 1] - x.teams->first[n]; ++m) {
       const std::uint32_t from = x.teams->members[x.teams->first[first] + m].team,
                           to = x.teams->members[x.teams->first[n] + m].team;
+      // Channels that leave the node are in the problem by themselves.
       if (x.teams->teams[to].nodes.size() > 1) continue;
       for (std::uint32_t c = 0; c < x.first_item[to + 1] - x.first_item[to]; ++c) {
         shares.rate[x.first_item[to] + c] = shares.rate[x.first_item[from] + c];
@@ -271,6 +295,7 @@ void ExchangeTimer::share_with_others(Exchange& x) const {
   for (std::uint32_t i = 0; i < weights.size(); ++i) weights[i] = x.weight(i);
   SharedRates shared = rates_beside(*others_, uses, x.rate, weights);
   for (std::uint32_t i = 0; i < x.rate.size(); ++i) {
+    // Only who is bound by others can be later than before.
     const double seconds = shared.link[i] != no_link ? x.at(i, shared.rate[i]) : 0;
     if (seconds > x.time.seconds) x.time.seconds = seconds, x.time.bottleneck = name_of_resource(shared.link[i]);
   }
@@ -316,6 +341,7 @@ std::unique_ptr<Exchange> ExchangeTimer::time(const ExchangeKind& kind) {
   }
   x->first_item.push_back(static_cast<std::uint32_t>(x->team_of.size()));
   x->fabric = fabric_of(communicators, kind, *x, crossed);
+  // From here on another thread may place these planners elsewhere; nothing below asks them.
   give_back(std::move(taken));
   sign_nodes(*x);
 
@@ -323,6 +349,7 @@ std::unique_ptr<Exchange> ExchangeTimer::time(const ExchangeKind& kind) {
   for (std::uint32_t t = 0; t < teams.size(); ++t) {
     const TimedShape& shape = *x->timed[t];
     x->time.launch = std::max(x->time.launch, shape.time.result.launch.value);
+    // What is reported is of the slowest team; the launch is the longest of all.
     if (slowest && shape.time.result.makespan <= slowest->result.makespan) continue;
     slowest = &shape.time;
     x->time.seconds = shape.time.result.makespan.value;
@@ -331,6 +358,7 @@ std::unique_ptr<Exchange> ExchangeTimer::time(const ExchangeKind& kind) {
     x->time.bottleneck = bottleneck_of(*x, t);
   }
   if (teams.size() == 1) {
+    // Nobody to share with: the engine's rates, so that one group comes out as `run` has it.
     for (const ChannelPace& channel : x->timed[0]->time.channels) x->rate.push_back(channel.rate);
   } else {
     const LinkShares shares = share(*x);
@@ -340,6 +368,7 @@ std::unique_ptr<Exchange> ExchangeTimer::time(const ExchangeKind& kind) {
     std::uint32_t last = 0;
     for (std::uint32_t i = 0; i < x->rate.size(); ++i)
       if (const double t = x->at(i, x->rate[i]); t > x->time.seconds) x->time.seconds = t, last = i;
+    // The name of what binds changes only where sharing has cost something: by more than rounding.
     if (x->time.seconds > slowest->result.makespan.value * (1 + 1e-6) && shares.link[last] != no_link)
       x->time.bottleneck = name_of_resource(shares.link[last]);
   }

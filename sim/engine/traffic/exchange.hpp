@@ -5,7 +5,7 @@
 //
 //   r(t, c)  max-min over the channels of all teams, on the fabric and inside the nodes
 //   T(t)     = T_engine(shape of t) + max_c T_c( r(t, c) ) - max_c T_c( rate of c in the engine )
-//   T        = max_t T(t)
+//   T        = max_t T(t)                                                                                           (1)
 //
 // T_c changes with the rate as the engine has it: by the pace of its slices (engine/group_time.hpp). Resources are
 // numbered: those of the router first, then the links of all nodes, node by node.

@@ -1,3 +1,11 @@
+// Exchanges by kind, alone and in flight together (docs/models/traffic.md):
+//
+//   pace(k) = T_k / T'_k                       T: exchange.hpp, T': meeting.hpp
+//   k is independent  if for each link l that it uses
+//     o_l + sum over sets of groups of  max over kinds j of the set of part_jl  <= 1,   or no other set uses l     (1)
+//
+// part_jl is what j takes of l when it is alone, o_l what other jobs take. Kinds of one set are calls of the same
+// communicators, which run one after the other: hence the greatest of them, not the sum.
 #include "fabricast/traffic/flow_traffic.hpp"
 
 #include <algorithm>
@@ -53,6 +61,7 @@ class FlowTraffic final : public Traffic {
       if (done[first]) continue;
       members.assign(1, first);
       done[first] = true;
+      // `members` grows while it is gone through: all that a kind meets, and what those meet.
       for (std::size_t m = 0; m < members.size(); ++m)
         for (std::size_t i = first + 1; i < kinds.size(); ++i)
           if (!done[i] && meetings_.meet(kinds[members[m]], kinds[i])) done[i] = true, members.push_back(i);
@@ -63,6 +72,7 @@ class FlowTraffic final : public Traffic {
       std::sort(members.begin(), members.end());
       flight.clear();
       for (const std::size_t m : members) flight.push_back(kinds[m]);
+      // In order: a set of kinds is looked up by its list.
       const std::vector<double>& found = meetings_.paces(flight);
       for (std::size_t m = 0; m < members.size(); ++m) paces[members[m]] = found[m];
     }
@@ -78,13 +88,14 @@ class FlowTraffic final : public Traffic {
   /// A step needs them all. Those of the same groups share what they know of these, and so go together.
   void time_all() {
     const auto by_groups = kinds_by_groups(program_);
+    // Once only: whatever is asked for later is there.
     in_parallel(by_groups.size(), std::exchange(threads_, 1), [&](std::size_t groups) {
       for (const std::uint32_t kind : by_groups[groups]) time(kind);
     });
   }
 
-  /// Independent is what finds room on all its links beside the most that each other set of groups asks of them. What other
-  /// jobs ask is in its time already.
+  /// Independent is what finds room on all its links beside the most that each other set of groups asks of them. What
+  /// other jobs ask is in its time already.
   void find_independent() {
     for (std::uint32_t k = 0; k < program_.exchanges.size(); ++k) exchange(k);
     std::vector<double> all(timer_.resources(), 0), most(timer_.resources(), 0);
@@ -95,6 +106,7 @@ class FlowTraffic final : public Traffic {
       for (const std::uint32_t k : kinds)
         exchanges_[k]->for_each_load(
             [&](const Exchange::Load& load) { most[load.resource] = std::max(most[load.resource], load.part); });
+      // Taken out as it is added, so that `most` is 0 again for the next set without a pass over all links.
       for (const std::uint32_t k : kinds)
         exchanges_[k]->for_each_load([&](const Exchange::Load& load) {
           if (const double part = std::exchange(most[load.resource], 0.0); part > 0)
@@ -130,11 +142,13 @@ std::vector<std::unique_ptr<Traffic>> make_flow_traffics(std::span<const World* 
   const auto counts = std::make_shared<ExchangeCounts>(seed);
   std::vector<std::unique_ptr<FlowTraffic>> all;
   for (const World* world : worlds) {
+    // Hardware on which ranks connect otherwise counts for itself.
     const bool alike = connects_alike(world->setup, worlds.front()->setup);
     all.push_back(std::make_unique<FlowTraffic>(*world, program, seed, 1, alike ? counts : nullptr));
   }
   const auto by_groups = kinds_by_groups(program);
   in_parallel(by_groups.size(), threads, [&](std::size_t groups) {
+    // All hardware times a kind before the next one comes, so what it counts is held for these groups only.
     for (const std::uint32_t kind : by_groups[groups])
       for (const auto& traffic : all) traffic->time(kind);
     counts->forget(static_cast<std::uint32_t>(groups));

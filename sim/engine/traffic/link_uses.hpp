@@ -1,5 +1,10 @@
-// What items take of links, where there are millions of both. Links that are taken alike have one number, and how much an
-// item takes is the number of a value: few values come up again and again.
+// What items take of links, where there are millions of both. Links that are taken alike have one number, and how much
+// an item takes is the number of a value: few values come up again and again.
+//
+//   use of a link = (item << b | number of the value),  b = bits of the greatest number                             (1)
+//
+// Four bytes instead of sixteen, of which a step on a million GPUs had 120 million. Values are beside the layout, which
+// another hardware shares.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,10 @@
 // What an exchange asks of each resource, and which resources can be left out beside others.
+//
+//   part(l)         = sum over items i of  use_il r_i                    r: rates when the exchange is alone
+//   l is behind k   if  the same items use both,  and  use_il <= use_ik  for each of them                           (1)
+//
+// Then k is full before l whatever the rates are, and to leave l out is exact. It is looked for inside a node and at
+// its ports only.
 #include <algorithm>
 #include <bit>
 #include <functional>
@@ -32,6 +38,7 @@ namespace {
 
 /// What a node's members are to each other, and which loads there are: where it is equal, so is what is behind what.
 using NodeKey = std::vector<std::uint64_t>;
+/// Parts of a key have no fixed length: each ends with a number that none of them holds.
 constexpr std::uint64_t end_of_part = ~std::uint64_t{0};
 
 struct LinkOfNode {
@@ -55,9 +62,11 @@ void ExchangeTimer::find_behind(Exchange& x) const {
   for (std::size_t n = 0; n < x.teams->nodes.size(); ++n) {
     const std::uint32_t node = x.teams->nodes[n];
     own.clear(), place.clear(), key.clear();
+    // Items count from the node's first, so that nodes where other teams do the same have the same key.
     const std::uint32_t base = x.first_item[x.teams->members[x.teams->first[n]].team];
     for (std::uint32_t m = x.teams->first[n]; m < x.teams->first[n + 1]; ++m) {
       const TeamMember& member = x.teams->members[m];
+      // The list itself, which teams of one shape and role have in common. Only equal or not: order plays no part.
       key.push_back(reinterpret_cast<std::uintptr_t>(&x.inside_of(member)));
       key.push_back(x.first_item[member.team] - base);
     }
@@ -112,6 +121,7 @@ std::vector<std::uint32_t> ExchangeTimer::behind_in_node(const Exchange& x, std:
   }
   std::vector<std::uint32_t> behind(own.size(), Exchange::none);
   for (const auto& [users, links] : by_users) {
+    // Only the one with the greatest sum can have all uses at least as great as another's.
     const auto most = std::max_element(links.begin(), links.end(),
                                        [](const LinkOfNode& a, const LinkOfNode& b) { return a.sum < b.sum; });
     for (const LinkOfNode& link : links)

@@ -1,3 +1,11 @@
+// (1) of meeting.hpp:
+//
+//   1. each exchange puts its loads on its links, times how often it is in flight
+//   2. exchanges that are on one crowded link are joined; those on none keep their pace of 1
+//   3. of each joined set the channels on crowded links share these, max-min
+//
+// A step asks for the same sets again and again, so paces are kept by flight, and of joined sets apart: two flights
+// that differ in an exchange which is in nobody's way have the same joined sets.
 #include "meeting.hpp"
 
 #include <algorithm>
@@ -11,9 +19,10 @@ namespace fabricast {
 
 namespace {
 
+/// No exchange has been on the resource yet: not the same as behind no other.
 constexpr std::uint32_t untouched = Exchange::none - 1;
 
-/// Sets that merge.
+/// Sets that merge. They come out in the order of their lowest members.
 class Sets {
  public:
   explicit Sets(std::size_t size) : parent_(size) { std::iota(parent_.begin(), parent_.end(), 0U); }
@@ -42,6 +51,7 @@ std::size_t FlightHash::operator()(const Flight& flight) const {
 Meetings::Meetings(const ExchangeTimer& timer, const std::vector<std::unique_ptr<Exchange>>& exchanges)
     : timer_(timer), exchanges_(exchanges), load_(timer.resources(), 0), behind_(timer.resources(), untouched) {
   if (!timer.others()) return;
+  // Of their load nothing changes: they are taken in the mean of time.
   others_load_.assign(timer.resources(), 0);
   for (const Background::Use& u : timer.others()->uses)
     others_load_[u.resource] += u.use * timer.others()->rate[u.item];
@@ -80,18 +90,21 @@ void Meetings::add_loads(const Flight& flight, const std::vector<double>& times)
   for (std::size_t k = 0; k < flight.size(); ++k)
     exchanges_[flight[k]]->for_each_load([&](const Exchange::Load& load) {
       load_[load.resource] += times[k] * load.part;
+      // Behind another only if it is so for all: one that uses this link alone could fill it before that one.
       std::uint32_t& behind = behind_[load.resource];
       behind = behind == untouched || behind == load.behind ? load.behind : Exchange::none;
     });
 }
 
 void Meetings::clear_loads(const Flight& flight) {
+  // Where loads were put, and nowhere else: a pass over all resources for each flight would cost more.
   for (const std::uint32_t kind : flight)
     exchanges_[kind]->for_each_load(
         [&](const Exchange::Load& load) { load_[load.resource] = 0, behind_[load.resource] = untouched; });
 }
 
 bool Meetings::is_crowded(std::uint32_t resource) const {
+  // Other jobs may use this link and not the one that it is behind.
   if (others_load_.empty() || others_load_[resource] == 0)
     return load_[resource] > full && behind_[resource] == Exchange::none;
   return load_[resource] + others_load_[resource] > full;
@@ -109,6 +122,7 @@ std::vector<double> Meetings::solve(const Flight& flight) {
   Flight kinds;
   std::vector<double> times;
   for (const std::uint32_t kind : flight) {
+    // A kind that is in flight twice is one with twice its uses.
     if (kinds.empty() || kinds.back() != kind) kinds.push_back(kind), times.push_back(0);
     times.back() += 1;
   }
@@ -132,12 +146,14 @@ std::vector<double> Meetings::solve(const Flight& flight) {
     for (std::uint32_t m = k; m < kinds.size(); ++m) {
       if (!crowded[m] || sets.find(m) != k) continue;
       members.push_back(m), joined.push_back(kinds[m]), own_times.push_back(times[m]);
+      // With repetitions: twice in flight is another case than once.
       key.insert(key.end(), static_cast<std::size_t>(times[m]), kinds[m]);
     }
     auto it = joined_.find(key);
     if (it == joined_.end()) it = joined_.emplace(key, share(joined, own_times)).first;
     for (std::size_t m = 0; m < members.size(); ++m) pace[members[m]] = it->second[m];
   }
+  // Sharing has read the loads to tell which links are crowded, so they go only now.
   clear_loads(kinds);
   std::vector<double> paces;
   std::size_t k = 0;
@@ -151,6 +167,7 @@ std::vector<double> Meetings::solve(const Flight& flight) {
 /// Crowded links inside nodes. `load_` holds what is asked of each.
 void Meetings::add_inside(const Flight& flight, const std::vector<double>& times,
                           const std::vector<std::uint32_t>& base, std::vector<LinkUse>& uses) const {
+  // By node, since a node that looks to all exchanges like one before it adds no new links to the problem.
   std::map<std::uint32_t, std::vector<std::uint32_t>> crowded;  // links by node
   for (const std::uint32_t kind : flight)
     for (const Exchange::Load& load : exchanges_[kind]->inside)
@@ -168,6 +185,7 @@ void Meetings::add_inside(const Flight& flight, const std::vector<double>& times
     }
     if (!seen.insert(signature).second) continue;
     std::sort(resources.begin(), resources.end());
+    // Each exchange on a link has listed it.
     resources.erase(std::unique(resources.begin(), resources.end()), resources.end());
     for (const std::uint32_t r : resources)
       for (std::size_t k = 0; k < flight.size(); ++k)
@@ -193,6 +211,7 @@ std::vector<double> Meetings::share(const Flight& flight, const std::vector<doub
         for (const LinkUses::Use u : fabric.users(l.kind)) uses.push_back({l.link, base[k] + u.item, times[k] * u.use});
   }
   add_inside(flight, times, base, uses);
+  // Items of other jobs are numbered after all of the exchanges' own.
   const std::uint32_t own = all;
   if (!others_load_.empty()) {
     std::set<std::uint32_t> crowded;
@@ -218,11 +237,13 @@ std::vector<double> Meetings::share(const Flight& flight, const std::vector<doub
       continue;
     }
     const std::size_t k = exchange_of(item);
+    // At most what it has alone, where its own teams share links already.
     caps.push_back(exchanges_[flight[k]]->rate[item - base[k]]);
     weights.push_back(exchanges_[flight[k]]->weight(item - base[k]));
   }
   const LinkShares shares = share_links(caps, weights, std::move(uses));
   std::vector<double> seconds;
+  // No less than alone: channels that are on no crowded link go on as they do alone.
   for (const std::uint32_t kind : flight) seconds.push_back(exchanges_[kind]->time.seconds);
   for (std::size_t n = 0; n < item_of.size(); ++n) {
     if (item_of[n] >= own) continue;

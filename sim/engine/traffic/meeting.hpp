@@ -1,11 +1,12 @@
 // Exchanges in flight together: what each gets of links that all of them could not have.
 //
 //   rates   max-min over the channels of all of them, each at most what it has when its exchange is alone
-//   pace    T / T', with T' as T at these rates (exchange.hpp)
+//   pace    T / T', with T' as T at these rates (exchange.hpp)                                                      (1)
 //
 // A link is left out if it is not full even with every exchange at its own rates. Exchanges that then share no link are
-// independent. Other jobs are in flight with each of them, but join none: of those that share no link with each other each
-// finds the others' traffic as if it were alone with it. Of nodes where the same exchanges do the same the first one stands for all.
+// independent. Other jobs are in flight with each of them, but join none: of those that share no link with each other
+// each finds the others' traffic as if it were alone with it. Of nodes where the same exchanges do the same the first
+// one stands for all.
 #pragma once
 
 #include <map>

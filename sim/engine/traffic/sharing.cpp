@@ -1,3 +1,9 @@
+// (1) of sharing.hpp by progressive filling, over as few links as can be: of millions only those that the items could
+// fill if each had all that it could get alone,
+//
+//   most_i = min( cap_i, min over l of 1 / use_il ),     sum over i of use_il most_i >= 1                           (2)
+//
+// and one of those with the same users and uses. Neither changes the shares.
 #include "sharing.hpp"
 
 #include <algorithm>
@@ -23,6 +29,7 @@ class BindingLinks {
 
   BindingLinks(const std::vector<double>& caps, const LinkUses& lower, const std::vector<LinkUse>& upper)
       : most_(caps) {
+    // Bounds of all links come first: an item's least one may be on any of them.
     for (std::uint32_t k = 0; k < lower.kinds(); ++k) bound(lower.users(k));
     bound(upper);
     for (std::uint32_t k = 0; k < lower.kinds(); ++k) see(lower.lowest_link(k), lower.users(k));
@@ -45,9 +52,11 @@ class BindingLinks {
   void see(std::uint32_t link, const Users& users) {
     double demand = 0;
     for (const auto& u : users) demand += u.use * most_[u.item];
+    // Less by more than rounding: a link that is just filled binds.
     if (demand < 1 - 1e-9) return;
     std::uint64_t hash = users.size();
     for (const auto& u : users) hash = mix64(hash ^ u.item ^ std::bit_cast<std::uint64_t>(u.use));
+    // Users are written down first and taken back if the link is known, so that links are compared where they lie.
     const Link here{link, users_.size(), users_.size() + users.size()};
     for (const auto& u : users) users_.push_back({u.item, u.use});
     const auto [begin, end] = known_.equal_range(hash);
@@ -80,6 +89,7 @@ LinkShares share_links(const std::vector<double>& caps, const std::vector<double
   SharingProblem problem;
   problem.capacity.assign(links.size(), 1);
   problem.cap = caps, problem.weight = weights;
+  // Links have lists of items, the problem lists of links by item: counted, then laid out.
   problem.first.assign(caps.size() + 1, 0);
   for (const BindingLinks::Link& l : links)
     for (const LinkUses::Use& u : binding.users(l)) ++problem.first[u.item + 1];
@@ -90,6 +100,7 @@ LinkShares share_links(const std::vector<double>& caps, const std::vector<double
     for (const LinkUses::Use& u : binding.users(links[l]))
       problem.link[next[u.item]] = l, problem.use[next[u.item]++] = u.use;
   Sharing sharing = fill(problem);
+  // Levels are rates by weight.
   for (std::size_t i = 0; i < caps.size(); ++i) sharing.level[i] *= weights[i];
   for (std::uint32_t& link : sharing.bottleneck)
     if (link != no_link) link = links[link].link;

@@ -1,4 +1,9 @@
 // Max-min shares of links of capacity 1 (fabricast/engine/max_min.hpp), of which few can be full and many look alike.
+//
+//   sum over items i of use_il r_i <= 1  for every link l,   r_i <= cap_i,   fair to r_i / weight_i                 (1)
+//
+// A use is a part of the link's rate for each B/s, so links of all rates have capacity 1: those with the same users and
+// uses are one, whatever their rates.
 #pragma once
 
 #include <cstdint>

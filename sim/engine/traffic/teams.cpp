@@ -1,3 +1,7 @@
+// Groups of ranks as teams of nodes (teams.hpp): rank r is GPU r % g of node r / g, with g GPUs to a NCCL node.
+//
+// Nodes keep the order of the group's ranks, as NCCL's rings and trees go by ranks. GPUs within a node are put in
+// order, since there NCCL goes by their numbers; so groups that differ only in how these are listed have one shape.
 #include "teams.hpp"
 
 #include <fmt/format.h>
@@ -34,6 +38,7 @@ Spread spread_of(const Communicator& comm, const std::vector<std::uint32_t>& ran
   for (const std::uint32_t rank : ranks) {
     FABRICAST_CHECK(rank < comm.ranks(), "a group holds a rank that the job has not");
     const std::uint32_t node = rank / per_node;
+    // While ranks rise, the last node is the only one that can come again, and no map is made.
     std::size_t at = spread.nodes.size();
     if (!spread.nodes.empty() && node == spread.nodes.back()) {
       --at;
@@ -48,6 +53,7 @@ Spread spread_of(const Communicator& comm, const std::vector<std::uint32_t>& ran
   // Of a pair inside a node the first one sends. Else NCCL goes by the numbers of GPUs.
   if (ranks.size() > 2 || spread.nodes.size() > 1)
     for (std::vector<int>& gpus : spread.gpus) std::sort(gpus.begin(), gpus.end());
+  // In a copy: those of a pair are not in order.
   for (std::vector<int> gpus : spread.gpus) {
     if (gpus.size() == 1) continue;
     std::sort(gpus.begin(), gpus.end());
@@ -62,11 +68,13 @@ void check_even(const Communicator& comm, const Spread& spread, const ExchangeKi
   const int hosts = static_cast<int>(comm.hosts_per_node), of_host = comm.gpus() / hosts;
   const auto [least, most] = std::minmax_element(spread.gpus.begin(), spread.gpus.end(),
                                                  [](const auto& a, const auto& b) { return a.size() < b.size(); });
+  // One GPU of each node: nothing to be uneven.
   if (most->size() == 1) return;
   const std::string_view node = hosts > 1 ? "a NVLink domain" : "a node";
   if (least->size() != most->size())
     refuse(kind, fmt::format("hold {} GPUs of one node and {} of another", most->size(), least->size()), comm.gpus(),
            node);
+  // Of an NVLink domain the hosts' parts must be alike, too, as hosts without a GPU of the group are left out.
   std::set<std::size_t> used, of_each;
   for (const std::vector<int>& gpus : spread.gpus) {
     std::map<int, std::size_t> by_host;
@@ -78,6 +86,8 @@ void check_even(const Communicator& comm, const Spread& spread, const ExchangeKi
     refuse(kind, "are spread unevenly over the hosts of NVLink domains", of_host, "a host");
 }
 
+/// Which teams each node has, as lists one behind the other: members are counted by node, then laid out. Loads inside a
+/// node are summed over all teams on it.
 void list_members(TeamSet& set) {
   for (const Team& t : set.teams) set.nodes.insert(set.nodes.end(), t.nodes.begin(), t.nodes.end());
   std::sort(set.nodes.begin(), set.nodes.end());
@@ -106,11 +116,13 @@ TeamSet teams_of(const World& world, const RankGroups& groups, const ExchangeKin
     FABRICAST_CHECK(ranks.size() > 1, "a group of one rank has nobody to talk to");
     const Spread spread = spread_of(comm, ranks);
     check_even(comm, spread, kind);
+    // Where nodes hold other GPUs, those of the first node stand for all (docs/models/traffic.md).
     const TeamShape shape{spread.gpus.front(), static_cast<std::uint32_t>(spread.nodes.size())};
     const auto [it, fresh] = known.try_emplace(shape, static_cast<std::uint32_t>(set.shapes.size()));
     if (fresh) set.shapes.push_back(shape);
     Team team{it->second, spread.nodes, {}};
     for (std::size_t i = 0; i < spread.nodes.size(); ++i)
+      // Of an NVLink domain the hosts without a rank of the group are left out.
       for (const int host : hosts_of(comm.node, spread.gpus[i]))
         team.placement.push_back(
             comm.placement[spread.nodes[i] * comm.hosts_per_node + static_cast<std::uint32_t>(host)]);
