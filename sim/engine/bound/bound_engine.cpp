@@ -7,8 +7,6 @@
 // T_c is the flow engine's (time/channel_time.hpp), C_l in B/s, w bytes on the wire for each of payload. No schedule of
 // these transfers should be faster, so it tells how far from ideal a forecast is. As the time of a channel is the flow
 // engine's own, it finds no error in that.
-//
-// It is no bound for PAT over unlike links, where messages of all channels are counted (docs/models/flow-engine.md).
 #include <algorithm>
 
 #include "../time/channel_time.hpp"

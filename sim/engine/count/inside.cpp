@@ -196,13 +196,19 @@ void count_inside(const Communicator& comm, const Plan& plan, const NetworkSegme
       }
     }
   };
-  for (const NodeClass& c : node_classes(comm, plan.algorithm)) count(c, usual);
-  if (faults) loads.usual_inside = usual.take();
   // Faults name hosts of the fabric, loads are by NCCL node of the job.
   std::set<std::uint32_t> faulty;
   for (const auto& f : segment.inside)
     for (std::uint32_t i = 0; i < comm.placement.size(); ++i)
       if (comm.placement[i] == f.node) faulty.insert(i / comm.hosts_per_node);
+  const auto role = [&](std::uint32_t node) { return algorithm.node_role ? algorithm.node_role(comm, node) : 0; };
+  for (const NodeClass& c : node_classes(comm, plan.algorithm)) {
+    // A node with a fault does not stand for the others of its role.
+    std::uint32_t node = c.node;
+    while (node < comm.nodes() && (faulty.contains(node) || role(node) != role(c.node))) ++node;
+    if (node < comm.nodes()) count({node, c.count}, usual);
+  }
+  if (faults) loads.usual_inside = usual.take();
   for (const std::uint32_t node : faulty) {
     WorstInside own(channels);
     count({node, 1}, own);

@@ -1,4 +1,4 @@
-// (1) of sharing.hpp by progressive filling (fluid/sharing.hpp).
+// (1) of sharing.hpp by progressive filling (fabricast/engine/max_min.hpp).
 //
 // The problem is put over groups of links, not links: all of a group have the same inequality, so one stands for them.
 // Of the groups only those count that the open channels could fill. As no channel ever gets more than it gets alone,

@@ -159,6 +159,30 @@ TEST_CASE("counts do not depend on the number of threads", "[engine]") {
   }
 }
 
+TEST_CASE("a node with a fault does not stand for the others of its role", "[engine]") {
+  const auto rates = [](const char* faults, bool usual) {
+    const auto world = world_of(64, "adaptive", faults, 1, "tiers: 2", "{nodes: 8}");
+    const Communicator& comm = world->planner.comm;
+    const Plan plan =
+        plan_collective(world->planner, CollectiveOp::broadcast, 1 << 20, Algorithm::ring, Protocol::simple);
+    InsidePaths paths(comm);
+    const NetworkSegment& segment = world->setup.segments.front();
+    const auto router = world->setup.policy->make(*world->setup.policy_spec, *world->fabric, segment.links, 1);
+    const Loads loads = count_loads(comm, plan, world->fabric.get(), router.get(), segment, paths);
+    std::vector<double> found;
+    for (const InsideGroups& inside : usual ? loads.usual_inside : loads.inside)
+      for (const std::uint32_t g : inside.group) found.push_back(g == no_group ? 0 : loads.groups[g].capacity);
+    return found;
+  };
+  const std::vector<double> healthy = rates("[]", false);
+  CHECK(healthy.size() > 8);
+  for (const char* fault : {"[{link: node0.gpu1-nvswitch, rate: 25%}]", "[{link: node3.gpu1-nvswitch, rate: 25%}]"}) {
+    CAPTURE(fault);
+    CHECK(rates(fault, true) == healthy);
+    CHECK(rates(fault, false) != healthy);
+  }
+}
+
 TEST_CASE("what was counted on one hardware does for another", "[engine]") {
   const auto near = world_of(16, "ecmp"), far = world_of(16, "ecmp", "[]", 2, "tiers: 3, cable: 1km");
   CHECK(connects_alike(near->setup, far->setup));
