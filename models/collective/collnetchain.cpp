@@ -86,6 +86,11 @@ class ChainProgram final : public ChannelProgram {
 
 std::unique_ptr<ChannelProgram> program(const Communicator& comm, const Plan& plan, int channel) {
   return std::make_unique<ChainProgram>(comm, plan, channel);
+/// One part of a block's threads goes up, the other down [NCCL-device].
+void adjust_costs(const Communicator& comm, const Plan&, ProtocolCosts& c) {
+  c.both_ways = comm.node.software.both_ways.value;
+}
+
 }
 
 }  // namespace
@@ -100,7 +105,8 @@ CollectiveAlgorithm collnetchain_algorithm() {
           .stream = stream,
           .network_trees = network_trees,
           .node_transfers = node_transfers,
-          .program = program};
+          .program = program,
+          .adjust_costs = adjust_costs};
 }
 
 }  // namespace fabricast

@@ -34,6 +34,10 @@ std::unique_ptr<ChannelProgram> program(const Communicator& comm, const Plan& pl
   return heads_program(comm, plan, channel, {comm.rail_gpus(), false, true});
 }
 
+void adjust_costs(const Communicator& comm, const Plan&, ProtocolCosts& c) {
+  c.copies = static_cast<double>(comm.rail_gpus().size());
+}
+
 }  // namespace
 
 CollectiveAlgorithm collnetdirect_algorithm() {
@@ -46,7 +50,8 @@ CollectiveAlgorithm collnetdirect_algorithm() {
           .stream = stream,
           .network_trees = head_trees,
           .node_transfers = node_transfers,
-          .program = program};
+          .program = program,
+          .adjust_costs = adjust_costs};
 }
 
 }  // namespace fabricast

@@ -198,6 +198,18 @@ void head_trees(const Communicator& comm, const Plan&, int, const TreeSink& sink
   for (const AggregationTree& tree : comm.sharp.trees) sink(tree);
 }
 
+void nvswitch_costs(const Communicator& comm, const Plan& plan, ProtocolCosts& c) {
+  const Architecture& gpu = comm.node.architecture;
+  c.hop_inside = gpu.nvls_hop.us().value;
+  c.copy_rate = gpu.nvls_rate.gbps().value;
+  c.copies = static_cast<double>(comm.heads.size());
+  c.last_receive = 1;
+  // With registered buffers heads reduce and store where the data is: nothing is copied in or out.
+  if (plan.registered) c.copies = 1, c.in_place = true;
+  // Heads' pieces are copied one after the other, and each copy has to drain.
+  c.slice = c.copies * gpu.nvls_slice.us().value;
+}
+
 std::unique_ptr<ChannelProgram> heads_program(const Communicator& comm, const Plan& plan, int channel,
                                               const Heads& heads) {
   return std::make_unique<HeadsProgram>(comm, plan, channel, heads);

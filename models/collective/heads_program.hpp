@@ -18,6 +18,9 @@ Stream heads_stream(const Plan& plan, int channel, std::size_t heads, StreamPatt
 /// The trees in the fabric's switches, one for each NIC: `network_trees` of the algorithms that use SHARP.
 void head_trees(const Communicator& comm, const Plan& plan, int channel, const TreeSink& sink);
 
+/// Of heads that reduce and hand out in the NVSwitch.
+void nvswitch_costs(const Communicator& comm, const Plan& plan, ProtocolCosts& costs);
+
 /// Workers of rank r: 4r copies in, 4r + 1 is the head on the way up (and down, at the root), 4r + 2 the head on the
 /// way down, 4r + 3 copies out.
 std::unique_ptr<ChannelProgram> heads_program(const Communicator& comm, const Plan& plan, int channel,

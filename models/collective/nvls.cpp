@@ -41,6 +41,8 @@ std::unique_ptr<ChannelProgram> program(const Communicator& comm, const Plan& pl
   return heads_program(comm, plan, channel, {comm.heads, true, comm.nodes() > 1});
 }
 
+void adjust_costs(const Communicator& comm, const Plan& plan, ProtocolCosts& c) { nvswitch_costs(comm, plan, c); }
+
 }  // namespace
 
 CollectiveAlgorithm nvls_algorithm() {
@@ -53,7 +55,8 @@ CollectiveAlgorithm nvls_algorithm() {
           .stream = stream,
           .network_trees = head_trees,
           .node_transfers = node_transfers,
-          .program = program};
+          .program = program,
+          .adjust_costs = adjust_costs};
 }
 
 }  // namespace fabricast

@@ -46,6 +46,12 @@ std::unique_ptr<ChannelProgram> program(const Communicator& comm, const Plan& pl
   return heads_program(comm, plan, channel, {comm.heads, true, false});
 }
 
+void adjust_costs(const Communicator& comm, const Plan& plan, ProtocolCosts& c) {
+  nvswitch_costs(comm, plan, c);
+  c.fan = comm.node.architecture.nvls_fan.value;
+  c.hop_network *= comm.node.network.tree_factor.value;
+}
+
 }  // namespace
 
 CollectiveAlgorithm nvlstree_algorithm() {
@@ -61,6 +67,7 @@ CollectiveAlgorithm nvlstree_algorithm() {
           .node_transfers = node_transfers,
           .program = program,
           .edge_set = edge_set};
+          .adjust_costs = adjust_costs,
 }
 
 }  // namespace fabricast

@@ -261,6 +261,28 @@ std::unique_ptr<ChannelProgram> program(const Communicator& comm, const Plan& pl
   return std::make_unique<PeerProgram>(comm, plan, channel);
 }
 
+/// Bytes; messages up to it are copied by libfabric's Slingshot provider [cxi-inject].
+constexpr std::int64_t small_message = 192;
+
+void adjust_network_costs(const Network& network, const Plan& plan, ProtocolCosts& c) {
+  // Next to a NIC a slice is told of by flags over PCIe.
+  c.network_slice = network.nic_slice.us().value;
+  c.peer = network.peer.us().value;
+  if (plan.pair <= small_message) c.peer += network.peer_small.us().value;
+  // A visit is of a chunk that leaves and of one that comes.
+  c.message = network.peer_chunk.us().value, c.visits = c.sends = 1, c.thread *= 2;
+  c.copies_at_nic = plan.registered ? 0 : 1;
+}
+
+void adjust_costs(const Communicator& comm, const Plan& plan, ProtocolCosts& c) {
+  c.cut_through = false;
+  // LL shifts what it loads into place; Simple copies it byte by byte [NCCL-device].
+  if (plan.protocol != Protocol::ll) c.unaligned = c.copy_rate / comm.node.architecture.rate_unaligned.gbps().value;
+  // Senders store to where the receiver wants it.
+  if (plan.registered) c.last_receive = 0;
+  if (comm.nodes() > 1) adjust_network_costs(comm.node.network, plan, c);
+}
+
 }  // namespace
 
 CollectiveAlgorithm p2p_algorithm() {
@@ -276,7 +298,8 @@ CollectiveAlgorithm p2p_algorithm() {
           .edge_key = edge_key,
           .node_role = node_role,
           .node_transfers = node_transfers,
-          .program = program};
+          .program = program,
+          .adjust_costs = adjust_costs};
 }
 
 }  // namespace fabricast

@@ -164,6 +164,11 @@ class PatProgram final : public ChannelProgram {
 
 std::unique_ptr<ChannelProgram> program(const Communicator& comm, const Plan& plan, int channel) {
   return std::make_unique<PatProgram>(comm, plan, channel);
+/// To ever other nodes a NIC reaches as little as in sends and receives.
+void adjust_costs(const Communicator& comm, const Plan&, ProtocolCosts& c) {
+  if (comm.nodes() > 1) c.wire /= comm.node.network.peer_efficiency.value;
+}
+
 }
 
 }  // namespace
@@ -177,6 +182,7 @@ CollectiveAlgorithm pat_algorithm() {
           .fits = fits,
           .stream = stream,
           .network_edges = network_edges,
+          .adjust_costs = adjust_costs,
           .node_transfers = node_transfers,
           .program = program,
           .edge_set = edge_set};

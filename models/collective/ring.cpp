@@ -206,6 +206,16 @@ std::unique_ptr<ChannelProgram> program(const Communicator& comm, const Plan& pl
   return std::make_unique<RingProgram>(comm, plan, channel);
 }
 
+/// A ring's threads meet at a barrier after every step, so a step that fills more warps takes longer at once, and lines
+/// are not handed on one by one. In a chain they pass each by itself.
+void adjust_costs(const Communicator& comm, const Plan& plan, ProtocolCosts& c) {
+  if (is_chain(plan.op)) return;
+  c.cut_through = false;
+  if (plan.protocol == Protocol::ll) c.burst = comm.node.architecture.ll_burst.us().value;
+  // Next to a NIC a slice is told of by flags over PCIe.
+  if (comm.nodes() > 1 && plan.protocol == Protocol::simple) c.network_slice = comm.node.network.nic_slice.us().value;
+}
+
 }  // namespace
 
 CollectiveAlgorithm ring_algorithm() {
@@ -218,6 +228,7 @@ CollectiveAlgorithm ring_algorithm() {
           .network_edges = network_edges,
           .node_transfers = node_transfers,
           .program = program,
+          .adjust_costs = adjust_costs,
           .edge_set = edge_set};
 }
 

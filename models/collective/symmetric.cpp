@@ -1,5 +1,7 @@
 // Kernels for symmetric memory as a stream: one transfer of the whole buffer, and what it puts on the links of the node.
 // There are no steps to speak of: every GPU reaches every other at once, and the kernel's time is NCCL's own estimate.
+#include <limits>
+
 #include "fabricast/collective/algorithm.hpp"
 
 namespace fabricast {
@@ -51,6 +53,12 @@ void node_transfers(const Communicator& comm, const Plan& plan, int, std::uint32
 }
 
 }  // namespace
+/// NCCL's estimate is of the whole kernel, its launch included.
+void adjust_costs(const Communicator&, const Plan&, ProtocolCosts& c) {
+  c.copy_rate = std::numeric_limits<double>::infinity();
+  c.launch = 0;
+}
+
 
 CollectiveAlgorithm symmetric_kernels() {
   return {.algorithm = Algorithm::symmetric,
@@ -60,7 +68,8 @@ CollectiveAlgorithm symmetric_kernels() {
           .supports = supports,
           .fits = fits,
           .stream = stream,
-          .node_transfers = node_transfers};
+          .node_transfers = node_transfers,
+          .adjust_costs = adjust_costs};
 }
 
 }  // namespace fabricast

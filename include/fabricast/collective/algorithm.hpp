@@ -5,6 +5,7 @@
 #include <span>
 #include <string_view>
 
+#include "fabricast/collective/costs.hpp"
 #include "fabricast/collective/schedule.hpp"
 
 namespace fabricast {
@@ -39,6 +40,8 @@ struct CollectiveAlgorithm {
   int (*edge_set)(const Communicator&, int channel) = nullptr;
 };
 
+  /// What is special to its costs, given those that every algorithm has of this protocol, GPU and network; null: nothing.
+  void (*adjust_costs)(const Communicator&, const Plan&, ProtocolCosts&) = nullptr;
 /// Whether the algorithm can run an operation on these ranks.
 inline bool can_run(const CollectiveAlgorithm& a, const Communicator& comm, CollectiveOp op, Protocol protocol) {
   return a.supports(op) && (!a.fits || a.fits(comm, op, protocol));
