@@ -12,9 +12,7 @@ bool fits(const Communicator& comm, CollectiveOp, Protocol protocol) {
   return protocol == Protocol::simple && comm.nodes() > 1 && comm.sharp.available();
 }
 
-Stream stream(const Communicator&, const Plan& plan, int channel) {
-  return chunk_stream(plan, channel, StreamPattern::sharp);
-}
+Stream stream(const Communicator&, const Plan& plan, int channel) { return chunk_stream(plan, channel, "sharp_chain"); }
 
 const AggregationTree& tree_of(const Communicator& comm, int channel) {
   return comm.sharp.trees[static_cast<std::size_t>(comm.tree_shape(channel).nic_in)];
@@ -86,11 +84,11 @@ class ChainProgram final : public ChannelProgram {
 
 std::unique_ptr<ChannelProgram> program(const Communicator& comm, const Plan& plan, int channel) {
   return std::make_unique<ChainProgram>(comm, plan, channel);
+}
+
 /// One part of a block's threads goes up, the other down [NCCL-device].
 void adjust_costs(const Communicator& comm, const Plan&, ProtocolCosts& c) {
   c.both_ways = comm.node.software.both_ways.value;
-}
-
 }
 
 }  // namespace

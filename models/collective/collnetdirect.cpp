@@ -14,7 +14,7 @@ bool fits(const Communicator& comm, CollectiveOp, Protocol protocol) {
 }
 
 Stream stream(const Communicator& comm, const Plan& plan, int channel) {
-  return heads_stream(plan, channel, comm.rail_gpus().size(), StreamPattern::sharp);
+  return heads_stream(plan, channel, comm.rail_gpus().size(), "sharp_heads");
 }
 
 void node_transfers(const Communicator& comm, const Plan&, int, std::uint32_t, std::vector<NodeTransfer>& out) {

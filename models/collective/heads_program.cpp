@@ -190,8 +190,8 @@ class HeadsProgram final : public ChannelProgram {
 
 }  // namespace
 
-Stream heads_stream(const Plan& plan, int channel, std::size_t heads, StreamPattern pattern) {
-  return chunk_stream(plan, channel, pattern, chunks_per_loop(plan, heads));
+Stream heads_stream(const Plan& plan, int channel, std::size_t heads, std::string_view timing) {
+  return chunk_stream(plan, channel, timing, chunks_per_loop(plan, heads));
 }
 
 void head_trees(const Communicator& comm, const Plan&, int, const TreeSink& sink) {

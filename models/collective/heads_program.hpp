@@ -13,7 +13,7 @@ struct Heads {
   bool sharp = false;    ///< the fabric's switches join the nodes; else a double tree
 };
 
-Stream heads_stream(const Plan& plan, int channel, std::size_t heads, StreamPattern pattern);
+Stream heads_stream(const Plan& plan, int channel, std::size_t heads, std::string_view timing);
 
 /// The trees in the fabric's switches, one for each NIC: `network_trees` of the algorithms that use SHARP.
 void head_trees(const Communicator& comm, const Plan& plan, int channel, const TreeSink& sink);

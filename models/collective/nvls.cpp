@@ -23,7 +23,7 @@ bool fits(const Communicator& comm, CollectiveOp op, Protocol protocol) {
 }
 
 Stream stream(const Communicator& comm, const Plan& plan, int channel) {
-  return heads_stream(plan, channel, comm.heads.size(), comm.nodes() == 1 ? StreamPattern::nvls : StreamPattern::sharp);
+  return heads_stream(plan, channel, comm.heads.size(), comm.nodes() == 1 ? "nvls" : "sharp_heads");
 }
 
 void node_transfers(const Communicator& comm, const Plan& plan, int, std::uint32_t, std::vector<NodeTransfer>& out) {
@@ -50,6 +50,7 @@ CollectiveAlgorithm nvls_algorithm() {
           .name = "nvls",
           .summary = "reduced and multicast in the NVSwitch",
           .source = "[NCCL-device]",
+          .in_nvswitch = true,
           .supports = supports,
           .fits = fits,
           .stream = stream,

@@ -40,7 +40,7 @@ void node_transfers(const Communicator& comm, const Plan&, int channel, std::uin
 }
 
 Stream stream(const Communicator& comm, const Plan& plan, int channel) {
-  return heads_stream(plan, channel, comm.heads.size(), StreamPattern::nvls);
+  return heads_stream(plan, channel, comm.heads.size(), "nvls");
 }
 std::unique_ptr<ChannelProgram> program(const Communicator& comm, const Plan& plan, int channel) {
   return heads_program(comm, plan, channel, {comm.heads, true, false});
@@ -59,6 +59,7 @@ CollectiveAlgorithm nvlstree_algorithm() {
           .name = "nvlstree",
           .summary = "NVLS inside the nodes, a double binary tree per rail between them",
           .source = "[Sanders2009]",
+          .in_nvswitch = true,
           .supports = supports,
           .fits = fits,
           .stream = stream,
@@ -66,8 +67,8 @@ CollectiveAlgorithm nvlstree_algorithm() {
           .node_role = node_role,
           .node_transfers = node_transfers,
           .program = program,
-          .edge_set = edge_set};
           .adjust_costs = adjust_costs,
+          .edge_set = edge_set};
 }
 
 }  // namespace fabricast

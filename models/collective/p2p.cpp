@@ -18,7 +18,7 @@ bool supports(CollectiveOp op) { return is_point_to_point(op); }
 /// One stream stands for all channels: every pair's message, in parts side by side.
 Stream stream(const Communicator&, const Plan& plan, int) {
   Stream s;
-  s.pattern = StreamPattern::peers;
+  s.timing = "peers";
   s.slots = plan.slots;
   s.loops = plan.part / plan.chunk, s.slice = plan.chunk;
   if (const std::int64_t rest = plan.part - s.loops * plan.chunk; rest > 0 || s.loops == 0)
@@ -290,6 +290,7 @@ CollectiveAlgorithm p2p_algorithm() {
           .name = "p2p",
           .summary = "sends and receives between pairs of ranks, in rounds",
           .source = "[NCCL-p2p]",
+          .one_stream = true,
           .supports = supports,
           .stream = stream,
           .network_edges = network_edges,

@@ -32,9 +32,7 @@ bool fits(const Communicator& comm, CollectiveOp, Protocol protocol) {
   return protocol == Protocol::simple && comm.gpus() == 1 && comm.nodes() > 1;
 }
 
-Stream stream(const Communicator&, const Plan& plan, int channel) {
-  return chunk_stream(plan, channel, StreamPattern::pat);
-}
+Stream stream(const Communicator&, const Plan& plan, int channel) { return chunk_stream(plan, channel, "pat"); }
 
 void network_edges(const Communicator& comm, const Plan& plan, int, const EdgeSink& sink) {
   const std::int64_t n = comm.ranks();
@@ -164,11 +162,11 @@ class PatProgram final : public ChannelProgram {
 
 std::unique_ptr<ChannelProgram> program(const Communicator& comm, const Plan& plan, int channel) {
   return std::make_unique<PatProgram>(comm, plan, channel);
+}
+
 /// To ever other nodes a NIC reaches as little as in sends and receives.
 void adjust_costs(const Communicator& comm, const Plan&, ProtocolCosts& c) {
   if (comm.nodes() > 1) c.wire /= comm.node.network.peer_efficiency.value;
-}
-
 }
 
 }  // namespace
@@ -182,9 +180,9 @@ CollectiveAlgorithm pat_algorithm() {
           .fits = fits,
           .stream = stream,
           .network_edges = network_edges,
-          .adjust_costs = adjust_costs,
           .node_transfers = node_transfers,
           .program = program,
+          .adjust_costs = adjust_costs,
           .edge_set = edge_set};
 }
 

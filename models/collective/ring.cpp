@@ -35,7 +35,7 @@ int chain_start(const Communicator& comm, CollectiveOp op, int channel) {
 Stream stream(const Communicator& comm, const Plan& plan, int channel) {
   const std::int64_t n = comm.ranks();
   Stream s;
-  s.pattern = is_chain(plan.op) ? StreamPattern::chain : StreamPattern::ring;
+  s.timing = is_chain(plan.op) ? "chain" : "ring";
   s.sends = is_chain(plan.op) ? 1 : plan.op == CollectiveOp::all_reduce ? 2 * (n - 1) : n - 1;
   if (is_chain(plan.op)) s.start = chain_start(comm, plan.op, channel);
   s.slots = plan.slots;

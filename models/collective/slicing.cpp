@@ -22,9 +22,9 @@ Loops cut_loops(const Plan& plan, std::int64_t share, std::int64_t parts) {
   return loops;
 }
 
-Stream chunk_stream(const Plan& plan, int channel, StreamPattern pattern, std::int64_t parts) {
+Stream chunk_stream(const Plan& plan, int channel, std::string_view timing, std::int64_t parts) {
   Stream s;
-  s.pattern = pattern;
+  s.timing = timing;
   s.slots = plan.slots;
   const Loops loops = cut_loops(plan, plan.shares[static_cast<std::size_t>(channel)], parts);
   s.loops = loops.whole, s.slices = 1, s.slice = plan.chunk;

@@ -17,8 +17,9 @@ bool fits(const Communicator&, CollectiveOp, Protocol) { return false; }
 
 Stream stream(const Communicator&, const Plan& plan, int) {
   Stream s;
-  s.pattern = StreamPattern::kernel;
+  s.timing = "whole";
   s.loops = 1, s.slice = plan.bytes;
+  s.alone.least = plan.kernels.front().estimate_us * 1e-6, s.alone.empty = plan.kernels.front().least_us * 1e-6;
   return s;
 }
 
@@ -52,19 +53,20 @@ void node_transfers(const Communicator& comm, const Plan& plan, int, std::uint32
   }
 }
 
-}  // namespace
 /// NCCL's estimate is of the whole kernel, its launch included.
 void adjust_costs(const Communicator&, const Plan&, ProtocolCosts& c) {
   c.copy_rate = std::numeric_limits<double>::infinity();
   c.launch = 0;
 }
 
+}  // namespace
 
 CollectiveAlgorithm symmetric_kernels() {
   return {.algorithm = Algorithm::symmetric,
           .name = "symmetric",
           .summary = "one kernel on symmetric memory",
           .source = "[NCCL-symmetric]",
+          .one_stream = true,
           .supports = supports,
           .fits = fits,
           .stream = stream,

@@ -13,9 +13,7 @@ namespace {
 
 bool supports(CollectiveOp op) { return op == CollectiveOp::all_reduce; }
 
-Stream stream(const Communicator&, const Plan& plan, int channel) {
-  return chunk_stream(plan, channel, StreamPattern::tree);
-}
+Stream stream(const Communicator&, const Plan& plan, int channel) { return chunk_stream(plan, channel, "tree"); }
 
 int child_position(const Communicator& comm, int type) { return child_position(comm.tree_pattern, comm.gpus(), type); }
 
@@ -122,12 +120,12 @@ class TreeProgram final : public ChannelProgram {
 
 std::unique_ptr<ChannelProgram> program(const Communicator& comm, const Plan& plan, int channel) {
   return std::make_unique<TreeProgram>(comm, plan, channel);
+}
+
 void adjust_costs(const Communicator& comm, const Plan&, ProtocolCosts& c) {
   // One part of a block's threads goes up, the other down [NCCL-device].
   c.both_ways = comm.node.software.both_ways.value;
   c.hop_network *= comm.node.network.tree_factor.value;
-}
-
 }
 
 }  // namespace
@@ -141,9 +139,9 @@ CollectiveAlgorithm tree_algorithm() {
           .stream = stream,
           .network_edges = network_edges,
           .node_role = node_role,
-          .adjust_costs = adjust_costs,
           .node_transfers = node_transfers,
           .program = program,
+          .adjust_costs = adjust_costs,
           .edge_set = edge_set};
 }
 

@@ -15,6 +15,10 @@ struct CollectiveAlgorithm {
   std::string_view name;
   std::string_view summary;
   std::string_view source;
+  /// Whether one stream stands for all channels.
+  bool one_stream = false;
+  /// Whether the NVSwitch reduces and hands out.
+  bool in_nvswitch = false;
   bool (*supports)(CollectiveOp) = nullptr;
   /// Whether it can run an operation that it supports on these ranks; null: always.
   bool (*fits)(const Communicator&, CollectiveOp, Protocol) = nullptr;
@@ -36,12 +40,12 @@ struct CollectiveAlgorithm {
                          std::vector<NodeTransfer>& transfers) = nullptr;
   /// Null for kernels that no schedule describes.
   std::unique_ptr<ChannelProgram> (*program)(const Communicator&, const Plan&, int channel) = nullptr;
+  /// What is special to its costs, given those that every algorithm has of this protocol, GPU and network; null: nothing.
+  void (*adjust_costs)(const Communicator&, const Plan&, ProtocolCosts&) = nullptr;
   /// Channels with the same number have the same network edges; null: each has its own.
   int (*edge_set)(const Communicator&, int channel) = nullptr;
 };
 
-  /// What is special to its costs, given those that every algorithm has of this protocol, GPU and network; null: nothing.
-  void (*adjust_costs)(const Communicator&, const Plan&, ProtocolCosts&) = nullptr;
 /// Whether the algorithm can run an operation on these ranks.
 inline bool can_run(const CollectiveAlgorithm& a, const Communicator& comm, CollectiveOp op, Protocol protocol) {
   return a.supports(op) && (!a.fits || a.fits(comm, op, protocol));

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "../time/channel_time.hpp"
+#include "fabricast/collective/algorithm.hpp"
 #include "fabricast/engine/engine.hpp"
 
 namespace fabricast {
@@ -20,7 +21,7 @@ class BoundEngine final : public NetworkEngine {
     const Communicator& comm = *setup_.comm;
     ProtocolCosts costs = protocol_costs(comm, asked);
     Plan plan = asked;
-    if (is_one_stream(plan.algorithm)) plan.channels = 1;
+    if (find_by_algorithm(plan.algorithm)->one_stream) plan.channels = 1;
     costs.visits = costs.sends, costs.both_ways = 2;
     InsidePaths paths(comm);
     Loads loads = count_loads(comm, plan, setup_.fabric, router_.get(), setup_.segments.front(), paths);

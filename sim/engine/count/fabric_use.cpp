@@ -1,5 +1,6 @@
 // How often a group's connections cross the fabric's links, and what they take of these.
 #include "count_store.hpp"
+#include "fabricast/collective/algorithm.hpp"
 #include "fabricast/engine/group_time.hpp"
 #include "fabricast/protocol/costs.hpp"
 #include "loads.hpp"
@@ -14,7 +15,7 @@ void require_paths(const FabricCount& count) {
 }
 
 Plan streams_of(Plan plan) {
-  if (is_one_stream(plan.algorithm)) plan.channels = 1;
+  if (find_by_algorithm(plan.algorithm)->one_stream) plan.channels = 1;
   return plan;
 }
 

@@ -52,7 +52,7 @@ class FlowEngine final : public NetworkEngine {
     const Communicator& comm = *setup_.comm;
     const ProtocolCosts costs = protocol_costs(comm, asked);
     Plan plan = asked;
-    if (is_one_stream(plan.algorithm)) plan.channels = 1;
+    if (find_by_algorithm(plan.algorithm)->one_stream) plan.channels = 1;
     const auto channels = static_cast<std::size_t>(plan.channels);
     const std::vector<Stream> streams = streams_of(plan);
     std::vector<double> caps(channels);
