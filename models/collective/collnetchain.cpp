@@ -1,5 +1,7 @@
 // CollNetChain: on every channel a chain of GPUs adds up the node's part to the GPU at the NIC, the fabric's switches
 // add up the nodes (SHARP), and the result goes back down the chain [NCCL-device].
+#include <array>
+
 #include "fabricast/collective/algorithm.hpp"
 
 namespace fabricast {
@@ -91,6 +93,18 @@ void adjust_costs(const Communicator& comm, const Plan&, ProtocolCosts& c) {
   c.both_ways = comm.node.software.both_ways.value;
 }
 
+/// Shorter chunks for shorter shares, so that the stages overlap.
+void cut(const Communicator& comm, const ChunkLimits& limits, Plan& plan) {
+  const std::int64_t depth = comm.gpus();
+  plan.chunk = std::min<std::int64_t>(262144, limits.simple_slot);
+  plan.chunk = halved(plan.chunk, plan, 64 * depth, 131072);
+  plan.chunk = halved(plan.chunk, plan, 8 * depth, 65536);
+  plan.chunk = halved(plan.chunk, plan, depth, 32768);
+  plan.chunk = within_share(plan.chunk, plan);
+}
+
+constexpr std::array<std::string_view, 1> own_parameters = {".sharp_"};
+
 }  // namespace
 
 CollectiveAlgorithm collnetchain_algorithm() {
@@ -98,12 +112,14 @@ CollectiveAlgorithm collnetchain_algorithm() {
           .name = "collnetchain",
           .summary = "a chain of GPUs to the NIC, switches that reduce between nodes",
           .source = "[SHARP-manual]",
+          .own_parameters = own_parameters,
           .supports = supports,
           .fits = fits,
           .stream = stream,
           .network_trees = network_trees,
           .node_transfers = node_transfers,
           .program = program,
+          .cut = cut,
           .adjust_costs = adjust_costs};
 }
 

@@ -198,6 +198,19 @@ void head_trees(const Communicator& comm, const Plan&, int, const TreeSink& sink
   for (const AggregationTree& tree : comm.sharp.trees) sink(tree);
 }
 
+void cut_for_heads(const Communicator& comm, const ChunkLimits& limits, std::int64_t longest,
+                   std::span<const HeadsLimit> shorter, Plan& plan) {
+  const bool all_reduce = plan.op == CollectiveOp::all_reduce;
+  const auto heads = static_cast<std::int64_t>(comm.heads.size());
+  const std::int64_t buffer = all_reduce ? largest_share(plan) : largest_share(plan) * comm.ranks();
+  std::int64_t chunk = longest;
+  for (const HeadsLimit& l : shorter)
+    if (buffer < l.loops * heads * chunk) chunk = std::min(chunk, l.chunk);
+  // Without buffers of its own to fill, a whole slot at once.
+  if (plan.registered && !all_reduce) chunk = limits.simple_slot;
+  plan.chunk = within_share(chunk, plan, all_reduce ? heads : 1);
+}
+
 void nvswitch_costs(const Communicator& comm, const Plan& plan, ProtocolCosts& c) {
   const Architecture& gpu = comm.node.architecture;
   c.hop_inside = gpu.nvls_hop.us().value;

@@ -15,6 +15,14 @@ struct Heads {
 
 Stream heads_stream(const Plan& plan, int channel, std::size_t heads, std::string_view timing);
 
+/// Below so many loops a share takes no longer chunks than this.
+struct HeadsLimit {
+  std::int64_t loops, chunk;
+};
+/// Shorter chunks for shorter shares, so that the stages overlap. \param longest  chunk
+void cut_for_heads(const Communicator& comm, const ChunkLimits& limits, std::int64_t longest,
+                   std::span<const HeadsLimit> shorter, Plan& plan);
+
 /// The trees in the fabric's switches, one for each NIC: `network_trees` of the algorithms that use SHARP.
 void head_trees(const Communicator& comm, const Plan& plan, int channel, const TreeSink& sink);
 

@@ -4,6 +4,8 @@
 // can address as one; the head of a chunk loads the sum of all GPUs' copies through the switch and stores it back to
 // all of them; then every GPU copies the results out [NCCL-device]. So a GPU's link carries each byte once each way,
 // and not twice as around a ring. Over several nodes the heads need switches that reduce (SHARP).
+#include <array>
+
 #include "heads_program.hpp"
 
 namespace fabricast {
@@ -43,6 +45,13 @@ std::unique_ptr<ChannelProgram> program(const Communicator& comm, const Plan& pl
 
 void adjust_costs(const Communicator& comm, const Plan& plan, ProtocolCosts& c) { nvswitch_costs(comm, plan, c); }
 
+void cut(const Communicator& comm, const ChunkLimits& limits, Plan& plan) {
+  constexpr std::array shorter = {HeadsLimit{64, 65536}, HeadsLimit{8, 32768}, HeadsLimit{2, 16384}};
+  cut_for_heads(comm, limits, limits.nvls.value_or(131072), shorter, plan);
+}
+
+constexpr std::array<std::string_view, 1> own_parameters = {".nvls_"};
+
 }  // namespace
 
 CollectiveAlgorithm nvls_algorithm() {
@@ -51,12 +60,14 @@ CollectiveAlgorithm nvls_algorithm() {
           .summary = "reduced and multicast in the NVSwitch",
           .source = "[NCCL-device]",
           .in_nvswitch = true,
+          .own_parameters = own_parameters,
           .supports = supports,
           .fits = fits,
           .stream = stream,
           .network_trees = head_trees,
           .node_transfers = node_transfers,
           .program = program,
+          .cut = cut,
           .adjust_costs = adjust_costs};
 }
 

@@ -3,6 +3,7 @@
 // All pairs of ranks exchange data at once, so what counts is the work of each GPU, proxy thread, NIC and link, not a
 // chain of steps. A channel works on eight parts side by side, each with its own slots.
 #include <algorithm>
+#include <array>
 #include <map>
 #include <numeric>
 
@@ -283,6 +284,8 @@ void adjust_costs(const Communicator& comm, const Plan& plan, ProtocolCosts& c) 
   if (comm.nodes() > 1) adjust_network_costs(comm.node.network, plan, c);
 }
 
+constexpr std::array<std::string_view, 2> own_parameters = {".peer", ".rate_unaligned"};
+
 }  // namespace
 
 CollectiveAlgorithm p2p_algorithm() {
@@ -291,6 +294,8 @@ CollectiveAlgorithm p2p_algorithm() {
           .summary = "sends and receives between pairs of ranks, in rounds",
           .source = "[NCCL-p2p]",
           .one_stream = true,
+          .in_pairs = true,
+          .own_parameters = own_parameters,
           .supports = supports,
           .stream = stream,
           .network_edges = network_edges,

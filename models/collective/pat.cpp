@@ -169,6 +169,12 @@ void adjust_costs(const Communicator& comm, const Plan&, ProtocolCosts& c) {
   if (comm.nodes() > 1) c.wire /= comm.node.network.peer_efficiency.value;
 }
 
+/// Shorter chunks for shorter buffers.
+void cut(const Communicator&, const ChunkLimits&, Plan& plan) {
+  const std::int64_t least = plan.op == CollectiveOp::all_gather ? 32 : 16;
+  while (plan.chunk > 65536 && plan.chunk * plan.channels * least > plan.bytes) plan.chunk /= 2;
+}
+
 }  // namespace
 
 CollectiveAlgorithm pat_algorithm() {
@@ -176,12 +182,15 @@ CollectiveAlgorithm pat_algorithm() {
           .name = "pat",
           .summary = "log2(n) dimensions, a binomial tree per block",
           .source = "[NCCL-PAT]",
+          .own_flags_free = true,
+          .edges_by_op = true,
           .supports = supports,
           .fits = fits,
           .stream = stream,
           .network_edges = network_edges,
           .node_transfers = node_transfers,
           .program = program,
+          .cut = cut,
           .adjust_costs = adjust_costs,
           .edge_set = edge_set};
 }

@@ -4,6 +4,7 @@
 // all-reduce can [Patarasuk2009]; the price is 2(n-1) dependent steps, so small messages want a tree. Rings visit node
 // after node, so each node has one connection in and one out per channel, and equal NICs meet [NCCL-connect].
 #include <algorithm>
+#include <array>
 
 #include "fabricast/collective/algorithm.hpp"
 #include "fabricast/core/error.hpp"
@@ -216,6 +217,17 @@ void adjust_costs(const Communicator& comm, const Plan& plan, ProtocolCosts& c) 
   if (comm.nodes() > 1 && plan.protocol == Protocol::simple) c.network_slice = comm.node.network.nic_slice.us().value;
 }
 
+/// In Simple a chunk is four slots, handed on in two slices of two.
+void cut(const Communicator&, const ChunkLimits& limits, Plan& plan) {
+  if (is_chain(plan.op) || plan.protocol != Protocol::simple) return;
+  plan.chunk = 4 * limits.simple_slot;
+  plan.slices_per_chunk = 2;
+  plan.least_slice = 2 * limits.simple_slot / 32;
+  plan.slots /= 2;
+}
+
+constexpr std::array<std::string_view, 1> own_parameters = {".issue_gap"};
+
 }  // namespace
 
 CollectiveAlgorithm ring_algorithm() {
@@ -223,11 +235,13 @@ CollectiveAlgorithm ring_algorithm() {
           .name = "ring",
           .summary = "2(n-1) steps around a ring per channel, least volume",
           .source = "[Patarasuk2009]",
+          .own_parameters = own_parameters,
           .supports = supports,
           .stream = stream,
           .network_edges = network_edges,
           .node_transfers = node_transfers,
           .program = program,
+          .cut = cut,
           .adjust_costs = adjust_costs,
           .edge_set = edge_set};
 }

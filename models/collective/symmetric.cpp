@@ -64,7 +64,7 @@ void adjust_costs(const Communicator&, const Plan&, ProtocolCosts& c) {
 CollectiveAlgorithm symmetric_kernels() {
   return {.algorithm = Algorithm::symmetric,
           .name = "symmetric",
-          .summary = "one kernel on symmetric memory",
+          .summary = "kernels on symmetric memory",
           .source = "[NCCL-symmetric]",
           .one_stream = true,
           .supports = supports,

@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -133,6 +134,18 @@ struct SliceSize {
   std::int64_t size = 0;
 };
 SliceSize slice_chunk(const Plan& plan, std::int64_t chunk);
+
+/// What bounds chunks: bytes of a slot in Simple, and the largest chunks that the user allows.
+struct ChunkLimits {
+  std::int64_t simple_slot = 0;
+  std::optional<std::int64_t> nvls, nvlstree;
+};
+/// Payload of the channel that has most.
+std::int64_t largest_share(const Plan& plan);
+/// A chunk that is no longer than one of `parts` parts of the largest share.
+std::int64_t within_share(std::int64_t chunk, const Plan& plan, std::int64_t parts = 1);
+/// Halves a chunk, though not below `least`, while the largest share has fewer than so many of it.
+std::int64_t halved(std::int64_t chunk, const Plan& plan, std::int64_t count, std::int64_t least);
 
 /// Loops over a share when one loop moves `parts` chunks: whole loops, and the chunk of a last shorter one (0: none).
 struct Loops {

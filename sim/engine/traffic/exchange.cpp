@@ -144,9 +144,9 @@ ExchangeTimer::SharedUses ExchangeTimer::fabric_of(Communicators& communicators,
     const Plan& plan = x.timed[t]->plan;
     runs[x.teams->teams[t].shape] = {static_cast<int>(plan.algorithm), static_cast<int>(plan.protocol), plan.channels};
     // What goes between two ranks, and in which direction, is a matter of the call.
-    by_size |=
-        plan.algorithm != Algorithm::ring && plan.algorithm != Algorithm::tree && plan.algorithm != Algorithm::pat;
-    by_op |= plan.algorithm == Algorithm::pat;
+    const CollectiveAlgorithm& algorithm = *find_by_algorithm(plan.algorithm);
+    by_size |= algorithm.edge_key != nullptr;
+    by_op |= algorithm.edges_by_op;
   }
   const ExchangeCounts::Key key{kind.groups, by_op || by_size ? static_cast<int>(kind.op) : -1,
                                 by_size ? kind.bytes : -1, by_size && kind.one_way, std::move(runs)};
