@@ -1,24 +1,25 @@
 #include "problem.hpp"
 
+#include <algorithm>
 #include <cmath>
 
+#include "fabricast/collective/algorithm.hpp"
 #include "fabricast/core/parallel.hpp"
 
 namespace fabricast {
 
 namespace {
 
-/// Whether a parameter belongs to sends and receives, to NVLS and so on, and not to this algorithm.
+/// Whether a parameter belongs to other algorithms, as those of NVLS do, and not to this one.
 bool is_of_others(std::string_view parameter, Algorithm algorithm) {
   const auto named = [&](std::string_view part) { return parameter.find(part) != std::string_view::npos; };
-  const bool pairs = algorithm == Algorithm::p2p, chain = algorithm == Algorithm::ring;
-  const bool nvls = algorithm == Algorithm::nvls || algorithm == Algorithm::nvlstree;
-  if (named(".nvls_")) return !nvls;
-  if (named(".peer") || named(".rate_unaligned")) return !pairs;
-  if (named(".sharp_")) return algorithm != Algorithm::collnetdirect && algorithm != Algorithm::collnetchain;
-  if (named(".tree_factor")) return algorithm != Algorithm::tree && algorithm != Algorithm::nvlstree;
-  if (named(".issue_gap")) return !chain;
-  return pairs && named(".message");
+  const CollectiveAlgorithm& asked = *find_by_algorithm(algorithm);
+  const auto lists = [&](const CollectiveAlgorithm& a) {
+    return std::any_of(a.own_parameters.begin(), a.own_parameters.end(), named);
+  };
+  const auto all = collective_algorithms();
+  if (std::any_of(all.begin(), all.end(), lists)) return !lists(asked);
+  return asked.in_pairs && named(".message");
 }
 
 /// Whether a row can depend on a parameter: `hop_ll`, `rate_simple` and the like serve one protocol only.

@@ -1,5 +1,7 @@
 // CollNetChain: on every channel a chain of GPUs adds up the node's part to the GPU at the NIC, the fabric's switches
 // add up the nodes (SHARP), and the result goes back down the chain [NCCL-device].
+#include <array>
+
 #include "fabricast/collective/algorithm.hpp"
 
 namespace fabricast {
@@ -12,9 +14,7 @@ bool fits(const Communicator& comm, CollectiveOp, Protocol protocol) {
   return protocol == Protocol::simple && comm.nodes() > 1 && comm.sharp.available();
 }
 
-Stream stream(const Communicator&, const Plan& plan, int channel) {
-  return chunk_stream(plan, channel, StreamPattern::sharp);
-}
+Stream stream(const Communicator&, const Plan& plan, int channel) { return chunk_stream(plan, channel, "sharp_chain"); }
 
 const AggregationTree& tree_of(const Communicator& comm, int channel) {
   return comm.sharp.trees[static_cast<std::size_t>(comm.tree_shape(channel).nic_in)];
@@ -88,6 +88,23 @@ std::unique_ptr<ChannelProgram> program(const Communicator& comm, const Plan& pl
   return std::make_unique<ChainProgram>(comm, plan, channel);
 }
 
+/// One part of a block's threads goes up, the other down [NCCL-device].
+void adjust_costs(const Communicator& comm, const Plan&, ProtocolCosts& c) {
+  c.both_ways = comm.node.software.both_ways.value;
+}
+
+/// Shorter chunks for shorter shares, so that the stages overlap.
+void cut(const Communicator& comm, const ChunkLimits& limits, Plan& plan) {
+  const std::int64_t depth = comm.gpus();
+  plan.chunk = std::min<std::int64_t>(262144, limits.simple_slot);
+  plan.chunk = halved(plan.chunk, plan, 64 * depth, 131072);
+  plan.chunk = halved(plan.chunk, plan, 8 * depth, 65536);
+  plan.chunk = halved(plan.chunk, plan, depth, 32768);
+  plan.chunk = within_share(plan.chunk, plan);
+}
+
+constexpr std::array<std::string_view, 1> own_parameters = {".sharp_"};
+
 }  // namespace
 
 CollectiveAlgorithm collnetchain_algorithm() {
@@ -95,12 +112,15 @@ CollectiveAlgorithm collnetchain_algorithm() {
           .name = "collnetchain",
           .summary = "a chain of GPUs to the NIC, switches that reduce between nodes",
           .source = "[SHARP-manual]",
+          .own_parameters = own_parameters,
           .supports = supports,
           .fits = fits,
           .stream = stream,
           .network_trees = network_trees,
           .node_transfers = node_transfers,
-          .program = program};
+          .program = program,
+          .cut = cut,
+          .adjust_costs = adjust_costs};
 }
 
 }  // namespace fabricast

@@ -1,6 +1,8 @@
 // CollNetDirect: GPUs hand the chunk of each head to it directly, heads add up their node's part, and the fabric's
 // switches add up the nodes (SHARP). Each NIC sends and receives the bytes of its heads once, whatever the number of
 // nodes [NCCL-device].
+#include <array>
+
 #include "heads_program.hpp"
 
 namespace fabricast {
@@ -14,7 +16,7 @@ bool fits(const Communicator& comm, CollectiveOp, Protocol protocol) {
 }
 
 Stream stream(const Communicator& comm, const Plan& plan, int channel) {
-  return heads_stream(plan, channel, comm.rail_gpus().size(), StreamPattern::sharp);
+  return heads_stream(plan, channel, comm.rail_gpus().size(), "sharp_heads");
 }
 
 void node_transfers(const Communicator& comm, const Plan&, int, std::uint32_t, std::vector<NodeTransfer>& out) {
@@ -34,6 +36,22 @@ std::unique_ptr<ChannelProgram> program(const Communicator& comm, const Plan& pl
   return heads_program(comm, plan, channel, {comm.rail_gpus(), false, true});
 }
 
+void adjust_costs(const Communicator& comm, const Plan&, ProtocolCosts& c) {
+  c.copies = static_cast<double>(comm.rail_gpus().size());
+}
+
+/// Shorter chunks for shorter shares, so that the stages overlap.
+void cut(const Communicator& comm, const ChunkLimits&, Plan& plan) {
+  constexpr std::int64_t depth = 2;
+  const auto heads = static_cast<std::int64_t>(comm.rail_gpus().size());
+  plan.chunk = halved(plan.chunk, plan, 64 * depth * heads, 131072);
+  plan.chunk = halved(plan.chunk, plan, 8 * depth * heads, 65536);
+  plan.chunk = halved(plan.chunk, plan, 8 * depth * heads, 32768);
+  plan.chunk = within_share(plan.chunk, plan, heads);
+}
+
+constexpr std::array<std::string_view, 1> own_parameters = {".sharp_"};
+
 }  // namespace
 
 CollectiveAlgorithm collnetdirect_algorithm() {
@@ -41,12 +59,15 @@ CollectiveAlgorithm collnetdirect_algorithm() {
           .name = "collnetdirect",
           .summary = "GPUs to a head per NIC, switches that reduce between nodes",
           .source = "[SHARP-manual]",
+          .own_parameters = own_parameters,
           .supports = supports,
           .fits = fits,
           .stream = stream,
           .network_trees = head_trees,
           .node_transfers = node_transfers,
-          .program = program};
+          .program = program,
+          .cut = cut,
+          .adjust_costs = adjust_costs};
 }
 
 }  // namespace fabricast

@@ -190,12 +190,37 @@ class HeadsProgram final : public ChannelProgram {
 
 }  // namespace
 
-Stream heads_stream(const Plan& plan, int channel, std::size_t heads, StreamPattern pattern) {
-  return chunk_stream(plan, channel, pattern, chunks_per_loop(plan, heads));
+Stream heads_stream(const Plan& plan, int channel, std::size_t heads, std::string_view timing) {
+  return chunk_stream(plan, channel, timing, chunks_per_loop(plan, heads));
 }
 
 void head_trees(const Communicator& comm, const Plan&, int, const TreeSink& sink) {
   for (const AggregationTree& tree : comm.sharp.trees) sink(tree);
+}
+
+void cut_for_heads(const Communicator& comm, const ChunkLimits& limits, std::int64_t longest,
+                   std::span<const HeadsLimit> shorter, Plan& plan) {
+  const bool all_reduce = plan.op == CollectiveOp::all_reduce;
+  const auto heads = static_cast<std::int64_t>(comm.heads.size());
+  const std::int64_t buffer = all_reduce ? largest_share(plan) : largest_share(plan) * comm.ranks();
+  std::int64_t chunk = longest;
+  for (const HeadsLimit& l : shorter)
+    if (buffer < l.loops * heads * chunk) chunk = std::min(chunk, l.chunk);
+  // Without buffers of its own to fill, a whole slot at once.
+  if (plan.registered && !all_reduce) chunk = limits.simple_slot;
+  plan.chunk = within_share(chunk, plan, all_reduce ? heads : 1);
+}
+
+void nvswitch_costs(const Communicator& comm, const Plan& plan, ProtocolCosts& c) {
+  const Architecture& gpu = comm.node.architecture;
+  c.hop_inside = gpu.nvls_hop.us().value;
+  c.copy_rate = gpu.nvls_rate.gbps().value;
+  c.copies = static_cast<double>(comm.heads.size());
+  c.last_receive = 1;
+  // With registered buffers heads reduce and store where the data is: nothing is copied in or out.
+  if (plan.registered) c.copies = 1, c.in_place = true;
+  // Heads' pieces are copied one after the other, and each copy has to drain.
+  c.slice = c.copies * gpu.nvls_slice.us().value;
 }
 
 std::unique_ptr<ChannelProgram> heads_program(const Communicator& comm, const Plan& plan, int channel,

@@ -4,6 +4,8 @@
 // can address as one; the head of a chunk loads the sum of all GPUs' copies through the switch and stores it back to
 // all of them; then every GPU copies the results out [NCCL-device]. So a GPU's link carries each byte once each way,
 // and not twice as around a ring. Over several nodes the heads need switches that reduce (SHARP).
+#include <array>
+
 #include "heads_program.hpp"
 
 namespace fabricast {
@@ -23,7 +25,7 @@ bool fits(const Communicator& comm, CollectiveOp op, Protocol protocol) {
 }
 
 Stream stream(const Communicator& comm, const Plan& plan, int channel) {
-  return heads_stream(plan, channel, comm.heads.size(), comm.nodes() == 1 ? StreamPattern::nvls : StreamPattern::sharp);
+  return heads_stream(plan, channel, comm.heads.size(), comm.nodes() == 1 ? "nvls" : "sharp_heads");
 }
 
 void node_transfers(const Communicator& comm, const Plan& plan, int, std::uint32_t, std::vector<NodeTransfer>& out) {
@@ -41,6 +43,15 @@ std::unique_ptr<ChannelProgram> program(const Communicator& comm, const Plan& pl
   return heads_program(comm, plan, channel, {comm.heads, true, comm.nodes() > 1});
 }
 
+void adjust_costs(const Communicator& comm, const Plan& plan, ProtocolCosts& c) { nvswitch_costs(comm, plan, c); }
+
+void cut(const Communicator& comm, const ChunkLimits& limits, Plan& plan) {
+  constexpr std::array shorter = {HeadsLimit{64, 65536}, HeadsLimit{8, 32768}, HeadsLimit{2, 16384}};
+  cut_for_heads(comm, limits, limits.nvls.value_or(131072), shorter, plan);
+}
+
+constexpr std::array<std::string_view, 1> own_parameters = {".nvls_"};
+
 }  // namespace
 
 CollectiveAlgorithm nvls_algorithm() {
@@ -48,12 +59,16 @@ CollectiveAlgorithm nvls_algorithm() {
           .name = "nvls",
           .summary = "reduced and multicast in the NVSwitch",
           .source = "[NCCL-device]",
+          .in_nvswitch = true,
+          .own_parameters = own_parameters,
           .supports = supports,
           .fits = fits,
           .stream = stream,
           .network_trees = head_trees,
           .node_transfers = node_transfers,
-          .program = program};
+          .program = program,
+          .cut = cut,
+          .adjust_costs = adjust_costs};
 }
 
 }  // namespace fabricast

@@ -3,6 +3,9 @@
 // Each head adds what its children's nodes have reduced of its chunk, and sends on to its parent's; on the way down it
 // multicasts and sends to the children. Trees join equal heads, so traffic stays on its rail. Channel c uses tree
 // c mod 2 [NCCL-trees].
+#include <algorithm>
+#include <array>
+
 #include "fabricast/collective/double_tree.hpp"
 #include "heads_program.hpp"
 
@@ -40,11 +43,42 @@ void node_transfers(const Communicator& comm, const Plan&, int channel, std::uin
 }
 
 Stream stream(const Communicator& comm, const Plan& plan, int channel) {
-  return heads_stream(plan, channel, comm.heads.size(), StreamPattern::nvls);
+  return heads_stream(plan, channel, comm.heads.size(), "nvls");
 }
 std::unique_ptr<ChannelProgram> program(const Communicator& comm, const Plan& plan, int channel) {
   return heads_program(comm, plan, channel, {comm.heads, true, false});
 }
+
+void adjust_costs(const Communicator& comm, const Plan& plan, ProtocolCosts& c) {
+  nvswitch_costs(comm, plan, c);
+  c.fan = comm.node.architecture.nvls_fan.value;
+  c.hop_network *= comm.node.network.tree_factor.value;
+}
+
+/// Largest chunk of a NVLSTree: short ones where trees are deep.
+std::int64_t most_chunk(const Communicator& comm) {
+  constexpr std::int64_t kib = 1024;
+  const double nic = comm.node.nic_line_rate.value / 1e9;
+  const int gpus = comm.gpus();
+  if (comm.node.gpu.compute_capability < 100) return (comm.nodes() >= 4 ? 64 : 128) * kib;
+  const bool near = comm.to_nic <= PathType::PXB;
+  if (comm.nodes() == 2 && nic >= 48) {
+    if (gpus <= 4) return 256 * kib;
+    return (gpus >= 16 || (near && nic < 96) ? 64 : 128) * kib;
+  }
+  if (nic >= 96) return (gpus <= 8 ? 256 : gpus < 32 ? 128 : 64) * kib;
+  if (nic >= 48) return (near ? 64 : 128) * kib;
+  return (comm.nodes() >= 4 ? 64 : 128) * kib;
+}
+
+void cut(const Communicator& comm, const ChunkLimits& limits, Plan& plan) {
+  constexpr std::array shorter = {HeadsLimit{32, 262144}, HeadsLimit{16, 131072}, HeadsLimit{4, 65536},
+                                  HeadsLimit{1, 32768}};
+  const std::int64_t most = limits.nvlstree.value_or(most_chunk(comm));
+  cut_for_heads(comm, limits, std::min(limits.nvls.value_or(most), most), shorter, plan);
+}
+
+constexpr std::array<std::string_view, 2> own_parameters = {".nvls_", ".tree_factor"};
 
 }  // namespace
 
@@ -53,6 +87,8 @@ CollectiveAlgorithm nvlstree_algorithm() {
           .name = "nvlstree",
           .summary = "NVLS inside the nodes, a double binary tree per rail between them",
           .source = "[Sanders2009]",
+          .in_nvswitch = true,
+          .own_parameters = own_parameters,
           .supports = supports,
           .fits = fits,
           .stream = stream,
@@ -60,6 +96,8 @@ CollectiveAlgorithm nvlstree_algorithm() {
           .node_role = node_role,
           .node_transfers = node_transfers,
           .program = program,
+          .cut = cut,
+          .adjust_costs = adjust_costs,
           .edge_set = edge_set};
 }
 

@@ -3,6 +3,7 @@
 // All pairs of ranks exchange data at once, so what counts is the work of each GPU, proxy thread, NIC and link, not a
 // chain of steps. A channel works on eight parts side by side, each with its own slots.
 #include <algorithm>
+#include <array>
 #include <map>
 #include <numeric>
 
@@ -18,7 +19,7 @@ bool supports(CollectiveOp op) { return is_point_to_point(op); }
 /// One stream stands for all channels: every pair's message, in parts side by side.
 Stream stream(const Communicator&, const Plan& plan, int) {
   Stream s;
-  s.pattern = StreamPattern::peers;
+  s.timing = "peers";
   s.slots = plan.slots;
   s.loops = plan.part / plan.chunk, s.slice = plan.chunk;
   if (const std::int64_t rest = plan.part - s.loops * plan.chunk; rest > 0 || s.loops == 0)
@@ -261,6 +262,30 @@ std::unique_ptr<ChannelProgram> program(const Communicator& comm, const Plan& pl
   return std::make_unique<PeerProgram>(comm, plan, channel);
 }
 
+/// Bytes; messages up to it are copied by libfabric's Slingshot provider [cxi-inject].
+constexpr std::int64_t small_message = 192;
+
+void adjust_network_costs(const Network& network, const Plan& plan, ProtocolCosts& c) {
+  // Next to a NIC a slice is told of by flags over PCIe.
+  c.network_slice = network.nic_slice.us().value;
+  c.peer = network.peer.us().value;
+  if (plan.pair <= small_message) c.peer += network.peer_small.us().value;
+  // A visit is of a chunk that leaves and of one that comes.
+  c.message = network.peer_chunk.us().value, c.visits = c.sends = 1, c.thread *= 2;
+  c.copies_at_nic = plan.registered ? 0 : 1;
+}
+
+void adjust_costs(const Communicator& comm, const Plan& plan, ProtocolCosts& c) {
+  c.cut_through = false;
+  // LL shifts what it loads into place; Simple copies it byte by byte [NCCL-device].
+  if (plan.protocol != Protocol::ll) c.unaligned = c.copy_rate / comm.node.architecture.rate_unaligned.gbps().value;
+  // Senders store to where the receiver wants it.
+  if (plan.registered) c.last_receive = 0;
+  if (comm.nodes() > 1) adjust_network_costs(comm.node.network, plan, c);
+}
+
+constexpr std::array<std::string_view, 2> own_parameters = {".peer", ".rate_unaligned"};
+
 }  // namespace
 
 CollectiveAlgorithm p2p_algorithm() {
@@ -268,6 +293,9 @@ CollectiveAlgorithm p2p_algorithm() {
           .name = "p2p",
           .summary = "sends and receives between pairs of ranks, in rounds",
           .source = "[NCCL-p2p]",
+          .one_stream = true,
+          .in_pairs = true,
+          .own_parameters = own_parameters,
           .supports = supports,
           .stream = stream,
           .network_edges = network_edges,
@@ -276,7 +304,8 @@ CollectiveAlgorithm p2p_algorithm() {
           .edge_key = edge_key,
           .node_role = node_role,
           .node_transfers = node_transfers,
-          .program = program};
+          .program = program,
+          .adjust_costs = adjust_costs};
 }
 
 }  // namespace fabricast

@@ -32,9 +32,7 @@ bool fits(const Communicator& comm, CollectiveOp, Protocol protocol) {
   return protocol == Protocol::simple && comm.gpus() == 1 && comm.nodes() > 1;
 }
 
-Stream stream(const Communicator&, const Plan& plan, int channel) {
-  return chunk_stream(plan, channel, StreamPattern::pat);
-}
+Stream stream(const Communicator&, const Plan& plan, int channel) { return chunk_stream(plan, channel, "pat"); }
 
 void network_edges(const Communicator& comm, const Plan& plan, int, const EdgeSink& sink) {
   const std::int64_t n = comm.ranks();
@@ -166,6 +164,17 @@ std::unique_ptr<ChannelProgram> program(const Communicator& comm, const Plan& pl
   return std::make_unique<PatProgram>(comm, plan, channel);
 }
 
+/// To ever other nodes a NIC reaches as little as in sends and receives.
+void adjust_costs(const Communicator& comm, const Plan&, ProtocolCosts& c) {
+  if (comm.nodes() > 1) c.wire /= comm.node.network.peer_efficiency.value;
+}
+
+/// Shorter chunks for shorter buffers.
+void cut(const Communicator&, const ChunkLimits&, Plan& plan) {
+  const std::int64_t least = plan.op == CollectiveOp::all_gather ? 32 : 16;
+  while (plan.chunk > 65536 && plan.chunk * plan.channels * least > plan.bytes) plan.chunk /= 2;
+}
+
 }  // namespace
 
 CollectiveAlgorithm pat_algorithm() {
@@ -173,12 +182,16 @@ CollectiveAlgorithm pat_algorithm() {
           .name = "pat",
           .summary = "log2(n) dimensions, a binomial tree per block",
           .source = "[NCCL-PAT]",
+          .own_flags_free = true,
+          .edges_by_op = true,
           .supports = supports,
           .fits = fits,
           .stream = stream,
           .network_edges = network_edges,
           .node_transfers = node_transfers,
           .program = program,
+          .cut = cut,
+          .adjust_costs = adjust_costs,
           .edge_set = edge_set};
 }
 

@@ -4,6 +4,7 @@
 // all-reduce can [Patarasuk2009]; the price is 2(n-1) dependent steps, so small messages want a tree. Rings visit node
 // after node, so each node has one connection in and one out per channel, and equal NICs meet [NCCL-connect].
 #include <algorithm>
+#include <array>
 
 #include "fabricast/collective/algorithm.hpp"
 #include "fabricast/core/error.hpp"
@@ -35,7 +36,7 @@ int chain_start(const Communicator& comm, CollectiveOp op, int channel) {
 Stream stream(const Communicator& comm, const Plan& plan, int channel) {
   const std::int64_t n = comm.ranks();
   Stream s;
-  s.pattern = is_chain(plan.op) ? StreamPattern::chain : StreamPattern::ring;
+  s.timing = is_chain(plan.op) ? "chain" : "ring";
   s.sends = is_chain(plan.op) ? 1 : plan.op == CollectiveOp::all_reduce ? 2 * (n - 1) : n - 1;
   if (is_chain(plan.op)) s.start = chain_start(comm, plan.op, channel);
   s.slots = plan.slots;
@@ -206,6 +207,27 @@ std::unique_ptr<ChannelProgram> program(const Communicator& comm, const Plan& pl
   return std::make_unique<RingProgram>(comm, plan, channel);
 }
 
+/// A ring's threads meet at a barrier after every step, so a step that fills more warps takes longer at once, and lines
+/// are not handed on one by one. In a chain they pass each by itself.
+void adjust_costs(const Communicator& comm, const Plan& plan, ProtocolCosts& c) {
+  if (is_chain(plan.op)) return;
+  c.cut_through = false;
+  if (plan.protocol == Protocol::ll) c.burst = comm.node.architecture.ll_burst.us().value;
+  // Next to a NIC a slice is told of by flags over PCIe.
+  if (comm.nodes() > 1 && plan.protocol == Protocol::simple) c.network_slice = comm.node.network.nic_slice.us().value;
+}
+
+/// In Simple a chunk is four slots, handed on in two slices of two.
+void cut(const Communicator&, const ChunkLimits& limits, Plan& plan) {
+  if (is_chain(plan.op) || plan.protocol != Protocol::simple) return;
+  plan.chunk = 4 * limits.simple_slot;
+  plan.slices_per_chunk = 2;
+  plan.least_slice = 2 * limits.simple_slot / 32;
+  plan.slots /= 2;
+}
+
+constexpr std::array<std::string_view, 1> own_parameters = {".issue_gap"};
+
 }  // namespace
 
 CollectiveAlgorithm ring_algorithm() {
@@ -213,11 +235,14 @@ CollectiveAlgorithm ring_algorithm() {
           .name = "ring",
           .summary = "2(n-1) steps around a ring per channel, least volume",
           .source = "[Patarasuk2009]",
+          .own_parameters = own_parameters,
           .supports = supports,
           .stream = stream,
           .network_edges = network_edges,
           .node_transfers = node_transfers,
           .program = program,
+          .cut = cut,
+          .adjust_costs = adjust_costs,
           .edge_set = edge_set};
 }
 

@@ -12,6 +12,17 @@ SliceSize slice_chunk(const Plan& plan, std::int64_t chunk) {
   return {static_cast<int>(ceil_div(chunk, size)), size};
 }
 
+std::int64_t largest_share(const Plan& plan) { return *std::max_element(plan.shares.begin(), plan.shares.end()); }
+
+std::int64_t within_share(std::int64_t chunk, const Plan& plan, std::int64_t parts) {
+  return std::min(chunk, round_up(ceil_div(std::max<std::int64_t>(largest_share(plan), 1), parts), 16));
+}
+
+std::int64_t halved(std::int64_t chunk, const Plan& plan, std::int64_t count, std::int64_t least) {
+  while (largest_share(plan) < count * chunk && chunk > least) chunk /= 2;
+  return chunk;
+}
+
 Loops cut_loops(const Plan& plan, std::int64_t share, std::int64_t parts) {
   Loops loops;
   const std::int64_t whole = plan.chunk * parts;
@@ -22,9 +33,9 @@ Loops cut_loops(const Plan& plan, std::int64_t share, std::int64_t parts) {
   return loops;
 }
 
-Stream chunk_stream(const Plan& plan, int channel, StreamPattern pattern, std::int64_t parts) {
+Stream chunk_stream(const Plan& plan, int channel, std::string_view timing, std::int64_t parts) {
   Stream s;
-  s.pattern = pattern;
+  s.timing = timing;
   s.slots = plan.slots;
   const Loops loops = cut_loops(plan, plan.shares[static_cast<std::size_t>(channel)], parts);
   s.loops = loops.whole, s.slices = 1, s.slice = plan.chunk;

@@ -1,5 +1,7 @@
 // Kernels for symmetric memory as a stream: one transfer of the whole buffer, and what it puts on the links of the node.
 // There are no steps to speak of: every GPU reaches every other at once, and the kernel's time is NCCL's own estimate.
+#include <limits>
+
 #include "fabricast/collective/algorithm.hpp"
 
 namespace fabricast {
@@ -15,8 +17,9 @@ bool fits(const Communicator&, CollectiveOp, Protocol) { return false; }
 
 Stream stream(const Communicator&, const Plan& plan, int) {
   Stream s;
-  s.pattern = StreamPattern::kernel;
+  s.timing = "whole";
   s.loops = 1, s.slice = plan.bytes;
+  s.alone.least = plan.kernels.front().estimate_us * 1e-6, s.alone.empty = plan.kernels.front().least_us * 1e-6;
   return s;
 }
 
@@ -50,17 +53,25 @@ void node_transfers(const Communicator& comm, const Plan& plan, int, std::uint32
   }
 }
 
+/// NCCL's estimate is of the whole kernel, its launch included.
+void adjust_costs(const Communicator&, const Plan&, ProtocolCosts& c) {
+  c.copy_rate = std::numeric_limits<double>::infinity();
+  c.launch = 0;
+}
+
 }  // namespace
 
 CollectiveAlgorithm symmetric_kernels() {
   return {.algorithm = Algorithm::symmetric,
           .name = "symmetric",
-          .summary = "one kernel on symmetric memory",
+          .summary = "kernels on symmetric memory",
           .source = "[NCCL-symmetric]",
+          .one_stream = true,
           .supports = supports,
           .fits = fits,
           .stream = stream,
-          .node_transfers = node_transfers};
+          .node_transfers = node_transfers,
+          .adjust_costs = adjust_costs};
 }
 
 }  // namespace fabricast

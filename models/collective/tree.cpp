@@ -3,6 +3,9 @@
 // Half of the channels use one tree, half the other. Inside a node the GPUs form a chain to the GPU at the NIC. Depth
 // is logarithmic in nodes, so small messages want it; every byte crosses the network twice per node in the worst case,
 // so large ones on many nodes want a ring [Sanders2009].
+#include <array>
+#include <cmath>
+
 #include "fabricast/collective/algorithm.hpp"
 #include "fabricast/collective/double_tree.hpp"
 #include "fabricast/core/error.hpp"
@@ -13,9 +16,7 @@ namespace {
 
 bool supports(CollectiveOp op) { return op == CollectiveOp::all_reduce; }
 
-Stream stream(const Communicator&, const Plan& plan, int channel) {
-  return chunk_stream(plan, channel, StreamPattern::tree);
-}
+Stream stream(const Communicator&, const Plan& plan, int channel) { return chunk_stream(plan, channel, "tree"); }
 
 int child_position(const Communicator& comm, int type) { return child_position(comm.tree_pattern, comm.gpus(), type); }
 
@@ -124,6 +125,29 @@ std::unique_ptr<ChannelProgram> program(const Communicator& comm, const Plan& pl
   return std::make_unique<TreeProgram>(comm, plan, channel);
 }
 
+void adjust_costs(const Communicator& comm, const Plan&, ProtocolCosts& c) {
+  // One part of a block's threads goes up, the other down [NCCL-device].
+  c.both_ways = comm.node.software.both_ways.value;
+  c.hop_network *= comm.node.network.tree_factor.value;
+}
+
+/// In LL128 shorter chunks for shorter buffers, so that the tree's pipeline fills.
+void cut(const Communicator& comm, const ChunkLimits&, Plan& plan) {
+  if (plan.protocol == Protocol::ll128) {
+    const double per_node = comm.gpus();
+    const double depth = 1 + std::floor(std::log2(static_cast<double>(comm.nodes()))) + 0.1 * per_node;
+    const auto chunks = [&] { return static_cast<double>(largest_share(plan)) / static_cast<double>(plan.chunk); };
+    while (chunks() < 64 * depth / per_node && plan.chunk > 131072) plan.chunk /= 2;
+    while (chunks() < 16 * depth / per_node && plan.chunk > 32768) plan.chunk /= 2;
+  }
+  plan.chunk = within_share(plan.chunk, plan);
+}
+
+/// In which of the two trees.
+int timed_apart(const Communicator& comm, int channel) { return comm.tree_index(channel); }
+
+constexpr std::array<std::string_view, 1> own_parameters = {".tree_factor"};
+
 }  // namespace
 
 CollectiveAlgorithm tree_algorithm() {
@@ -131,13 +155,17 @@ CollectiveAlgorithm tree_algorithm() {
           .name = "tree",
           .summary = "double binary tree over nodes, a chain of GPUs inside",
           .source = "[Sanders2009]",
+          .own_parameters = own_parameters,
           .supports = supports,
           .stream = stream,
           .network_edges = network_edges,
           .node_role = node_role,
           .node_transfers = node_transfers,
           .program = program,
-          .edge_set = edge_set};
+          .cut = cut,
+          .adjust_costs = adjust_costs,
+          .edge_set = edge_set,
+          .timed_apart = timed_apart};
 }
 
 }  // namespace fabricast

@@ -68,7 +68,7 @@ Sizes sizes_of(const Planner& planner, Algorithm algorithm, Protocol protocol) {
   return {settings.threads.value_or(slow_ring ? 256 : 512), most};
 }
 
-bool in_nvswitch(Algorithm algorithm) { return algorithm == Algorithm::nvls || algorithm == Algorithm::nvlstree; }
+bool in_nvswitch(Algorithm algorithm) { return find_by_algorithm(algorithm)->in_nvswitch; }
 
 /// Channels of NVLS: as many blocks as keep the NVSwitch busy on this generation [NCCL-enqueue-2.3].
 int nvls_channels(const Planner& planner) {

@@ -48,7 +48,7 @@ Alternatives other_algorithms(const World& world, const ExchangeUse& use) {
   if (!free_to_choose(world, use, "NCCL_ALGO")) return list;
   for (std::size_t a = 0; a < algorithm_count; ++a) {
     const std::string_view name = name_of(static_cast<Algorithm>(a));
-    if (name == use.alone.algorithm || name == "p2p" || name == "symmetric") continue;
+    if (name == use.alone.algorithm) continue;
     list.push_back({fmt::format("{} by {}", name_of(use.kind.op), name),
                     {env_word("NCCL_ALGO", for_operation(world, use.kind.op, name))}});
   }

@@ -345,7 +345,7 @@ std::string inspect_schedule_text(const World& world, std::int64_t bytes, int ch
     throw UserError(fmt::format("there is no rank {}", rank), fmt::format("there are {}", comm.ranks()));
   const CollectiveAlgorithm& algorithm = *find_by_algorithm(plan.algorithm);
   if (!algorithm.program)
-    throw UserError::at("workload.buffers", "kernels on symmetric memory have no schedule",
+    throw UserError::at("workload.buffers", fmt::format("{} have no schedule", algorithm.summary),
                         "`fabricast explain` shows the kernel; --set workload.buffers=plain shows a schedule");
   const Stream s = algorithm.stream(comm, plan, channel);
   std::string out = fmt::format("channel {} of {} {}/{}: {} loops", channel, name_of(plan.op), name_of(plan.algorithm),

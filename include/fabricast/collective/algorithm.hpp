@@ -5,6 +5,7 @@
 #include <span>
 #include <string_view>
 
+#include "fabricast/collective/costs.hpp"
 #include "fabricast/collective/schedule.hpp"
 
 namespace fabricast {
@@ -14,6 +15,18 @@ struct CollectiveAlgorithm {
   std::string_view name;
   std::string_view summary;
   std::string_view source;
+  /// Whether one stream stands for all channels.
+  bool one_stream = false;
+  /// Whether the NVSwitch reduces and hands out.
+  bool in_nvswitch = false;
+  /// Whether pairs of ranks exchange data: in no step with others, and by another GPU's NIC where PXN is.
+  bool in_pairs = false;
+  /// Whether a flag between two workers of one rank takes no time.
+  bool own_flags_free = false;
+  /// Whether its network edges depend on the operation.
+  bool edges_by_op = false;
+  /// Parts of the names of parameters that serve only algorithms which list them.
+  std::span<const std::string_view> own_parameters;
   bool (*supports)(CollectiveOp) = nullptr;
   /// Whether it can run an operation that it supports on these ranks; null: always.
   bool (*fits)(const Communicator&, CollectiveOp, Protocol) = nullptr;
@@ -35,8 +48,14 @@ struct CollectiveAlgorithm {
                          std::vector<NodeTransfer>& transfers) = nullptr;
   /// Null for kernels that no schedule describes.
   std::unique_ptr<ChannelProgram> (*program)(const Communicator&, const Plan&, int channel) = nullptr;
+  /// Chunk, slices and slots, where it does not just fill the slots of its protocol, which the plan has; null: it does.
+  void (*cut)(const Communicator&, const ChunkLimits&, Plan&) = nullptr;
+  /// What is special to its costs, given those that every algorithm has of this protocol, GPU and network; null: nothing.
+  void (*adjust_costs)(const Communicator&, const Plan&, ProtocolCosts&) = nullptr;
   /// Channels with the same number have the same network edges; null: each has its own.
   int (*edge_set)(const Communicator&, int channel) = nullptr;
+  /// Channels with different numbers are timed apart, however alike their shares and links; null: none are.
+  int (*timed_apart)(const Communicator&, int channel) = nullptr;
 };
 
 /// Whether the algorithm can run an operation on these ranks.

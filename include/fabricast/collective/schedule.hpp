@@ -9,7 +9,7 @@
 // exactly once (prove.hpp).
 //
 // Stream view (Stream): the same channel as persistent edges: how many loops, steps and slices of which size, and
-// which dependency pattern. Its size does not depend on the number of slices; symmetric nodes are folded. It is what
+// which way to time them. Its size does not depend on the number of slices; symmetric nodes are folded. It is what
 // the flow engine times.
 #pragma once
 
@@ -18,6 +18,8 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <string_view>
 #include <vector>
 
 #include "fabricast/collective/communicator.hpp"
@@ -76,35 +78,26 @@ class ChannelProgram {
   virtual std::array<int, 2> nics(std::int32_t, std::int32_t) const { return {-1, -1}; }
 };
 
-/// How the steps of a channel depend on each other.
-enum class StreamPattern {
-  ring,   ///< step s of a rank forwards what its neighbour sent in step s - 1; all ranks are alike
-  chain,  ///< a pipeline from the first rank to the last
-  tree,   ///< a pipeline up a tree of nodes and down again
-  sharp,  ///< up to heads inside the nodes, through the switches that reduce, and down again
-  nvls,   ///< copied in, reduced and handed out by the NVSwitch, perhaps up and down a tree of nodes, copied out
-  pat,    ///< log2(n) exchanges with ranks ever nearer or farther
-  peers,  ///< sends and receives between pairs of ranks
-  kernel  ///< one kernel, of which only the time and the bytes are known
+/// s; of a call without slices: what it takes where nothing else uses its links.
+struct AloneTime {
+  double before = 0;  ///< until its first byte moves
+  double least = 0;   ///< after that, however fast the links are
+  double empty = 0;   ///< of an empty buffer, all told
 };
 
 /// Stream view of one channel.
 struct Stream {
-  StreamPattern pattern = StreamPattern::ring;
-  std::int64_t loops = 0;  ///< whole loops over the chunk
-  std::int64_t sends = 1;  ///< sending steps of a rank per loop; on a ring a receive-only one follows
-  int slices = 1;          ///< slices of a step in a whole loop
-  std::int64_t slice = 0;  ///< their payload
-  int tail_slices = 0;     ///< of the last, shorter loop; 0: there is none
+  std::string_view timing;  ///< how its steps depend on each other: a name in sim/engine/time/timings.inc
+  std::int64_t loops = 0;   ///< whole loops over the chunk
+  std::int64_t sends = 1;   ///< sending steps of a rank per loop; on a ring a receive-only one follows
+  int slices = 1;           ///< slices of a step in a whole loop
+  std::int64_t slice = 0;   ///< their payload
+  int tail_slices = 0;      ///< of the last, shorter loop; 0: there is none
   std::int64_t tail_slice = 0;
   int slots = 8;
-  int start = 0;  ///< of a chain: position in its node of the first rank
+  int start = 0;    ///< of a chain: position in its node of the first rank
+  AloneTime alone;  ///< of timing `whole`
 };
-
-/// Whether one stream stands for all channels: pairs of ranks share them, and a kernel for symmetric memory has none.
-constexpr bool is_one_stream(Algorithm algorithm) {
-  return algorithm == Algorithm::p2p || algorithm == Algorithm::symmetric;
-}
 
 /// A connection over the network, by NCCL node of the job and NIC.
 struct NetworkEdge {
@@ -142,6 +135,18 @@ struct SliceSize {
 };
 SliceSize slice_chunk(const Plan& plan, std::int64_t chunk);
 
+/// What bounds chunks: bytes of a slot in Simple, and the largest chunks that the user allows.
+struct ChunkLimits {
+  std::int64_t simple_slot = 0;
+  std::optional<std::int64_t> nvls, nvlstree;
+};
+/// Payload of the channel that has most.
+std::int64_t largest_share(const Plan& plan);
+/// A chunk that is no longer than one of `parts` parts of the largest share.
+std::int64_t within_share(std::int64_t chunk, const Plan& plan, std::int64_t parts = 1);
+/// Halves a chunk, though not below `least`, while the largest share has fewer than so many of it.
+std::int64_t halved(std::int64_t chunk, const Plan& plan, std::int64_t count, std::int64_t least);
+
 /// Loops over a share when one loop moves `parts` chunks: whole loops, and the chunk of a last shorter one (0: none).
 struct Loops {
   std::int64_t whole = 0;
@@ -150,7 +155,7 @@ struct Loops {
 Loops cut_loops(const Plan& plan, std::int64_t share, std::int64_t parts);
 
 /// A channel's share in loops of `parts` chunks that are handed on whole.
-Stream chunk_stream(const Plan& plan, int channel, StreamPattern pattern, std::int64_t parts = 1);
+Stream chunk_stream(const Plan& plan, int channel, std::string_view timing, std::int64_t parts = 1);
 
 /// A GPU sends to and receives from a NIC.
 void add_both_ways(std::vector<NodeTransfer>& transfers, int gpu, int nic, double weight = 1);

@@ -12,6 +12,7 @@
 #include <cstdio>
 
 #include "../count/loads.hpp"
+#include "fabricast/collective/algorithm.hpp"
 #include "fabricast/core/error.hpp"
 #include "fabricast/core/stop.hpp"
 #include "fabricast/engine/engine.hpp"
@@ -54,8 +55,8 @@ class ChunkEngine final : public NetworkEngine {
   }
 
   CollectiveResult run(const Plan& plan) override {
-    if (plan.algorithm == Algorithm::symmetric)
-      throw UserError::at("network.engine", "kernels on symmetric memory have no slices to simulate",
+    if (const CollectiveAlgorithm& algorithm = *find_by_algorithm(plan.algorithm); !algorithm.program)
+      throw UserError::at("network.engine", fmt::format("{} have no slices to simulate", algorithm.summary),
                           "use engine: flow, or workload.buffers: registered");
     // Loads are counted for their checks only: a cut fabric is refused here, with a message.
     InsidePaths paths(*setup_.comm);

@@ -151,7 +151,7 @@ class Simulation {
   /// Channels with the same connections run in step, and a NIC sends their messages one after the other. Sends and receives
   /// are in no step: it takes turns among their queue pairs.
   std::size_t queue_of(int channel, const std::vector<NetworkEdge>& edges, const NetworkEdge& edge) {
-    if (plan_.algorithm == Algorithm::p2p)
+    if (algorithm_.in_pairs)
       return static_cast<std::size_t>(channel) * edges.size() + static_cast<std::size_t>(&edge - edges.data());
     const auto known = std::find(patterns_.begin(), patterns_.end(), edges) - patterns_.begin();
     if (known == static_cast<std::ptrdiff_t>(patterns_.size())) patterns_.push_back(edges);
@@ -171,7 +171,7 @@ class Simulation {
                         g = static_cast<std::uint32_t>(comm_.gpus());
     const int gpu_a = static_cast<int>(a % g), gpu_b = static_cast<int>(b % g);
     if (program.is_flag(from, to)) {
-      wire.latency = a == b && algorithm_.algorithm == Algorithm::pat ? 0 : costs_.hop_inside;
+      wire.latency = a == b && algorithm_.own_flags_free ? 0 : costs_.hop_inside;
     } else if (a / g == b / g) {
       for (const std::uint16_t l : inside_path(comm_, {NodeTransfer::Kind::gpu_to_gpu, gpu_a, gpu_b}))
         way.push_back(node_link(a / g, l, NodeTransfer::Kind::gpu_to_gpu));
@@ -206,7 +206,7 @@ class Simulation {
   /// Whose proxy thread sends: by PXN sends between pairs of ranks leave by that of the NIC's GPU.
   int proxy_gpu(int gpu, int nic) const {
     const std::vector<int>& nics = comm_.nic_of_gpu;
-    if (plan_.algorithm != Algorithm::p2p || nics[static_cast<std::size_t>(gpu)] == nic) return gpu;
+    if (!algorithm_.in_pairs || nics[static_cast<std::size_t>(gpu)] == nic) return gpu;
     return static_cast<int>(std::find(nics.begin(), nics.end(), nic) - nics.begin());
   }
 

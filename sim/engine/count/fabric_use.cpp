@@ -6,6 +6,7 @@
 // apart: m holds for any hardware, w and C do not. And m is given by kind of links that look alike to the group, as
 // links may be millions and kinds are few.
 #include "count_store.hpp"
+#include "fabricast/collective/algorithm.hpp"
 #include "fabricast/engine/group_time.hpp"
 #include "fabricast/protocol/costs.hpp"
 #include "loads.hpp"
@@ -21,7 +22,7 @@ void require_paths(const FabricCount& count) {
 }
 
 Plan streams_of(Plan plan) {
-  if (is_one_stream(plan.algorithm)) plan.channels = 1;
+  if (find_by_algorithm(plan.algorithm)->one_stream) plan.channels = 1;
   return plan;
 }
 

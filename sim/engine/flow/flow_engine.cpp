@@ -52,7 +52,7 @@ class FlowEngine final : public NetworkEngine {
     const Communicator& comm = *setup_.comm;
     const ProtocolCosts costs = protocol_costs(comm, asked);
     Plan plan = asked;
-    if (is_one_stream(plan.algorithm)) plan.channels = 1;
+    if (find_by_algorithm(plan.algorithm)->one_stream) plan.channels = 1;
     const auto channels = static_cast<std::size_t>(plan.channels);
     const std::vector<Stream> streams = streams_of(plan);
     std::vector<double> caps(channels);
@@ -275,11 +275,12 @@ class FlowEngine final : public NetworkEngine {
     };
     const auto& g = loads.inside[a].group;
     const auto& h = loads.inside[b].group;
-    const auto tree = [&](std::size_t c) { return setup_.comm->tree_index(static_cast<int>(c)); };
+    const auto timed_apart = find_by_algorithm(plan.algorithm)->timed_apart;
+    const auto kind = [&](std::size_t c) { return timed_apart(*setup_.comm, static_cast<int>(c)); };
     return plan.shares[a] == plan.shares[b] && (shares.rate[a] > 0) == (shares.rate[b] > 0) &&
            (shares.group[a] == no_group) == (shares.group[b] == no_group) &&
            std::equal(g.begin(), g.end(), h.begin(), h.end(), equally_crowded) &&
-           (plan.algorithm != Algorithm::tree || tree(a) == tree(b)) &&
+           (!timed_apart || kind(a) == kind(b)) &&
            streams[a].start == streams[b].start;  // chains differ in where they enter their nodes
   }
 

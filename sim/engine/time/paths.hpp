@@ -1,4 +1,4 @@
-// The stations on the longest way of a slice, by pattern. How many slices there are is left open.
+// The stations on the longest way of a slice, by timing. How many slices there are is left open.
 #pragma once
 
 #include "services.hpp"
@@ -17,8 +17,10 @@ Pipeline tree_path(const Services& services, SliceBytes bytes);
 /// Copied in at some node, up to the root by heads and down again, copied out: of the head that takes longest.
 Pipeline nvls_path(const Services& services, SliceBytes bytes);
 
-/// Up to the heads of a node, through the switches that reduce, and down again.
-Pipeline sharp_path(const Services& services, SliceBytes bytes);
+/// What adds up a node's part: a chain of GPUs, or heads that GPUs hand their chunks to.
+enum class NodePart { chain, heads };
+/// Up inside a node, through the switches that reduce, and down again.
+Pipeline sharp_path(const Services& services, SliceBytes bytes, NodePart part);
 
 /// Nodes of a chain that are timed one by one; in longer chains they stand for the others as well.
 constexpr std::int64_t chain_nodes = 16;

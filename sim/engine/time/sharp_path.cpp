@@ -10,12 +10,12 @@ namespace {
 
 class SharpPath {
  public:
-  SharpPath(const Services& services, SliceBytes bytes)
+  SharpPath(const Services& services, SliceBytes bytes, NodePart part)
       : s_(services),
         v_(services.view()),
         bytes_(bytes),
-        chain_(v_.plan.algorithm == Algorithm::collnetchain),
-        nvls_(v_.plan.algorithm == Algorithm::nvls) {}
+        chain_(part == NodePart::chain),
+        nvls_(find_by_algorithm(v_.plan.algorithm)->in_nvswitch) {}
 
   Pipeline operator()() {
     chain_ ? climb_chain() : climb_to_head();
@@ -127,6 +127,8 @@ class SharpPath {
 
 }  // namespace
 
-Pipeline sharp_path(const Services& services, SliceBytes bytes) { return SharpPath(services, bytes)(); }
+Pipeline sharp_path(const Services& services, SliceBytes bytes, NodePart part) {
+  return SharpPath(services, bytes, part)();
+}
 
 }  // namespace fabricast

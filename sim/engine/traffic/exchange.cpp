@@ -161,9 +161,9 @@ ExchangeTimer::SharedUses ExchangeTimer::fabric_of(Communicators& communicators,
     const Plan& plan = x.timed[t]->plan;
     runs[x.teams->teams[t].shape] = {static_cast<int>(plan.algorithm), static_cast<int>(plan.protocol), plan.channels};
     // What goes between two ranks, and in which direction, is a matter of the call.
-    by_size |=
-        plan.algorithm != Algorithm::ring && plan.algorithm != Algorithm::tree && plan.algorithm != Algorithm::pat;
-    by_op |= plan.algorithm == Algorithm::pat;
+    const CollectiveAlgorithm& algorithm = *find_by_algorithm(plan.algorithm);
+    by_size |= algorithm.edge_key != nullptr;
+    by_op |= algorithm.edges_by_op;
   }
   // What decides which connections there are, and no more: an all_gather and a reduce_scatter by rings, of whatever
   // bytes, cross the same links.

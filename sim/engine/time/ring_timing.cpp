@@ -1,0 +1,46 @@
+// A ring: step s of a rank forwards what its neighbour sent in step s - 1; all ranks are alike.
+#include <algorithm>
+
+#include "timing.hpp"
+
+namespace fabricast {
+
+namespace {
+
+double makespan(const Services& services, const Stream& stream, double scale) {
+  const ChannelView& v = services.view();
+  Ring r;
+  r.sends = stream.sends;
+  r.hop_inside = v.costs.hop_inside, r.network = v.comm.nodes() > 1, r.slots = stream.slots, r.loops = stream.loops;
+  double queue = 0;
+  const auto loop = [&](int slices, std::int64_t slice) {
+    RingLoop l;
+    l.slices = slices;
+    const double bytes = static_cast<double>(slice) * scale;
+    for (std::size_t p = 0; p < static_cast<std::size_t>(v.comm.gpus()); ++p) {
+      const bool at_nic = r.network && (p == 0 || p + 1 == static_cast<std::size_t>(v.comm.gpus()));
+      const double threads = services.threads(bytes) + (at_nic ? v.costs.network_slice : 0);
+      l.op.push_back(std::max(threads, services.staggered_link(p, bytes)));
+      l.round.push_back(services.link(p, bytes));
+    }
+    l.receive = services.receive(bytes);
+    if (r.network) {
+      l.hop = services.ring_hop(bytes);
+      // The last channel of a NIC waits for the others once; then they stay apart.
+      queue = std::max(queue, l.hop.gap - l.hop.pass);
+    }
+    return l;
+  };
+  if (stream.loops > 0) r.loop = loop(stream.slices, stream.slice);
+  r.tail.slices = 0;
+  if (stream.tail_slices > 0) r.tail = loop(stream.tail_slices, stream.tail_slice);
+  return ring_makespan(r) + queue;
+}
+
+}  // namespace
+
+Timing ring_timing() {
+  return {.name = "ring", .summary = "steps around a ring, all ranks alike", .makespan = makespan};
+}
+
+}  // namespace fabricast

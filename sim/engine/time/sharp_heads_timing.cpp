@@ -1,0 +1,19 @@
+// Up to heads inside the nodes, through the switches that reduce, and down again.
+#include "timing.hpp"
+
+namespace fabricast {
+
+namespace {
+
+double makespan(const Services& services, const Stream& stream, double scale) {
+  return makespan_of(sharp_path(services, slice_bytes(stream, scale), NodePart::heads), stream);
+}
+
+}  // namespace
+
+Timing sharp_heads_timing() {
+  return {
+      .name = "sharp_heads", .summary = "heads inside nodes, switches that reduce between them", .makespan = makespan};
+}
+
+}  // namespace fabricast

@@ -1,0 +1,48 @@
+#include "timing.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "fabricast/core/error.hpp"
+
+namespace fabricast {
+
+#define FABRICAST_TIMING(name) Timing name();
+#include "timings.inc"
+#undef FABRICAST_TIMING
+
+std::span<const Timing> timings() {
+  static const std::array table = {
+#define FABRICAST_TIMING(name) name(),
+#include "timings.inc"
+#undef FABRICAST_TIMING
+  };
+  return table;
+}
+
+const Timing& find_timing(std::string_view name) {
+  const auto all = timings();
+  const auto it = std::find_if(all.begin(), all.end(), [&](const Timing& t) { return t.name == name; });
+  FABRICAST_CHECK(it != all.end(), "a stream names a timing that is not in timings.inc");
+  return *it;
+}
+
+SliceBytes slice_bytes(const Stream& stream, double scale) {
+  const double tail = static_cast<double>(stream.tail_slice) * scale;
+  const double slices = static_cast<double>(stream.loops * stream.slices + stream.tail_slices);
+  return {stream.loops > 0 ? static_cast<double>(stream.slice) * scale : tail, tail, slices};
+}
+
+double makespan_of(Pipeline path, const Stream& stream) {
+  path.slots = stream.slots;
+  path.slices = stream.loops * stream.slices;
+  path.tails = stream.tail_slices;
+  return pipeline_makespan(path);
+}
+
+void split_overlapping(ChannelTime& t) {
+  double& smaller = t.latency > t.transfer ? t.transfer : t.latency;
+  smaller = std::min(smaller, t.makespan - std::max(t.latency, t.transfer));
+}
+
+}  // namespace fabricast
