@@ -83,7 +83,7 @@ class Inbox {
 };
 
 /// Of a message, s per byte.
-struct Pace {
+struct SendPace {
   double path = 0, nic = 0;
   bool in_turn = true;  ///< the channels' messages leave the NIC one after the other; else at once
 };
@@ -103,7 +103,7 @@ class Ranks {
   /// Of a rank whose port is slower than others when it receives. \param port  s per byte
   void receive_slowly(std::size_t rank, double port) { slow_.emplace(rank, Slow{Inbox(places_), port}); }
 
-  /// \param seconds  (channel, place, sender, receiver) -> Pace
+  /// \param seconds  (channel, place, sender, receiver) -> SendPace
   template <class Seconds>
   double operator()(Seconds seconds) {
     double makespan = run(seconds);
@@ -162,7 +162,7 @@ class Ranks {
       const double idle = nic_[from];
       double turn = idle;
       for (const std::size_t c : order) {
-        const Pace pace = seconds(c, place, from, to);
+        const SendPace pace = seconds(c, place, from, to);
         const double begin =
             send(senders[c], receivers[c], bursts[c], pace, pace.in_turn ? turn : idle, {place, from, to});
         if (pace.in_turn) turn = std::max(turn, begin + bursts[c].first * pace.nic);
@@ -175,7 +175,7 @@ class Ranks {
     std::size_t place, from, to;
   };
   /// \param idle  when the NIC can begin. \returns when it does
-  double send(Worker& sender, Worker& receiver, const Burst& b, Pace pace, double idle, Between between) {
+  double send(Worker& sender, Worker& receiver, const Burst& b, SendPace pace, double idle, Between between) {
     const double ready = sender.ready();
     const double begin = std::max(idle, ready + run_.overhead + b.first * run_.copy + run_.proxy);
     sender.sender = ready + b.messages * run_.overhead + b.bytes * run_.copy;
@@ -259,9 +259,9 @@ double pat_delay(const ChannelView& v, const PatRun& run, const std::vector<int>
     const std::uint16_t number = numbers.empty() ? 0 : numbers[from];
     const bool in_turn = crowds.crowds[number].in_turn;
     const double sharers = in_turn ? 1 : C, own = sharers * (out.empty() ? run.nic : out[from]);
-    return Pace{std::max({own, crowd[number], sharers * (in.empty() ? run.nic : in[to])}), own, in_turn};
+    return SendPace{std::max({own, crowd[number], sharers * (in.empty() ? run.nic : in[to])}), own, in_turn};
   };
-  const auto alike = [&](std::size_t, std::size_t, std::size_t, std::size_t) { return Pace{run.nic, run.nic}; };
+  const auto alike = [&](std::size_t, std::size_t, std::size_t, std::size_t) { return SendPace{run.nic, run.nic}; };
   const double alone = Ranks(run, gathers, 1)(alike);
   Ranks ranks(run, gathers, crowds.ranks);
   for (std::size_t r = 0; r < in.size(); ++r)
