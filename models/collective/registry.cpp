@@ -5,15 +5,13 @@
 namespace fabricast {
 
 #define FABRICAST_COLLECTIVE(name) CollectiveAlgorithm name##_algorithm();
-#include "algorithms.inc"
+#include "fabricast/collective/algorithms.inc"
 #undef FABRICAST_COLLECTIVE
-/// Not in the list: they have no schedule (models/collective/symmetric.cpp).
-CollectiveAlgorithm symmetric_kernels();
 
 std::span<const CollectiveAlgorithm> collective_algorithms() {
   static const std::array table = {
 #define FABRICAST_COLLECTIVE(name) name##_algorithm(),
-#include "algorithms.inc"
+#include "fabricast/collective/algorithms.inc"
 #undef FABRICAST_COLLECTIVE
   };
   return table;
@@ -28,11 +26,7 @@ std::vector<NetworkEdge> list_edges(const CollectiveAlgorithm& algorithm, const 
 }
 
 const CollectiveAlgorithm* find_by_algorithm(Algorithm algorithm) {
-  static const CollectiveAlgorithm kernels = symmetric_kernels();
-  if (algorithm == Algorithm::symmetric) return &kernels;
-  for (const CollectiveAlgorithm& a : collective_algorithms())
-    if (a.algorithm == algorithm) return &a;
-  return nullptr;
+  return &collective_algorithms()[static_cast<std::size_t>(algorithm)];
 }
 
 std::uint64_t edge_key_of(const Plan& plan) {

@@ -48,6 +48,12 @@ void add_both_ways(std::vector<NodeTransfer>& transfers, int gpu, int nic, doubl
   transfers.push_back({NodeTransfer::Kind::nic_to_gpu, nic, gpu, weight});
 }
 
+void add_all_pairs(std::vector<NodeTransfer>& transfers, int gpus, double weight) {
+  for (int from = 0; from < gpus; ++from)
+    for (int to = 0; to < gpus; ++to)
+      if (from != to) transfers.push_back({NodeTransfer::Kind::gpu_to_gpu, from, to, weight});
+}
+
 void add_chain(std::vector<NodeTransfer>& transfers, const std::vector<int>& gpus) {
   for (std::size_t i = 0; i + 1 < gpus.size(); ++i) {
     transfers.push_back({NodeTransfer::Kind::gpu_to_gpu, gpus[i + 1], gpus[i]});

@@ -27,11 +27,7 @@ Stream stream(const Communicator&, const Plan& plan, int) {
 void node_transfers(const Communicator& comm, const Plan& plan, int, std::uint32_t, std::vector<NodeTransfer>& out) {
   out.clear();
   const double part = 1.0 / static_cast<double>(comm.ranks());
-  const auto pairs = [&](double weight) {
-    for (int from = 0; from < comm.gpus(); ++from)
-      for (int to = 0; to < comm.gpus(); ++to)
-        if (from != to) out.push_back({NodeTransfer::Kind::gpu_to_gpu, from, to, weight});
-  };
+  const auto pairs = [&](double weight) { add_all_pairs(out, comm.gpus(), weight); };
   const auto reduce = [&](double weight) {
     for (int g = 0; g < comm.gpus(); ++g) out.push_back({NodeTransfer::Kind::reduce, -1, g, weight});
   };
@@ -61,7 +57,7 @@ void adjust_costs(const Communicator&, const Plan&, ProtocolCosts& c) {
 
 }  // namespace
 
-CollectiveAlgorithm symmetric_kernels() {
+CollectiveAlgorithm symmetric_algorithm() {
   return {.algorithm = Algorithm::symmetric,
           .name = "symmetric",
           .summary = "kernels on symmetric memory",

@@ -31,7 +31,9 @@ std::vector<ParameterRef> parameters(Architecture& a) {
   list.insert(list.end(), {{"nvls_hop", "us", "NVLS: copied in by one GPU to reduced by another", &a.nvls_hop},
                            {"nvls_slice", "us", "NVLS: overhead of one head's piece", &a.nvls_slice},
                            {"nvls_rate", "GB/s", "NVLS: payload one channel copies in and out", &a.nvls_rate},
-                           {"nvls_fan", "", "NVLSTree: what heads inside the tree are slower", &a.nvls_fan}});
+                           {"nvls_fan", "", "NVLSTree: what heads inside the tree are slower", &a.nvls_fan},
+                           {"copy_barrier", "us", "copy engines: a barrier of all ranks' streams", &a.copy_barrier},
+                           {"copy_start", "us", "copy engines: one copy of a call, bytes aside", &a.copy_start}});
   return list;
 }
 

@@ -270,6 +270,15 @@ Chooser let_tuner_choose(const Planner& planner, CollectiveOp op, std::int64_t b
   return Chooser::ofi_tuner;
 }
 
+/// Of an algorithm that NCCL runs without asking its table.
+std::optional<Plan> taken_plan(const Planner& planner, CollectiveOp op, std::int64_t bytes) {
+  const CallTerms terms{works_in_place(planner, {}) ? planner.buffers : Buffers::plain, planner.settings.zero_blocks};
+  for (const CollectiveAlgorithm& a : collective_algorithms())
+    if (a.take)
+      if (std::optional<Plan> plan = a.take(planner.comm, terms, op, bytes)) return plan;
+  return std::nullopt;
+}
+
 const Candidate* first_simulated(const Communicator& comm, const std::vector<Candidate>& list, CollectiveOp op) {
   const auto it = std::find_if(list.begin(), list.end(),
                                [&](const Candidate& c) { return is_simulated(comm, op, c.algorithm, c.protocol); });
@@ -294,6 +303,10 @@ Plan plan_collective(const Planner& planner, CollectiveOp op, std::int64_t bytes
   plan.stands_in = served != candidates.data();
   plan.candidates = std::move(candidates);
   plan.chooser = chooser;
+  if (std::optional<Plan> taken = taken_plan(planner, op, bytes)) {
+    taken->candidates = std::move(plan.candidates);
+    return *taken;
+  }
   if (planner.buffers != Buffers::symmetric || !without_symmetric(planner, op, bytes).empty()) return plan;
   // NCCL does not ask its table any more: what it holds is for comparison.
   Plan kernel = plan_symmetric(planner, op, bytes);

@@ -137,6 +137,23 @@ void read_symmetric_kernel(VariableValue& v, NcclSettings& s) {
   s.symmetric_kernel = std::string(v.text());
 }
 
+/// Before 2.29 NCCL knows the digits only; from then on words as well, and several of them.
+void read_cta_policy(VariableValue& v, NcclSettings& s) {
+  constexpr std::array<std::string_view, 3> policies = {"default", "efficiency", "zero"};
+  for (const std::string& word : split(v.text(), '|')) {
+    const auto named = std::find(policies.begin(), policies.end(), lower_case(word)) - policies.begin();
+    const auto digit = parse_integer(word);
+    const bool by_digit = digit && digit.value >= 0 && digit.value <= 2;
+    if (!by_digit && named == std::ssize(policies))
+      return v.refuse(fmt::format("'{}' is no policy", word), suggestion(lower_case(word), policies));
+    if (!by_digit && s.version < NcclVersion{2, 29, 0})
+      return v.warn(fmt::format("NCCL {} takes 0, 1 or 2, and no words", to_text(s.version)));
+    const std::int64_t policy = by_digit ? digit.value : named;
+    if (policy == 1) v.warn("EFFICIENCY is not simulated");
+    s.zero_blocks |= policy == 2;
+  }
+}
+
 /// The OFI plugin goes by the names of its files; another tuner's choice is not known.
 void read_tuner(VariableValue& v, NcclSettings& s) {
   const std::string name = lower_case(v.text());
@@ -221,6 +238,10 @@ constexpr std::array choice_variables = {
     NcclVariable{"NCCL_WIN_ENABLE", "1", "0 or 1", "windows of symmetric memory",
                  "0: workload.buffers: symmetric is as plain",
                  [](VariableValue& v, NcclSettings& s) { v.read(s.window_enable); }},
+    NcclVariable{"NCCL_CTA_POLICY", "DEFAULT",
+                 "DEFAULT, EFFICIENCY, ZERO, or 0 to 2; from 2.29 on several words, by bars",
+                 "thread blocks against copy engines",
+                 "ZERO: all_gather on symmetric memory by copy engines, from 2.28 on", read_cta_policy},
     NcclVariable{"NCCL_SYM_KERNEL", "the fastest by NCCL's estimate", "a kernel's name, as AllReduce_AGxLL_R",
                  "the only kernel that may run on symmetric memory",
                  "the kernel; operations without one use the others", read_symmetric_kernel},

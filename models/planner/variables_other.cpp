@@ -25,7 +25,6 @@ constexpr std::array other_variables = {
     other("NCCL_CONF_FILE", "~/.nccl.conf", "a file", "further variables"),
     other("NCCL_CUMEM_ENABLE", "by driver", "0 or 1", "how buffers are allocated"),
     other("NCCL_CUMEM_HOST_ENABLE", "by driver", "0 or 1", "how host buffers are allocated"),
-    other("NCCL_CTA_POLICY", "DEFAULT", "DEFAULT, EFFICIENCY, ZERO", "thread blocks against copy engines"),
     other("NCCL_DEBUG", "none", "VERSION, WARN, INFO, TRACE", "log"),
     other("NCCL_DEBUG_FILE", "standard output", "a file", "log"),
     other("NCCL_DEBUG_SUBSYS", "INIT,BOOTSTRAP,ENV", "names with commas", "log"),

@@ -127,6 +127,8 @@ std::string selection_text(const ForecastRow& row, const Forecast& weighed) {
 }
 
 std::string algorithm_text(const ForecastRow& row) {
+  const CollectiveAlgorithm& algorithm = *find_by_algorithm(row.algorithm);
+  if (row.plan.threads == 0) return fmt::format("{}: {}, without thread blocks\n", algorithm.name, algorithm.summary);
   return fmt::format("{}/{} on {} channels of {} threads, {} per chunk in {} slices\n", name_of(row.algorithm),
                      name_of(row.protocol), row.channels, row.plan.threads, to_text(Bytes{row.plan.chunk}),
                      row.plan.slices_per_chunk);
@@ -158,9 +160,10 @@ std::string kernels_text(const Plan& plan) {
 std::string buffers_text(const World& world, const ForecastRow& row) {
   const Planner& planner = world.planner;
   std::string out;
-  if (planner.buffers == Buffers::symmetric && row.plan.kernels.empty())
-    out +=
-        fmt::format("  (no kernel on symmetric memory: {})\n", without_symmetric(planner, row.plan.op, row.plan.bytes));
+  const std::string why = planner.buffers == Buffers::symmetric && row.plan.kernels.empty()
+                              ? without_symmetric(planner, row.plan.op, row.plan.bytes)
+                              : std::string();
+  if (!why.empty()) out += fmt::format("  (no kernel on symmetric memory: {})\n", why);
   if (planner.buffers != Buffers::plain && row.plan.kernels.empty())
     out += row.plan.registered ? "  NCCL works on the registered buffers\n"
                                : "  registered buffers make no difference to it here\n";
@@ -245,7 +248,7 @@ std::string explain_text(const World& world, const Explanation& explanation) {
 
   if (!row.plan.candidates.empty())
     out += fmt::format("\n{:<33}estimate (us)   forecast (us)\n",
-                       row.plan.kernels.empty() ? "what NCCL weighed" : "without symmetric windows");
+                       is_in_cost_model(row.plan.algorithm) ? "what NCCL weighed" : "without symmetric windows");
   for (const Candidate& c : row.plan.candidates) {
     const ForecastRow* own = weighed.find(c.algorithm, c.protocol);
     const std::string simulated = own ? fmt::format("{:.2f}", own->time * 1e6) : "-";

@@ -1,7 +1,8 @@
 // A collective algorithm: a descriptor of pure functions, one file under models/collective and one line in
-// algorithms.inc. No event loop and no state: an algorithm only says what is sent.
+// algorithms.inc beside this one. No event loop and no state: an algorithm only says what is sent.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -9,6 +10,12 @@
 #include "fabricast/collective/schedule.hpp"
 
 namespace fabricast {
+
+/// How the caller calls, as far as NCCL's own rules leave it to him.
+struct CallTerms {
+  Buffers buffers = Buffers::plain;
+  bool zero_blocks = false;  ///< NCCL is to do without thread blocks where it can (NCCL_CTA_POLICY)
+};
 
 struct CollectiveAlgorithm {
   Algorithm algorithm = Algorithm::ring;
@@ -26,10 +33,12 @@ struct CollectiveAlgorithm {
   /// Whether its network edges depend on the operation.
   bool edges_by_op = false;
   /// Parts of the names of parameters that serve only algorithms which list them.
-  std::span<const std::string_view> own_parameters;
+  std::span<const std::string_view> own_parameters = {};
   bool (*supports)(CollectiveOp) = nullptr;
   /// Whether it can run an operation that it supports on these ranks; null: always.
   bool (*fits)(const Communicator&, CollectiveOp, Protocol) = nullptr;
+  /// The plan of a call that NCCL gives to it without asking its cost model, or none; null: it does not.
+  std::optional<Plan> (*take)(const Communicator&, const CallTerms&, CollectiveOp, std::int64_t bytes) = nullptr;
   Stream (*stream)(const Communicator&, const Plan&, int channel) = nullptr;
   /// Connections over the network, if it has any: a tree's upward edges first, then the downward ones.
   void (*network_edges)(const Communicator&, const Plan&, int channel, const EdgeSink&) = nullptr;
@@ -67,9 +76,9 @@ inline bool can_run(const CollectiveAlgorithm& a, const Communicator& comm, Coll
 std::uint64_t edge_key_of(const Plan& plan);
 std::vector<NetworkEdge> list_edges(const CollectiveAlgorithm&, const Communicator&, const Plan&, int channel);
 
-/// All that have a schedule.
+/// By their number in the enumeration.
 std::span<const CollectiveAlgorithm> collective_algorithms();
-/// Any of the enumeration.
+/// Never null.
 const CollectiveAlgorithm* find_by_algorithm(Algorithm algorithm);
 
 }  // namespace fabricast

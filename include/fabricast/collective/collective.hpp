@@ -32,15 +32,23 @@ constexpr bool is_point_to_point(CollectiveOp op) { return op > CollectiveOp::al
 /// From one rank to all others or the other way round: rings are open, and calls back to back overlap.
 constexpr bool is_chain(CollectiveOp op) { return op == CollectiveOp::broadcast || op == CollectiveOp::reduce; }
 
-/// NCCL's algorithms in its order; what runs sends and receives; and the kernels for symmetric memory (symmetric.hpp).
-enum class Algorithm { tree, ring, collnetdirect, collnetchain, nvls, nvlstree, pat, p2p, symmetric };
+/// What NCCL's cost model chooses from, in its order; then what it runs without asking that.
+enum class Algorithm {
+#define FABRICAST_COLLECTIVE(name) name,
+#include "fabricast/collective/algorithms.inc"
+#undef FABRICAST_COLLECTIVE
+};
 template <>
 struct EnumNames<Algorithm> {
-  static constexpr std::array<std::string_view, 9> names{"tree",     "ring", "collnetdirect", "collnetchain", "nvls",
-                                                         "nvlstree", "pat",  "p2p",           "symmetric"};
+  static constexpr auto names = std::to_array<std::string_view>({
+#define FABRICAST_COLLECTIVE(name) #name,
+#include "fabricast/collective/algorithms.inc"
+#undef FABRICAST_COLLECTIVE
+  });
 };
-/// Those that NCCL chooses from.
+/// Those that NCCL's cost model chooses from.
 constexpr std::size_t algorithm_count = 7;
+constexpr bool is_in_cost_model(Algorithm algorithm) { return static_cast<std::size_t>(algorithm) < algorithm_count; }
 
 /// The caller's buffers: as they come, registered with NCCL, or in windows of symmetric memory.
 enum class Buffers { plain, registered, symmetric };

@@ -159,6 +159,8 @@ Stream chunk_stream(const Plan& plan, int channel, std::string_view timing, std:
 
 /// A GPU sends to and receives from a NIC.
 void add_both_ways(std::vector<NodeTransfer>& transfers, int gpu, int nic, double weight = 1);
+/// Every GPU of a node sends to every other.
+void add_all_pairs(std::vector<NodeTransfer>& transfers, int gpus, double weight);
 /// Neighbours in a chain of GPUs send to each other.
 void add_chain(std::vector<NodeTransfer>& transfers, const std::vector<int>& gpus);
 

@@ -48,6 +48,8 @@ struct Architecture {
   Parameter nvls_slice;         ///< NVLS: synchronization of one loop
   Parameter nvls_rate;          ///< NVLS: payload that one channel copies in and out
   Parameter nvls_fan;           ///< NVLSTree: what a node inside the tree is slower at its heads, relative
+  Parameter copy_barrier;       ///< copy engines: flags of all ranks written and waited for by their streams
+  Parameter copy_start;         ///< copy engines: from one copy of a call to the next, bytes aside
 };
 std::vector<ParameterRef> parameters(Architecture& architecture);
 

@@ -72,6 +72,7 @@ struct NcclSettings {
 
   // The caller's buffers.
   std::optional<bool> local_register, window_enable;
+  bool zero_blocks = false;  ///< policy ZERO: copy engines in place of thread blocks
   std::optional<std::string> symmetric_kernel;
   std::optional<int> symmetric_blocks;
 

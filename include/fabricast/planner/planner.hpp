@@ -29,7 +29,8 @@ void use_sharp(Planner& planner, SharpService sharp, const SearchGraphs* found =
 /// Whether there is a schedule.
 bool is_simulated(const Communicator& comm, CollectiveOp op, Algorithm algorithm, Protocol protocol);
 
-/// NCCL's plan: a kernel on symmetric memory where there is one, else what the OFI plugin's tuner chooses, else the best
+/// NCCL's plan: of what it runs without asking its cost model (CollectiveAlgorithm::take), else a kernel on symmetric memory
+/// where there is one, else what the OFI plugin's tuner chooses, else the best
 /// algorithm by NCCL's estimate. Where NCCL would choose an algorithm without schedule, the best of the others stands in.
 /// \throws UserError if no algorithm serves the operation.
 Plan plan_collective(const Planner& planner, CollectiveOp op, std::int64_t bytes);

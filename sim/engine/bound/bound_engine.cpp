@@ -47,7 +47,8 @@ class BoundEngine final : public NetworkEngine {
       alone[static_cast<std::size_t>(c)] = 1;
       double rate = costs.most_rate(plan);
       for (const LinkGroup& g : loads.groups)
-        if (g.connections[static_cast<std::size_t>(c)] > 0) rate = std::min(rate, g.capacity / costs.wire);
+        if (const double n = g.connections[static_cast<std::size_t>(c)]; n > 0)
+          rate = std::min(rate, g.capacity / (costs.wire * n));
       const ChannelView view{comm, plan, costs, loads, alone, c, rate, rate < costs.most_rate(plan)};
       ChannelTime t = time_channel(view);
       if (t.makespan <= result.makespan.value) continue;

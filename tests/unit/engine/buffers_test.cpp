@@ -56,6 +56,27 @@ TEST_CASE("no kernel is faster than the links that it loads", "[engine]") {
   CHECK(ll.time == Approx(2 * 7 * (4 << 20) / (0.1 * rate)));
 }
 
+TEST_CASE("copy engines take their barriers, and then as long as links take", "[engine]") {
+  const Words set{"workload.buffers=symmetric", "workload.collective=all_gather", "nccl.env.NCCL_CTA_POLICY=ZERO"};
+  const auto world = world_of(set);
+  const Architecture& gpu = world->planner.comm.node.architecture;
+  const NodeGraph& graph = world->planner.comm.node.graph;
+  const auto way = graph.path(graph.gpu(0), graph.find(NodeVertexKind::nvswitch, 0), true);
+  const double rate = graph.links[way.front()].link_class.rate.value;
+  const double before = (gpu.launch.value + 2 * gpu.copy_barrier.value + 8 * gpu.copy_start.value) * 1e-6;
+  for (const char* engine : {"network.engine=flow", "network.engine=bound"})
+    for (const ForecastRow& row : rows(with(set, engine))) {
+      CAPTURE(engine, row.bytes);
+      const double links = 7.0 / 8 * static_cast<double>(row.bytes) / rate;
+      CHECK(row.algorithm == Algorithm::copy_engine);
+      CHECK(row.time >= links);
+      CHECK(row.time == Approx(before + links));
+      CHECK(row.result.latency + row.result.fill + row.result.transfer == Approx(row.result.makespan));
+    }
+  CHECK(rows(set).back().result.bottleneck.capacity > 0);
+  REQUIRE_THROWS_WITH(rows(with(set, "network.engine=chunk")), Catch::Contains("copy engines have no slices"));
+}
+
 TEST_CASE("the chunk engine refuses kernels", "[engine]") {
   REQUIRE_THROWS_WITH(rows({"workload.buffers=symmetric", "network.engine=chunk"}),
                       Catch::Contains("kernels on symmetric memory have no slices"));
