@@ -71,9 +71,9 @@ TEST_CASE("copy engines take their barriers, and then as long as links take", "[
       CHECK(row.algorithm == Algorithm::copy_engine);
       CHECK(row.time >= links);
       CHECK(row.time == Approx(before + links));
-      CHECK(row.result.latency + row.result.fill + row.result.transfer == Approx(row.result.makespan));
+      CHECK((row.result.latency + row.result.fill + row.result.transfer).value == Approx(row.result.makespan.value));
     }
-  CHECK(rows(set).back().result.bottleneck.capacity > 0);
+  CHECK(rows(set).back().result.bottleneck.capacity > BytesPerSecond{0});
   REQUIRE_THROWS_WITH(rows(with(set, "network.engine=chunk")), Catch::Contains("copy engines have no slices"));
 }
 
