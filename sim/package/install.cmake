@@ -111,7 +111,7 @@ if(NOT FABRICAST_SANITIZE AND NOT FABRICAST_FUZZ)
   install(TARGETS fabricast_library EXPORT fabricast)
   install(EXPORT fabricast NAMESPACE fabricast:: DESTINATION ${cmake_dir} FILE fabricastTargets.cmake)
   install(FILES ${made}/fabricastConfig.cmake ${made}/fabricastConfigVersion.cmake DESTINATION ${cmake_dir})
-  install(DIRECTORY include/fabricast DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.hpp"
+  install(DIRECTORY include/fabricast DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.hpp" PATTERN "*.inc"
     PATTERN "probe*.hpp" EXCLUDE PATTERN "port_mtu.hpp" EXCLUDE)
 endif()
 
