@@ -63,8 +63,10 @@ TEST_CASE("90 % intervals hold the hidden parameters in 90 % of 200 draws", "[ca
   CAPTURE(held, parameters, told_held, told);
   CHECK(parameters > 10 * draws);
   CHECK(told > 5 * draws);
-  CHECK(held >= 0.9 * parameters);
-  CHECK(told_held >= 0.9 * told);
+  // A sample of so many that are held with 90 % has less than that half of the time: two standard errors are allowed.
+  const auto least = [](int of) { return 0.9 * of - 2 * std::sqrt(0.9 * 0.1 * of); };
+  CHECK(held >= least(parameters));
+  CHECK(told_held >= least(told));
   WARN(told_held << " of " << told << " that the data tell, " << held << " of " << parameters << " in all");
 }
 
