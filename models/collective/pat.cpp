@@ -48,9 +48,6 @@ void network_edges(const Communicator& comm, const Plan& plan, int, const EdgeSi
   }
 }
 
-/// All channels do the same.
-int edge_set(const Communicator&, int) { return 0; }
-
 void node_transfers(const Communicator& comm, const Plan&, int, std::uint32_t, std::vector<NodeTransfer>& out) {
   out.clear();
   add_both_ways(out, 0, comm.nic_of_gpu.front(), static_cast<double>(comm.ranks() - 1));
@@ -182,6 +179,7 @@ CollectiveAlgorithm pat_algorithm() {
           .name = "pat",
           .summary = "log2(n) dimensions, a binomial tree per block",
           .source = "[NCCL-PAT]",
+          .in_dimensions = true,
           .own_flags_free = true,
           .edges_by_op = true,
           .supports = supports,
@@ -191,8 +189,7 @@ CollectiveAlgorithm pat_algorithm() {
           .node_transfers = node_transfers,
           .program = program,
           .cut = cut,
-          .adjust_costs = adjust_costs,
-          .edge_set = edge_set};
+          .adjust_costs = adjust_costs};
 }
 
 }  // namespace fabricast

@@ -28,6 +28,9 @@ struct CollectiveAlgorithm {
   bool in_nvswitch = false;
   /// Whether pairs of ranks exchange data: in no step with others, and by another GPU's NIC where PXN is.
   bool in_pairs = false;
+  /// Whether all ranks send on one dimension after the other, and so share links with messages of the same dimension
+  /// alone (pat.hpp).
+  bool in_dimensions = false;
   /// Whether a flag between two workers of one rank takes no time.
   bool own_flags_free = false;
   /// Whether its network edges depend on the operation.

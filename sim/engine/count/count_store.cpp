@@ -5,18 +5,32 @@
 
 namespace fabricast {
 
+namespace {
+
+PatCount count_all(const FabricCount::Input& input, std::shared_ptr<const EdgeSets> sets) {
+  if (find_by_algorithm(input.plan.algorithm)->in_dimensions) return count_pat(input);
+  return {FabricCount(input, std::move(sets)), nullptr};
+}
+
+/// Null where connections are not counted by set.
+std::shared_ptr<const EdgeSets> edge_sets(const FabricCount::Input& in) {
+  return EdgeSets::of(in.comm, in.plan, in.fabric, in.router, in.threads);
+}
+
+}  // namespace
+
+SharedCount::SharedCount(const FabricCount::Input& input, std::shared_ptr<const EdgeSets> sets, bool one_hardware)
+    : SharedCount(count_all(input, std::move(sets)), one_hardware) {}
+
+SharedCount::SharedCount(PatCount counted, bool one_hardware)
+    : count_(std::move(counted.count)), pat_crowds_(std::move(counted.crowds)), one_hardware_(one_hardware) {}
+
 /// Looked for under the lock: whoever asks for the same channel meanwhile waits, and does not route its paths again.
 std::shared_ptr<const EdgeWays> SharedCount::ways(const FabricCount::Input& input, std::uint32_t channel) {
   const std::scoped_lock lock(mutex_);
   std::shared_ptr<const EdgeWays>& ways = ways_[channel];
   if (!ways) ways = edge_ways(count_, input, channel);
   return ways;
-}
-
-std::shared_ptr<const PatCrowds> SharedCount::pat_crowds(const FabricCount::Input& input) {
-  const std::scoped_lock lock(mutex_);
-  if (!pat_crowds_) pat_crowds_ = fabricast::pat_crowds(input);
-  return pat_crowds_;
 }
 
 const EdgePaths* SharedCount::edge_paths(const FabricCount::Input& input) {
@@ -26,8 +40,7 @@ const EdgePaths* SharedCount::edge_paths(const FabricCount::Input& input) {
 }
 
 std::shared_ptr<SharedCount> count_alone(const FabricCount::Input& in) {
-  auto sets = EdgeSets::of(in.comm, in.plan, in.fabric, in.router, in.threads);
-  return std::make_shared<SharedCount>(FabricCount(in, std::move(sets)), true);
+  return std::make_shared<SharedCount>(in, edge_sets(in), true);
 }
 
 namespace {
@@ -53,15 +66,15 @@ std::shared_ptr<SharedCount> CountStore::of(const FabricCount::Input& input, std
   std::unique_lock lock(known->mutex);
   // A flag beside the pointer: null is an answer, too, where the algorithm has no edge sets.
   if (!known->has_sets) {
-    known->sets = EdgeSets::of(input.comm, input.plan, input.fabric, input.router, input.threads);
+    known->sets = edge_sets(input);
     known->has_sets = true;
   }
   if (seed != kept_ || !any_hardware(input)) {
     // Seeds that are not kept are counted side by side.
     lock.unlock();
-    return std::make_shared<SharedCount>(FabricCount(input, known->sets), true);
+    return std::make_shared<SharedCount>(input, known->sets, true);
   }
-  if (!known->count) known->count = std::make_shared<SharedCount>(FabricCount(input, known->sets), false);
+  if (!known->count) known->count = std::make_shared<SharedCount>(input, known->sets, false);
   return known->count;
 }
 

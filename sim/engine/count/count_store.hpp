@@ -21,21 +21,24 @@ namespace fabricast {
 class SharedCount {
  public:
   /// \param one_hardware  all that ask for it have links of the same latencies
-  SharedCount(FabricCount count, bool one_hardware) : count_(std::move(count)), one_hardware_(one_hardware) {}
+  SharedCount(const FabricCount::Input& input, std::shared_ptr<const EdgeSets> sets, bool one_hardware);
   const FabricCount& count() const { return count_; }
   /// Whether latencies of trips and ways are those of whoever asks.
   bool one_hardware() const { return one_hardware_; }
   std::shared_ptr<const EdgeWays> ways(const FabricCount::Input& input, std::uint32_t channel);
-  std::shared_ptr<const PatCrowds> pat_crowds(const FabricCount::Input& input);
+  /// Null if the algorithm is not PAT.
+  std::shared_ptr<const PatCrowds> pat_crowds() const { return pat_crowds_; }
   /// Null where there are too many.
   const EdgePaths* edge_paths(const FabricCount::Input& input);
 
  private:
+  SharedCount(PatCount counted, bool one_hardware);
+
   FabricCount count_;
+  std::shared_ptr<const PatCrowds> pat_crowds_;
   bool one_hardware_;
   std::mutex mutex_;
   std::map<std::uint32_t, std::shared_ptr<const EdgeWays>> ways_;  ///< by channel
-  std::shared_ptr<const PatCrowds> pat_crowds_;
   std::optional<std::shared_ptr<const EdgePaths>> edge_paths_;
 };
 

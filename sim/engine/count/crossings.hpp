@@ -19,6 +19,11 @@ namespace fabricast {
 /// of two, so that halves, quarters and so on are exact; other parts are off by less than a millionth.
 inline constexpr double weight_unit = 0x1p-20;
 
+/// What a flow counts for on a link of its path: 1, or in that unit.
+inline std::uint64_t count_of(const Path& path, std::size_t link) {
+  return path.weights.empty() ? 1 : static_cast<std::uint64_t>(path.weights[link] / weight_unit + 0.5);
+}
+
 /// A flow without a path waits, if what cuts it ends: its channel is blocked until engines count the next segment.
 inline void require_end(const FabricCount::Input& in, const Flow& flow) {
   if (in.segment.faults.empty() || in.segment.end == std::numeric_limits<double>::infinity())
@@ -80,11 +85,7 @@ void cross_paths(const FabricCount::Input& in, const CollectiveAlgorithm& algori
         continue;
       }
       walk.weighted |= !path.weights.empty();
-      for (std::size_t i = 0; i < path.resources.size(); ++i) {
-        const std::uint64_t one =
-            path.weights.empty() ? 1 : static_cast<std::uint64_t>(path.weights[i] / weight_unit + 0.5);
-        add(path.resources[i], one * edge.weight);
-      }
+      for (std::size_t i = 0; i < path.resources.size(); ++i) add(path.resources[i], count_of(path, i) * edge.weight);
       walk.took(path.latency.value, flow);
     }
     ++e;

@@ -2,7 +2,7 @@
 //
 //   closed form   all pairs of nodes do alike, and the router tells how their flows part       (pair_count.hpp)
 //   planes        many links are crossed, and no count is above 255                            (channel_planes.hpp)
-//   list          the rest                                                                     (crossing_list.hpp)
+//   by channel    the rest: a list of what it crosses, or an array                             (channel_count.hpp)
 //
 // Each counts whole numbers and makes connections of them at the very end, so that no sum is rounded. Each goes through
 // the links once, from the lowest up, and gives a group its number when its first link comes.
@@ -12,7 +12,6 @@
 #include <array>
 #include <atomic>
 #include <bit>
-#include <limits>
 #include <utility>
 
 #include "crossings.hpp"
@@ -38,44 +37,6 @@ namespace {
 
 std::uint32_t resources_of(const FabricCount::Input& in) { return in.fabric.links() + in.router.bundles(); }
 
-/// What one channel crosses: a list while it is short, as that of a group of a few nodes, then an array over all
-/// resources where that stays near the processor. An alltoall crosses the links of a small fabric millions of times: to
-/// sort a list of that took twice as long as to count it.
-class ChannelCount {
- public:
-  ChannelCount(std::uint32_t resources, std::uint32_t channel)
-      : resources_(resources),
-        channel_(channel),
-        longest_(resources <= most_counted ? resources / 16 : std::numeric_limits<std::size_t>::max()) {}
-
-  void add(std::uint32_t resource, std::uint64_t count) {
-    if (!counts_.empty()) {
-      counts_[resource] += count;
-      return;
-    }
-    list_.add(resource, channel_, count);
-    if (list_.size() > longest_) fill_array();
-  }
-  CrossingList list() {
-    for (std::uint32_t r = 0; r < counts_.size(); ++r)
-      if (counts_[r] > 0) list_.add(r, channel_, counts_[r]);
-    return std::move(list_);
-  }
-
- private:
-  void fill_array() {
-    counts_.resize(resources_);
-    for (const Crossing& c : std::exchange(list_, {})) counts_[c.resource()] += c.count();
-  }
-
-  // Of eight bytes each: 1 MiB.
-  static constexpr std::uint32_t most_counted = 1 << 17;
-  std::uint32_t resources_, channel_;
-  std::size_t longest_;
-  CrossingList list_;
-  std::vector<std::uint64_t> counts_;  ///< by resource
-};
-
 /// Connections per count. \param weighted  counts are of parts of connections
 double unit_of(const FabricCount::Input& in, bool weighted) {
   const CollectiveAlgorithm& algorithm = *find_by_algorithm(in.plan.algorithm);
@@ -100,7 +61,16 @@ Plane count_plane(const FabricCount::Input& in, const EdgeSets& sets, std::uint3
 
 FabricCount::FabricCount(const Input& input, std::shared_ptr<const EdgeSets> sets)
     : sets_(std::move(sets)), channels_(static_cast<std::size_t>(input.plan.channels)), shapes_(channels_) {
-  if (!count_in_closed_form(input) && !count_in_planes(input)) count_in_list(input);
+  if (!count_in_closed_form(input) && !count_in_planes(input)) count_by_channel(input);
+  groups_of_.close();
+}
+
+FabricCount::FabricCount(const Input& input, std::vector<ChannelCount> counts, std::vector<bool> blocked, bool weighted)
+    : channels_(static_cast<std::size_t>(input.plan.channels)),
+      shapes_(channels_),
+      blocked_(std::move(blocked)),
+      trips_(channels_) {
+  collect_channels(input, counts, unit_of(input, weighted));
   groups_of_.close();
 }
 
@@ -133,7 +103,7 @@ bool FabricCount::count_in_planes(const Input& input) {
     blocked[c] = plane.blocked;
     if (!plane.fits) fits = false;
   });
-  // The list then counts all of it again. Nothing has been kept so far.
+  // Then all of it is counted again, by channel. Nothing has been kept so far.
   if (!fits) return false;
   blocked_.assign(blocked.begin(), blocked.end());
   trips_.resize(channels_);
@@ -192,38 +162,48 @@ void FabricCount::collect_planes(const Input& input, const ChannelPlanes& planes
   table.for_each([&](const auto& entry) { groups_[entry.group].members += entry.members; });
 }
 
-void FabricCount::count_in_list(const Input& input) {
-  const std::uint32_t resources = resources_of(input);
-  std::vector<CrossingList> lists(channels_);
+void FabricCount::count_by_channel(const Input& input) {
+  std::vector<ChannelCount> counts;
+  for (std::size_t c = 0; c < channels_; ++c) counts.emplace_back(resources_of(input), static_cast<std::uint32_t>(c));
   std::vector<Walk> walks(channels_);
   in_parallel(channels_, input.threads, [&](std::size_t c) {
-    const auto channel = static_cast<std::uint32_t>(c);
-    ChannelCount counts(resources, channel);
-    walks[c] = cross(input, sets_.get(), channel,
-                     [&](std::uint32_t resource, std::uint64_t count) { counts.add(resource, count); });
-    lists[c] = counts.list();
+    walks[c] = cross(input, sets_.get(), static_cast<std::uint32_t>(c),
+                     [&](std::uint32_t resource, std::uint64_t count) { counts[c].add(resource, count); });
   });
   bool weighted = false;
   for (Walk& walk : walks) {
     weighted |= walk.weighted;
     blocked_.push_back(walk.blocked), trips_.push_back(std::move(walk.trips));
   }
-  // In the order of channels, whichever thread was through first; each list goes as soon as it is copied.
-  CrossingList all = std::move(lists.front());
-  for (std::size_t c = 1; c < channels_; ++c) all.append(std::exchange(lists[c], {}));
-  all.sort();
-  collect_list(input, all, unit_of(input, weighted));
+  collect_channels(input, counts, unit_of(input, weighted));
 }
 
-void FabricCount::collect_list(const Input& input, const CrossingList& list, double unit) {
-  groups_of_ = GroupMap(resources_of(input), list.size());
-  // Ports come first: they have the lowest numbers, and the map is filled from the lowest up.
-  if (sets_) collect_ports(input, unit);
+void FabricCount::collect_channels(const Input& input, std::vector<ChannelCount>& counts, double unit) {
   std::vector<double> connections(channels_);
-  list.for_each(channels_, [&](std::uint32_t resource, std::span<const std::uint64_t> counts) {
-    for (std::size_t c = 0; c < channels_; ++c) connections[c] = static_cast<double>(counts[c]) * unit;
-    collect(input, resource, connections);
-  });
+  if (!std::all_of(counts.begin(), counts.end(), [](const ChannelCount& c) { return c.is_array(); })) {
+    // In the order of channels, whichever thread was through first; each list goes as soon as it is copied.
+    CrossingList all = counts.front().list();
+    for (std::size_t c = 1; c < channels_; ++c) all.append(counts[c].list());
+    all.sort();
+    groups_of_ = GroupMap(resources_of(input), all.size());
+    // Ports come first: they have the lowest numbers, and the map is filled from the lowest up.
+    if (sets_) collect_ports(input, unit);
+    all.for_each(channels_, [&](std::uint32_t resource, std::span<const std::uint64_t> of) {
+      for (std::size_t c = 0; c < channels_; ++c) connections[c] = static_cast<double>(of[c]) * unit;
+      collect(input, resource, connections);
+    });
+    return;
+  }
+  groups_of_ = GroupMap(resources_of(input), resources_of(input));
+  if (sets_) collect_ports(input, unit);
+  for (std::uint32_t r = 0; r < resources_of(input); ++r) {
+    std::uint64_t any = 0;
+    for (std::size_t c = 0; c < channels_; ++c) {
+      any |= counts[c].at(r);
+      connections[c] = static_cast<double>(counts[c].at(r)) * unit;
+    }
+    if (any) collect(input, r, connections);
+  }
 }
 
 void FabricCount::collect(const Input& input, std::uint32_t resource, std::span<const double> connections) {

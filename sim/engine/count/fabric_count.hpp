@@ -15,8 +15,8 @@
 #include <memory>
 #include <span>
 
+#include "channel_count.hpp"
 #include "channel_planes.hpp"
-#include "crossing_list.hpp"
 #include "edge_sets.hpp"
 #include "group_map.hpp"
 
@@ -37,6 +37,9 @@ class FabricCount {
   /// \param sets  null: every channel is counted by itself, ports too
   /// \throws UserError if a connection has no path, and no fault ends
   FabricCount(const Input& input, std::shared_ptr<const EdgeSets> sets);
+  /// Of what has been counted elsewhere, by channel, ports too.
+  /// \param weighted  counts are in units of parts of connections
+  FabricCount(const Input& input, std::vector<ChannelCount> counts, std::vector<bool> blocked, bool weighted);
 
   /// Links of one kind with the same connections of every channel.
   struct Group {
@@ -73,8 +76,8 @@ class FabricCount {
   bool count_in_planes(const Input& input);
   template <std::size_t W>
   void collect_planes(const Input& input, const ChannelPlanes& planes);
-  void count_in_list(const Input& input);
-  void collect_list(const Input& input, const CrossingList& list, double unit);
+  void count_by_channel(const Input& input);
+  void collect_channels(const Input& input, std::vector<ChannelCount>& counts, double unit);
   std::uint32_t find_shape(std::span<const double> connections);
   std::uint32_t find_group(std::uint64_t kind, std::uint32_t shape, std::uint32_t resource);
   void collect(const Input& input, std::uint32_t resource, std::span<const double> connections);

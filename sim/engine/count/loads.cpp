@@ -31,7 +31,7 @@ Loads count_loads(const Communicator& comm, const Plan& plan, const Fabric* fabr
     if (!count)
       // Nobody shares one: a fault is in force, or the engine is by itself.
       count = count_alone({comm, plan, *fabric, *router, segment, protocol_costs(comm, plan).tree_weight, threads});
-    loads.network = std::make_shared<NetworkCounter>(comm, plan, *fabric, *router, segment, std::move(count));
+    loads.network = std::make_shared<NetworkCounter>(comm, plan, *fabric, *router, segment, std::move(count), threads);
     loads.network->add_groups(loads);
   }
   return loads;

@@ -7,8 +7,14 @@
 namespace fabricast {
 
 NetworkCounter::NetworkCounter(const Communicator& comm, const Plan& plan, const Fabric& fabric, const Router& router,
-                               const NetworkSegment& segment, std::shared_ptr<SharedCount> count)
-    : comm_(comm), plan_(plan), fabric_(fabric), router_(router), segment_(segment), count_(std::move(count)) {}
+                               const NetworkSegment& segment, std::shared_ptr<SharedCount> count, std::size_t threads)
+    : comm_(comm),
+      plan_(plan),
+      fabric_(fabric),
+      router_(router),
+      segment_(segment),
+      count_(std::move(count)),
+      threads_(threads) {}
 
 /// Links of several kinds may have one rate: on this hardware they are one group, and shares are found over fewer. Of
 /// the same counts but another kind are only the groups on the chain of `next`.

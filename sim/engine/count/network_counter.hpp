@@ -14,7 +14,7 @@ namespace fabricast {
 class NetworkCounter {
  public:
   NetworkCounter(const Communicator& comm, const Plan& plan, const Fabric& fabric, const Router& router,
-                 const NetworkSegment& segment, std::shared_ptr<SharedCount> count);
+                 const NetworkSegment& segment, std::shared_ptr<SharedCount> count, std::size_t threads);
   /// Adds the groups of the fabric's links, and the channels that are blocked.
   void add_groups(Loads& loads);
   bool uses(LinkId link) const;
@@ -25,7 +25,8 @@ class NetworkCounter {
   /// B/s, by number of the link in these.
   const std::vector<double>& edge_rates() const { return edge_rates_; }
   /// Of PAT; the plan's is PAT.
-  std::shared_ptr<const PatCrowds> pat_crowds() const { return count_->pat_crowds(input()); }
+  std::shared_ptr<const PatCrowds> pat_crowds() const { return count_->pat_crowds(); }
+  std::size_t threads() const { return threads_; }
   double rate(std::uint32_t resource) const { return rate_of(fabric_, router_, segment_, resource); }  ///< B/s
   /// s; 0 without a path.
   double latency(const Flow& flow) const {
@@ -36,7 +37,7 @@ class NetworkCounter {
   double mean_latency(std::uint32_t channel) const;
 
  private:
-  FabricCount::Input input() const { return {comm_, plan_, fabric_, router_, segment_}; }
+  FabricCount::Input input() const { return {comm_, plan_, fabric_, router_, segment_, 1, threads_}; }
   void see(std::uint32_t channel, EdgeGroups& out);
   EdgeGroups::View view_of(const EdgeWays& ways, const EdgeWays::Way& way) const;
 
@@ -46,6 +47,7 @@ class NetworkCounter {
   const Router& router_;
   const NetworkSegment& segment_;
   std::shared_ptr<SharedCount> count_;
+  std::size_t threads_;
   std::vector<std::uint32_t> group_of_;  ///< by group of the count
   std::vector<double> crowd_;            ///< by group
   std::vector<EdgeGroups> seen_;         ///< by channel; empty: not asked for yet

@@ -45,6 +45,13 @@ struct PatCrowds {
   }
 };
 
-std::shared_ptr<const PatCrowds> pat_crowds(const FabricCount::Input& input);
+/// What one pass over all messages finds.
+struct PatCount {
+  FabricCount count;
+  std::shared_ptr<const PatCrowds> crowds;
+};
+/// \pre  the plan's algorithm is PAT
+/// \throws UserError if a connection has no path, and no fault ends
+PatCount count_pat(const FabricCount::Input& input);
 
 }  // namespace fabricast

@@ -7,6 +7,7 @@
 
 #include "../count/network_counter.hpp"
 #include "fabricast/collective/pat.hpp"
+#include "fabricast/core/parallel.hpp"
 
 namespace fabricast {
 
@@ -16,6 +17,8 @@ namespace {
 constexpr std::int64_t followed_loops = 8;
 /// Passes over what shares slow ports: what comes when hangs on what came before.
 constexpr int passes = 4;
+/// Ranks that a thread takes at once: enough that it pays to start one.
+constexpr std::size_t block_of_ranks = 1 << 15;
 
 /// What a rank sends on one dimension.
 struct Burst {
@@ -91,8 +94,9 @@ struct SendPace {
 /// (1) for all ranks and channels.
 class Ranks {
  public:
-  Ranks(const PatRun& run, bool gathers, std::int64_t ranks)
+  Ranks(const PatRun& run, bool gathers, std::int64_t ranks, std::size_t threads)
       : run_(run),
+        threads_(threads),
         channels_(run.channels.size()),
         places_(run.channels.front().dimensions.size()),
         ranks_(static_cast<std::size_t>(ranks)),
@@ -152,8 +156,23 @@ class Ranks {
     }
     const std::size_t reach = std::size_t{1} << (gathers_ ? places_ - 1 - place : place);
     const std::size_t step = gathers_ ? reach % ranks_ : ranks_ - reach % ranks_;
-    for (std::size_t from = 0; from < ranks_; ++from) {
-      const std::size_t to = from + step < ranks_ ? from + step : from + step - ranks_;
+    // Each rank sends to another one, and reads of itself alone what was before the dimension: any order does.
+    in_parallel(ceil_div(ranks_, block_of_ranks), threads_, [&](std::size_t block) {
+      const std::size_t first = block * block_of_ranks;
+      send_block(place, seconds, bursts, order, {first, std::min(first + block_of_ranks, ranks_), step});
+    });
+    for (Worker& w : workers_) w.heard = w.hears;
+  }
+
+  struct Block {
+    std::size_t first, last, step;
+  };
+  /// \param order  of the channels that send; a copy, as each rank's is its own
+  template <class Seconds>
+  void send_block(std::size_t place, Seconds seconds, const std::vector<Burst>& bursts, std::vector<std::size_t> order,
+                  Block block) {
+    for (std::size_t from = block.first; from < block.last; ++from) {
+      const std::size_t to = from + block.step < ranks_ ? from + block.step : from + block.step - ranks_;
       Worker *senders = &workers_[from * channels_], *receivers = &workers_[to * channels_];
       // The proxy thread takes them as they come.
       std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
@@ -168,7 +187,6 @@ class Ranks {
         if (pace.in_turn) turn = std::max(turn, begin + bursts[c].first * pace.nic);
       }
     }
-    for (Worker& w : workers_) w.heard = w.hears;
   }
 
   struct Between {
@@ -211,6 +229,7 @@ class Ranks {
   }
 
   const PatRun& run_;
+  std::size_t threads_;
   std::size_t channels_, places_, ranks_;
   bool gathers_;
   std::int64_t loops_ = 0, followed_ = 0;  ///< of the channel that has most
@@ -262,8 +281,8 @@ double pat_delay(const ChannelView& v, const PatRun& run, const std::vector<int>
     return SendPace{std::max({own, crowd[number], sharers * (in.empty() ? run.nic : in[to])}), own, in_turn};
   };
   const auto alike = [&](std::size_t, std::size_t, std::size_t, std::size_t) { return SendPace{run.nic, run.nic}; };
-  const double alone = Ranks(run, gathers, 1)(alike);
-  Ranks ranks(run, gathers, crowds.ranks);
+  const double alone = Ranks(run, gathers, 1, 1)(alike);
+  Ranks ranks(run, gathers, crowds.ranks, network.threads());
   for (std::size_t r = 0; r < in.size(); ++r)
     if (in[r] > run.nic * 1.01) ranks.receive_slowly(r, in[r]);
   return ranks(unlike) - alone;

@@ -15,12 +15,12 @@ namespace {
 
 /// 48 nodes on leaves of 16 NIC ports, so that few connections stay below a leaf, or of 64, so that most do.
 std::unique_ptr<World> world_of(int ports, const char* routing, const char* faults = "[]", int queue_pairs = 2,
-                                const char* tiers = "tiers: 3", const char* cluster = "{nodes: 48}") {
+                                const char* tiers = "tiers: 3", const char* cluster = "{nodes: 48}", int gpus = 8) {
   const std::string text = fmt::format(
-      "fabricast: 1\nnode: {{gpu: h100-sxm, gpus: 8}}\ncluster: {}\n"
+      "fabricast: 1\nnode: {{gpu: h100-sxm, gpus: {}}}\ncluster: {}\n"
       "fabric: {{kind: fat_tree, {}, switch: {{ports: {}}}}}\nrouting: {{kind: {}}}\nfaults: {}\n"
       "nccl: {{env: {{NCCL_IB_QPS_PER_CONNECTION: {}}}}}\nworkload: {{collective: all_reduce, sizes: [1GiB]}}\n",
-      cluster, tiers, ports, routing, faults, queue_pairs);
+      gpus, cluster, tiers, ports, routing, faults, queue_pairs);
   return build_world(parse_scenario(text, "loads.yaml", {}).scenario);
 }
 
@@ -47,7 +47,7 @@ Census by_hand(const World& world, const Plan& plan, const Router& router, const
         for (const std::uint32_t r : path.resources) {
           auto& of_link = connections[r];
           of_link.resize(channels);
-          of_link[static_cast<std::size_t>(c)] += 1.0 / comm.qps_per_connection;
+          of_link[static_cast<std::size_t>(c)] += static_cast<double>(edges[e].weight) / comm.qps_per_connection;
         }
       }
   }
@@ -94,6 +94,25 @@ TEST_CASE("a few nodes of a large fabric cross what their connections, routed on
         CHECK(census == by_hand(*world, plan, *router, segment));
       }
     }
+}
+
+TEST_CASE("PAT is counted as its crowds are found, and as its connections, routed one by one, make it", "[engine]") {
+  for (const char* cluster : {"{nodes: 48}", "{nodes: 45, size: 128, placement: random}"})
+    for (const char* routing : {"ecmp", "adaptive", "static"})
+      for (const char* faults : {"[]", "[{link: leaf0-spine1, rate: 0}, {link: leaf1-spine0, rate: 50%}]"})
+        for (const CollectiveOp op : {CollectiveOp::all_gather, CollectiveOp::reduce_scatter}) {
+          const auto world = world_of(16, routing, faults, 2, "tiers: 3", cluster, 1);
+          const NetworkSegment& segment = world->setup.segments.front();
+          const auto router = world->setup.policy->make(*world->setup.policy_spec, *world->fabric, segment.links, 7);
+          CAPTURE(cluster, routing, faults, name_of(op));
+          const Plan plan = plan_collective(world->planner, op, 1 << 30, Algorithm::pat, Protocol::simple);
+          InsidePaths paths(world->planner.comm);
+          const Census expected = by_hand(*world, plan, *router, segment);
+          CHECK(expected.size() >= 3);
+          for (const std::size_t threads : {1, 3})
+            CHECK(census_of(count_loads(world->planner.comm, plan, world->fabric.get(), router.get(), segment, paths,
+                                        nullptr, threads)) == expected);
+        }
 }
 
 TEST_CASE("counts may be large", "[engine]") {
