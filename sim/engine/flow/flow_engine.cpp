@@ -92,7 +92,7 @@ class FlowEngine final : public NetworkEngine {
         makespan[c] = reference[c].makespan_at(shares.rate[c]);
         next = std::min(next, now + (1 - progress[c]) * makespan[c]);
       }
-      const double change = segment + 1 < setup_.segments.size() ? setup_.segments[segment + 1].begin : infinity;
+      const double change = segment + 1 < setup_.segments.size() ? setup_.segments[segment + 1].begin.value : infinity;
       if (next == infinity && change == infinity) stalled(loads, shares, open, segment);
       const double until = std::min(next, change);
       for (std::size_t c = 0; c < channels; ++c) {
@@ -136,17 +136,20 @@ class FlowEngine final : public NetworkEngine {
   /// Channels as they are timed at the start.
   void record(const Plan& plan, const Loads& loads, const ProtocolCosts& costs, const std::vector<double>& caps,
               const ChannelShares& shares, const std::vector<ChannelTime>& reference) {
-    const auto slices = [](const Pace& pace) { return ChannelPace::Slices{pace.count, pace.least, pace.payload}; };
+    const auto slices = [](const Pace& pace) {
+      return ChannelPace::Slices{static_cast<std::int64_t>(pace.count), Seconds{pace.least},
+                                 Bytes{static_cast<std::int64_t>(pace.payload)}};
+    };
     for (std::size_t c = 0; c < reference.size(); ++c) {
       const ChannelTime& t = reference[c];
-      record_->channels.push_back(
-          {t.makespan_at(shares.rate[c]), shares.rate[c], caps[c], slices(t.whole), slices(t.tail)});
+      record_->channels.push_back({Seconds{t.makespan_at(shares.rate[c])}, BytesPerSecond{shares.rate[c]},
+                                   BytesPerSecond{caps[c]}, slices(t.whole), slices(t.tail)});
       record_->longest = std::max(record_->longest, record_->channels.back().makespan);
       if (!is_point_to_point(plan.op)) continue;
       // One message of a pair. It may wait for threads and slots, too: a smaller share counts where it takes longer.
       const std::vector<double> alone{1};
       const double latency = peer_latency({*setup_.comm, plan, costs, loads, alone, 0, shares.rate[c], true});
-      record_->channels.back().whole = {1, t.makespan - latency, static_cast<double>(plan.pair)};
+      record_->channels.back().whole = {1, Seconds{t.makespan - latency}, Bytes{plan.pair}};
     }
     if (loads.network) record_->crossed = loads.network->counted();
     record_->weight = connections_per_message(plan) / costs.wire;
