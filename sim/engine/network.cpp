@@ -4,8 +4,8 @@
 //
 //   factor(l, k) = min over faults f on link l with begin_f <= t_k < end_f  of  rate_f,      1 if there is none     (1)
 //
-// Times are in s from the start of a collective, rates relative to nominal. As links keep their rates within a segment,
-// the flow engine counts connections anew where one begins, and nowhere else.
+// Times count from the start of a collective, rates are relative to nominal. As links keep their rates within a
+// segment, the flow engine counts connections anew where one begins, and nowhere else.
 #include "fabricast/engine/network.hpp"
 
 #include <fmt/format.h>
@@ -43,13 +43,13 @@ void resolve_fault(Fault& fault, std::size_t index, const Fabric& fabric, const 
 
 std::vector<NetworkSegment> segments(const std::vector<Fault>& faults) {
   // In order, and faults that begin or end together cut once.
-  std::set<double> cuts{0.0};
+  std::set<Seconds> cuts{Seconds{}};
   for (const Fault& f : faults) {
     cuts.insert(f.begin);
-    if (f.end < std::numeric_limits<double>::infinity()) cuts.insert(f.end);
+    if (f.end < for_ever) cuts.insert(f.end);
   }
   std::vector<NetworkSegment> list;
-  for (const double begin : cuts) {
+  for (const Seconds begin : cuts) {
     NetworkSegment segment;
     segment.begin = begin;
     if (!list.empty()) list.back().end = begin;

@@ -138,7 +138,8 @@ class Comparison {
       FlowRow row;
       const BackgroundSpec& flows = main_.scenario.background[k - runners_.size()];
       row.name = flows.name, row.what = what_of(flows);
-      row.wanted = std::accumulate(traffic_[k].front().rate.begin(), traffic_[k].front().rate.end(), 0.0);
+      row.wanted =
+          std::accumulate(traffic_[k].front().rate.begin(), traffic_[k].front().rate.end(), BytesPerSecond{}).value;
       f_.flows.push_back(row);
     }
     if (f_.flows.empty()) return;
@@ -148,7 +149,7 @@ class Comparison {
     for (const auto& draw : beside_of(who)) {
       std::vector<double> sum(f_.flows.size(), 0);
       for (std::size_t i = 0; i < draw->rate.size(); ++i)
-        if (draw->owner[i] >= runners_.size()) sum[draw->owner[i] - runners_.size()] += draw->rate[i];
+        if (draw->owner[i] >= runners_.size()) sum[draw->owner[i] - runners_.size()] += draw->rate[i].value;
       for (std::size_t k = 0; k < sum.size(); ++k) got[k].push_back(sum[k]);
     }
     for (std::size_t k = 0; k < got.size(); ++k) {
@@ -177,7 +178,7 @@ class Comparison {
       for (const Background::Use& u : traffic_[o].front().uses) {
         std::vector<double>& load = loads[u.resource];
         load.resize(owners_, 0);
-        load[o] += u.use * traffic_[o].front().rate[u.item];
+        load[o] += u.use * traffic_[o].front().rate[u.item].value;
       }
     const auto router = main_.setup.policy->make(*main_.setup.policy_spec, *main_.fabric,
                                                  main_.setup.segments.front().links, main_.draws.first_seed);

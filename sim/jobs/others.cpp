@@ -53,7 +53,7 @@ std::vector<std::uint32_t> hosts_of_flows(const World& main, std::size_t index) 
 /// Connections of a host and a target are those of one rail, so that fabrics of separate rails join them.
 struct Connection {
   Flow flow;
-  double rate = 0;
+  BytesPerSecond rate;
 };
 
 std::vector<Connection> connections_of(const World& main, std::size_t index) {
@@ -69,7 +69,7 @@ std::vector<Connection> connections_of(const World& main, std::size_t index) {
                                     targets.size(), each),
                         "fewer targets stand for all if they carry the same");
   constexpr std::uint32_t first_qp = 0x800000;  // beyond those of communicators
-  const double rate = flows.rate.value > 0 ? flows.rate.value : flows.total.value / static_cast<double>(hosts.size());
+  const BytesPerSecond rate = flows.rate.value > 0 ? flows.rate : flows.total / static_cast<double>(hosts.size());
   const std::uint32_t ports = main.fabric->ports_per_node();
   std::vector<Connection> list;
   for (std::uint32_t h = 0; h < hosts.size(); ++h)

@@ -69,8 +69,8 @@ PageTable exchange_page_table(const Program& program, const std::vector<Exchange
     table.rows.push_back(
         {{TableCell::of(std::string(name_of(use.kind.part))), TableCell::of(std::string(name_of(use.kind.op))),
           TableCell::of(static_cast<double>(use.kind.bytes)), TableCell::of(line.calls),
-          TableCell::of(use.alone.seconds * 1e6), TableCell::of(line.bus_bandwidth * 1e-9), TableCell::of(line.slowest),
-          TableCell::of(fmt::format("{}/{}", use.alone.algorithm, use.alone.protocol)),
+          TableCell::of(use.alone.makespan.value * 1e6), TableCell::of(line.bus_bandwidth * 1e-9),
+          TableCell::of(line.slowest), TableCell::of(fmt::format("{}/{}", use.alone.algorithm, use.alone.protocol)),
           TableCell::of(use.alone.bottleneck)},
          false,
          false,

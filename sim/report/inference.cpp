@@ -80,7 +80,7 @@ class Draw {
     ran.program = std::move(built.program);
     const auto traffic = make_flow_traffic(world_, ran.program, seed_);
     for (const auto& [activity, kind] : built.launches)
-      ran.program.activities[activity].seconds = traffic->alone(kind).launch;
+      ran.program.activities[activity].seconds = traffic->alone(kind).launch.value;
     ran.timeline = run_program(ran.program, *traffic, timeline_options(interference, ran.program, *traffic));
     ran.exchanges = uses_of(ran.program, ran.timeline, *traffic);
     return ran;

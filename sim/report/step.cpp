@@ -41,7 +41,7 @@ std::vector<ExchangeUse> uses_of(const Program& program, const Timeline& timelin
     if (all[k].calls == 0) continue;
     ExchangeUse use = all[k];
     use.kind = program.exchanges[k], use.alone = traffic.alone(k);
-    use.slowdown = use.seconds / (use.calls * use.alone.seconds);
+    use.slowdown = use.seconds / (use.calls * use.alone.makespan.value);
     uses.push_back(std::move(use));
   }
   return uses;

@@ -56,7 +56,7 @@ nlohmann::ordered_json exchanges_json(const Program& program, const std::vector<
                    {"ranks", program.groups[use.kind.groups].front().size()},
                    {"groups", program.groups[use.kind.groups].size()},
                    {"calls", digits(use.calls)},
-                   {"time_us", digits(use.alone.seconds * 1e6)},
+                   {"time_us", digits(use.alone.makespan.value * 1e6)},
                    {"slowdown", digits(use.slowdown)},
                    {"algorithm", use.alone.algorithm},
                    {"protocol", use.alone.protocol},

@@ -102,13 +102,13 @@ std::vector<ExchangeLine> exchange_lines(const Program& program, const std::vect
   for (const ExchangeUse& use : exchanges) {
     ExchangeLine& line = lines[{use.kind.part, use.kind.op, use.kind.bytes}];
     line.calls = std::max(line.calls, use.calls), line.seconds = std::max(line.seconds, use.seconds);
-    if (line.use == nullptr || use.alone.seconds > line.use->alone.seconds) line.use = &use;
+    if (line.use == nullptr || use.alone.makespan.value > line.use->alone.makespan.value) line.use = &use;
     line.slowest = std::max(line.slowest, use.slowdown);
   }
   std::vector<ExchangeLine> list;
   for (auto& [key, line] : lines) {
     const ExchangeKind& kind = line.use->kind;
-    line.bus_bandwidth = static_cast<double>(kind.bytes) / line.use->alone.seconds *
+    line.bus_bandwidth = static_cast<double>(kind.bytes) / line.use->alone.makespan.value *
                          bus_factor(kind.op, static_cast<std::int64_t>(program.groups[kind.groups].front().size()));
     list.push_back(line);
   }
@@ -124,7 +124,7 @@ std::string exchange_table(const Program& program, const std::vector<ExchangeUse
     const ExchangeUse& use = *line.use;
     out += fmt::format("{:>9} {:>14} {:>12} {:>7.6g} {:>10.1f} {:>11.2f} {:>7.2f}  {:<16}  {}\n",
                        name_of(use.kind.part), name_of(use.kind.op), use.kind.bytes, line.calls,
-                       use.alone.seconds * 1e6, line.bus_bandwidth * 1e-9, line.slowest,
+                       use.alone.makespan.value * 1e6, line.bus_bandwidth * 1e-9, line.slowest,
                        use.alone.algorithm + "/" + use.alone.protocol, use.alone.bottleneck);
   }
   return out;

@@ -168,7 +168,7 @@ class TraceWriter {
     if (!use) return;
     args["algorithm"] = use->alone.algorithm, args["protocol"] = use->alone.protocol;
     args["channels"] = use->alone.channels, args["bottleneck"] = use->alone.bottleneck;
-    if (end > start) args["slowdown"] = (end - start) / (a.calls * use->alone.seconds);
+    if (end > start) args["slowdown"] = (end - start) / (a.calls * use->alone.makespan.value);
   }
 
   /// GB/s on the wire, all ranks together, of each part of parallelism: means over equal intervals of the whole step,

@@ -39,7 +39,7 @@ const ExchangeUse* longest_exchange(const std::vector<ExchangeUse>& exchanges, P
 
 double bus_rate(const Program& program, const ExchangeUse& use) {
   const RankGroups& groups = program.groups[use.kind.groups];
-  return static_cast<double>(use.kind.bytes) / use.alone.seconds *
+  return static_cast<double>(use.kind.bytes) / use.alone.makespan.value *
          bus_factor(use.kind.op, static_cast<std::int64_t>(groups.front().size()));
 }
 

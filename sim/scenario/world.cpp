@@ -120,8 +120,8 @@ std::vector<Fault> find_faults(const Scenario& s, const World& world) {
   for (std::size_t i = 0; i < s.faults.size(); ++i) {
     const FaultSpec& f = s.faults[i];
     Fault fault;
-    fault.target = f.link, fault.rate = f.rate.value, fault.begin = f.at.value;
-    if (f.until.value > 0) fault.end = f.until.value;
+    fault.target = f.link, fault.rate = f.rate.value, fault.begin = f.at;
+    if (f.until.value > 0) fault.end = f.until;
     resolve_fault(fault, i, *world.fabric, world.planner.comm.node.graph);
     faults.push_back(std::move(fault));
   }

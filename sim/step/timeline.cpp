@@ -139,7 +139,7 @@ class Run {
       timeline_.start[i] = now_;
       state_[i].since = now_;
       if (a.is_exchange()) {
-        state_[i].left = a.calls * traffic_.alone(a.exchange).seconds;
+        state_[i].left = a.calls * traffic_.alone(a.exchange).makespan.value;
         if (traffic_.is_independent(a.exchange))
           set_pace(i, 1);
         else

@@ -12,6 +12,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "fabricast/core/units.hpp"
+
 namespace fabricast {
 
 struct Background {
@@ -20,7 +22,7 @@ struct Background {
     std::uint32_t item = 0;
     double use = 0;  ///< part of the resource's rate for each B/s
   };
-  std::vector<double> rate;          ///< by item: B/s at most, in the mean of time
+  std::vector<BytesPerSecond> rate;  ///< by item: at most, in the mean of time
   std::vector<double> weight;        ///< by item: links are fair to rate / weight
   std::vector<std::uint32_t> owner;  ///< by item: which of the others
   std::vector<Use> uses;             ///< by resource, then by item; an item at most once on a resource

@@ -16,17 +16,22 @@ namespace fabricast {
 /// A channel's time as a function of its rate: of the channel as the flow engine has timed it, all its slices slower.
 struct ChannelPace {
   struct Slices {
-    double count = 0;    ///< all steps of the algorithm counted
-    double least = 0;    ///< s per slice, of GPUs and proxy threads, whatever the share
-    double payload = 0;  ///< bytes of a slice
-    double seconds(double rate) const { return count > 0 ? count * std::max(least, payload / rate) : 0; }
+    std::int64_t count = 0;  ///< all steps of the algorithm counted
+    Seconds least;           ///< per slice, of GPUs and proxy threads, whatever the share
+    Bytes payload;           ///< of a slice
+    Seconds seconds(BytesPerSecond rate) const {
+      return count > 0 ? static_cast<double>(count) * std::max(least, payload / rate) : Seconds{};
+    }
   };
-  double makespan = 0;  ///< s, alone
-  double rate = 0;      ///< B/s, of one connection's payload, alone
-  double cap = 0;       ///< the same that its own threads allow
+  Seconds makespan;     ///< alone
+  BytesPerSecond rate;  ///< of one connection's payload, alone
+  BytesPerSecond cap;   ///< the same that its own threads allow
   Slices whole, tail;
 
-  double at(double other) const {
+  /// Payload of one connection, all slices together.
+  Bytes payload() const { return whole.count * whole.payload + tail.count * tail.payload; }
+  /// The makespan at another rate.
+  Seconds at(BytesPerSecond other) const {
     return makespan + whole.seconds(other) - whole.seconds(rate) + tail.seconds(other) - tail.seconds(rate);
   }
 };
@@ -47,7 +52,7 @@ struct GroupTime {
   std::vector<InsideUse> inside;
   /// Rate of a channel at which one of its connections has 1 B/s of a link: links are fair to connections.
   double weight = 1;
-  double longest = 0;                          ///< s; of the channels at the rates of the start
+  Seconds longest;                             ///< of the channels at the rates of the start
   std::shared_ptr<const SharedCount> crossed;  ///< at the start; null inside a node
 };
 
@@ -89,9 +94,9 @@ class FabricConnections {
   std::vector<Links> links_;          ///< by kind
 };
 
-/// What a connection takes of a resource is the bytes there for each of payload, over the resource's rate in B/s: parts
-/// of the rate for each B/s of payload.
+/// What a connection takes of a resource is the bytes there for each of payload, over the resource's rate: parts of
+/// the rate for each B/s of payload.
 double wire_bytes(const NetworkSetup& setup, const Plan& plan);
-double resource_rate(const NetworkSetup& setup, const Router& router, std::uint32_t resource);
+BytesPerSecond resource_rate(const NetworkSetup& setup, const Router& router, std::uint32_t resource);
 
 }  // namespace fabricast

@@ -18,7 +18,7 @@ namespace fabricast {
 
 struct LinkLoads {
   std::vector<float> load;  ///< by link of the fabric, 0 to 1; empty where the job has one node
-  double makespan = 0;      ///< s, of the flow engine
+  Seconds makespan;         ///< of the flow engine
 };
 
 /// By the flow engine, whatever engine forecasts.

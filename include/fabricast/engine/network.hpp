@@ -10,16 +10,20 @@
 #include <vector>
 
 #include "fabricast/collective/communicator.hpp"
+#include "fabricast/core/units.hpp"
 #include "fabricast/routing/routing.hpp"
 
 namespace fabricast {
+
+/// The end of what does not end.
+inline constexpr Seconds for_ever{std::numeric_limits<double>::infinity()};
 
 /// Links degraded or down for a while. Time counts from the start of each collective.
 struct Fault {
   std::string target;  ///< as the user wrote it
   double rate = 0;     ///< relative to nominal; 0: down
-  double begin = 0;    ///< s
-  double end = std::numeric_limits<double>::infinity();
+  Seconds begin;
+  Seconds end = for_ever;
   std::vector<LinkId> links;  ///< of the fabric
   struct Inside {
     std::uint32_t node;  ///< of the fabric
@@ -34,7 +38,8 @@ void resolve_fault(Fault& fault, std::size_t index, const Fabric& fabric, const 
 
 /// The state of all links for a while.
 struct NetworkSegment {
-  double begin = 0, end = std::numeric_limits<double>::infinity();
+  Seconds begin;
+  Seconds end = for_ever;
   LinkState links;
   double ports = 1;  ///< rate of NIC ports, relative to that of their links
   struct InsideFactor {

@@ -24,12 +24,12 @@ Background combined(std::span<const Background* const> single);
 
 /// What a job's own channels get of links that others use as well.
 struct SharedRates {
-  std::vector<double> rate;         ///< by channel; at most what it was
-  std::vector<std::uint32_t> link;  ///< that binds it: a resource of the router, or no_link where nobody is in its way
+  std::vector<BytesPerSecond> rate;  ///< by channel; at most what it was
+  std::vector<std::uint32_t> link;   ///< that binds it: a resource of the router, or no_link where nobody is in its way
 };
 /// \param uses  of the job's channels, by resource, then by item
 SharedRates rates_beside(const Background& others, std::span<const Background::Use> uses,
-                         const std::vector<double>& rate, const std::vector<double>& weight);
+                         const std::vector<BytesPerSecond>& rate, const std::vector<double>& weight);
 
 /// Times single calls beside `world.beside`. One draw; not thread-safe.
 class CallBeside {

@@ -1,6 +1,6 @@
 // What exchanges take: alone, and beside others in flight.
 //
-// An exchange kind is one call of all its groups at once. Alone it takes `alone(kind).seconds`, in which its groups
+// An exchange kind is one call of all its groups at once. Alone it takes `alone(kind).makespan`, in which its groups
 // already share the fabric's links with each other. Beside other exchanges its channels get less of the links that they
 // share: then it goes on at `pace` of its speed. Paces hold until an exchange starts or ends.
 #pragma once
@@ -10,11 +10,13 @@
 #include <string>
 #include <vector>
 
+#include "fabricast/core/units.hpp"
+
 namespace fabricast {
 
 struct ExchangeTime {
-  double seconds = 0;  ///< from the first rank's start to the last one's end, launch excluded
-  double launch = 0;   ///< s of one call's launch
+  Seconds makespan;  ///< from the first rank's start to the last one's end, launch excluded
+  Seconds launch;    ///< of one call
   std::string algorithm, protocol;
   int channels = 1;
   std::string bottleneck;  ///< a link, `gpu copy`, `proxy thread`, or `latency`

@@ -1,5 +1,10 @@
-// The chunk engine: a simulation by SimGrid (simulation.cpp), in a process and a module of its own. For cross-checks on
-// small systems: its cost grows with ranks, channels and slices.
+// The chunk engine: a simulation by SimGrid (simulation.cpp), in a process and a module of its own.
+//
+//   T = max over channels c of  end of the last worker of c,  s                                                     (1)
+//
+// For cross-checks on small systems: it folds nothing and assumes no shares, so its cost grows with ranks, channels and
+// slices, and it tells no parts of the time. What it can not simulate it refuses, as a number that leaves something out
+// would be no check.
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <sys/prctl.h>
@@ -23,7 +28,8 @@ namespace fabricast {
 
 namespace {
 
-/// The module, opened when the first simulation asks for it: beside the program (its run path), or where it was installed.
+/// The module, opened when the first simulation asks for it: beside the program (its run path), or where it was
+/// installed.
 auto* module() {
   static const auto simulate = [] {
     void* library = dlopen(FABRICAST_CHUNK_MODULE, RTLD_NOW | RTLD_LOCAL);
@@ -62,6 +68,7 @@ class ChunkEngine final : public NetworkEngine {
     InsidePaths paths(*setup_.comm);
     if (router_) count_loads(*setup_.comm, plan, setup_.fabric, router_.get(), setup_.segments.front(), paths);
     CollectiveResult result;
+    // The module is opened before the fork: an error is then told by this process, as any other.
     const std::vector<double> ends = in_a_child([&, simulate = module()] {
       std::vector<double> of_channels;
       simulate(setup_, plan, router_.get(), of_channels);
@@ -72,6 +79,7 @@ class ChunkEngine final : public NetworkEngine {
       result.makespan = std::max(result.makespan, Seconds{end});
       result.fingerprint = fold(result.fingerprint, std::bit_cast<std::uint64_t>(end));
     }
+    // SimGrid tells neither which station is busiest nor what binds: calls count as not overlapping.
     result.work = result.transfer = result.makespan;
     result.bottleneck.name = "not told apart";
     return result;
@@ -96,6 +104,7 @@ class ChunkEngine final : public NetworkEngine {
         const auto size = static_cast<ssize_t>(values.size() * sizeof(double));
         if (write(ends[1], values.data(), static_cast<std::size_t>(size)) == size) code = 0;
       } catch (const std::exception& e) { fmt::print(stderr, "chunk engine: {}\n", e.what()); }
+      // Not exit: what the parent registered to be done at its end is not the child's to do.
       _exit(code);
     }
     close(ends[1]);
@@ -105,6 +114,7 @@ class ChunkEngine final : public NetworkEngine {
     close(ends[0]);
     int status = 0;
     waitpid(child, &status, 0);
+    // A child that Ctrl-C has ended is no failure.
     stop_if_requested();
     FABRICAST_CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0, "the chunk engine's process failed");
     return values;

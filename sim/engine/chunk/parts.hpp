@@ -1,4 +1,8 @@
 // What the chunk engine builds its simulation from: links and routes in SimGrid, and what actors hand to each other.
+//
+//   a transfer of b bytes over links l:   end = start + integral until b of  min( cap, max-min share over l )       (1)
+//
+// is SimGrid's part. Slots, latencies and queues are signals and servers of this file.
 #pragma once
 
 #include <algorithm>
@@ -24,6 +28,7 @@ namespace routing = simgrid::kernel::routing;
 class RouteZone final : public routing::NetZoneImpl {
  public:
   explicit RouteZone(const std::string& name) : NetZoneImpl(name) {}
+  // Asked for with each transfer, by sender: a transfer's path hangs on its queue pair, not on its two ends.
   void get_local_route(const routing::NetPoint* from, const routing::NetPoint*, routing::Route* into,
                        double*) override {
     for (simgrid::kernel::resource::StandardLinkImpl* link : routes[from]) into->link_list_.push_back(link);
@@ -31,7 +36,7 @@ class RouteZone final : public routing::NetZoneImpl {
   std::map<const routing::NetPoint*, std::vector<simgrid::kernel::resource::StandardLinkImpl*>> routes;
 };
 
-/// Links, and routes over any list of them.
+/// Links, and routes over any list of them. All end at one host: what happens behind the last link is up to the actors.
 class Platform {
  public:
   Platform() {
@@ -39,6 +44,7 @@ class Platform {
     host_ = zone_->get_iface()->create_host("here", 1e9)->seal();
   }
   std::size_t add_link(double rate) {
+    // Without latency: SimGrid would share links in inverse proportion to that of their routes.
     links_.push_back(
         zone_->get_iface()->create_link(fmt::format("l{}", links_.size()), rate * unit)->set_latency(0)->seal());
     return links_.size() - 1;
@@ -87,6 +93,7 @@ class Signals {
   /// Waits for the next signal, and until its moment.
   void take() {
     ready_->acquire();
+    // Sent ahead of its time, so that no actor has to wait on the way with each signal.
     const double at = times_.front();
     times_.pop_front();
     if (at > sg::Engine::get_clock()) sg::this_actor::sleep_until(at);
@@ -126,7 +133,8 @@ struct Wire {
   SenderKey nic;
 };
 
-/// Takes messages one by one. Those that come at the same moment go by channel, so that channels in step keep their order.
+/// Takes messages one by one. Those that come at the same moment go by channel, so that channels in step keep their
+/// order.
 struct Server {
   struct Message {
     double bytes;

@@ -1,9 +1,13 @@
-// The chunk engine's simulation: every slice is a transfer of its own, simulated by SimGrid [SimGrid2014]. A module of its
-// own, as SimGrid and what it needs take four times as long to load as a forecast of the flow engine takes.
+// The chunk engine's simulation: every slice is a transfer of its own, simulated by SimGrid [SimGrid2014]. A module of
+// its own, as SimGrid and what it needs take four times as long to load as a forecast of the flow engine takes.
 //
 // Every worker of every channel is an actor that does its steps in order, every proxy thread and every sending NIC is a
 // server that takes messages one by one. What shares the links beyond is left to SimGrid's max-min solver. The services
-// are those of models/protocol, as in the flow engine; nothing is folded and no share is assumed.
+// are those of models/protocol, as in the flow engine; nothing is folded and no share is assumed. A worker's step with
+// b bytes, in s:
+//
+//   start = max( all slices in arrived, a slot free for all that go out )
+//   end   = max( start + overhead + b / copy rate,  end of every transfer over a link inside the node )             (1)
 //
 // Facts of SimGrid 3.32 that this file rests on, each with a regression test
 // (tests/unit/engine/simgrid_facts_test.cpp):
@@ -45,6 +49,7 @@ class Simulation {
   std::vector<double> run() {
     ends_.assign(static_cast<std::size_t>(plan_.channels), 0);
     for (int c = 0; c < plan_.channels; ++c) build_channel(c);
+    // SimGrid wants all links and routes before the first actor, so connections are made beforehand.
     platform_.seal();
     for (auto& [key, wire] : wires_)
       if (wire.network) start_poster(wire);
@@ -56,6 +61,7 @@ class Simulation {
     sg::Engine::get_instance()->run();
     for (std::size_t c = 0; c < programs_.size(); ++c)
       for (std::int32_t w = 0; w < programs_[c]->workers(); ++w)
+        // In a deadlock SimGrid stops where it is, without an error.
         FABRICAST_CHECK(ends_[c] > 0 || programs_[c]->steps(w) == 0, "a channel did not end");
     return ends_;
   }
@@ -68,6 +74,7 @@ class Simulation {
   };
 
   std::size_t link(std::uint64_t key, double rate) {
+    // Links are made when the first route crosses them: a fabric has many more.
     const auto [it, fresh] = links_.try_emplace(key, 0);
     if (fresh) it->second = platform_.add_link(rate);
     return it->second;
@@ -82,6 +89,7 @@ class Simulation {
 
   /// Where a rank's block of a channel copies, if its threads are parted; null else.
   sg::Host* block(int channel, std::uint32_t rank) {
+    // Where both parts copy at full rate, nothing is shared.
     if (costs_.both_ways >= 2) return nullptr;
     auto& host = blocks_[{channel, rank}];
     if (!host) host = platform_.add_block(costs_.both_ways);
@@ -137,6 +145,7 @@ class Simulation {
                                         : NodeTransfer{NodeTransfer::Kind::nic_to_gpu, nic, gpu};
     std::vector<std::size_t> way;
     for (const std::uint16_t l : inside_path(comm_, transfer)) way.push_back(node_link(rank / g, l, transfer.kind));
+    // A tree's latency is there and back: each half of a hop has half of it.
     wire.latency = tree.latency.value / 2 + (above ? 0 : costs_.network_latency(0) / 2);
     wire.hop = 0.5, wire.in_switches = true;
     if (above) {
@@ -148,8 +157,8 @@ class Simulation {
     for (int s = 0; s < plan_.slots; ++s) wire.credit.send(0), wire.remote.send(0);
   }
 
-  /// Channels with the same connections run in step, and a NIC sends their messages one after the other. Sends and receives
-  /// are in no step: it takes turns among their queue pairs.
+  /// Channels with the same connections run in step, and a NIC sends their messages one after the other. Sends and
+  /// receives are in no step: it takes turns among their queue pairs.
   std::size_t queue_of(int channel, const std::vector<NetworkEdge>& edges, const NetworkEdge& edge) {
     if (algorithm_.in_pairs)
       return static_cast<std::size_t>(channel) * edges.size() + static_cast<std::size_t>(&edge - edges.data());
@@ -171,6 +180,7 @@ class Simulation {
                         g = static_cast<std::uint32_t>(comm_.gpus());
     const int gpu_a = static_cast<int>(a % g), gpu_b = static_cast<int>(b % g);
     if (program.is_flag(from, to)) {
+      // A flag is no data: it takes a hop's latency, and no link.
       wire.latency = a == b && algorithm_.own_flags_free ? 0 : costs_.hop_inside;
     } else if (a / g == b / g) {
       for (const std::uint16_t l : inside_path(comm_, {NodeTransfer::Kind::gpu_to_gpu, gpu_a, gpu_b}))
@@ -227,6 +237,7 @@ class Simulation {
     sg::Actor::create("proxy", platform_.host(), [this, &server] {
       while (true) {
         Server::Message m = server.pop();
+        // The thread is busy for so long, whatever the NIC does meanwhile.
         sg::this_actor::sleep_for(costs_.proxy(m.bytes) + (m.first ? costs_.peer : 0));
         nics_[m.wire->nic]->push(std::move(m));
       }
@@ -237,6 +248,7 @@ class Simulation {
       while (true) {
         Server::Message m = server.pop();
         if (m.bytes > 0 && m.wire->from) platform_.start(m.bytes * costs_.wire, m.wire->from, 0)->wait();
+        // The sender's slot is free when the slice has left; the receiver gets it a hop later.
         m.wire->credit.send(sg::Engine::get_clock());
         m.wire->last.send(sg::Engine::get_clock() + m.wire->hop * costs_.network_latency(m.bytes) + m.wire->latency);
       }
@@ -269,6 +281,7 @@ class Simulation {
           wire->first.take();
         else
           wire->last.take();
+      // Nothing is computed before its result has a place to go.
       for (Wire* wire : out) wire->credit.take();
       const double start = sg::Engine::get_clock();
       const auto by_network = [](const Wire* wire) { return wire->network || wire->in_switches; };
@@ -276,6 +289,7 @@ class Simulation {
           std::any_of(in.begin(), in.end(), by_network) || std::any_of(out.begin(), out.end(), by_network);
       const bool free = step.waits || step.in_switches;  // no GPU works
       const double overhead = free ? 0 : costs_.gpu_overhead(bytes) + (at_nic ? costs_.network_slice : 0);
+      // What makes copies longer makes the threads' rate smaller: transfers of the step are capped by it.
       const double slower = step.in_nvswitch ? costs_.fan_out(neighbours(program, step, in, out)) : 1;
       const double bytewise = program.aligned(w, i) ? 1 : costs_.unaligned;
       const double copy_rate = costs_.copy_rate / (program.sharers(w, i) * slower * bytewise);
@@ -296,13 +310,16 @@ class Simulation {
         if (!out[k]->network && part > 0 && out[k]->from)
           copies.push_back(platform_.start(part * costs_.wire, out[k]->from, free ? 0 : copy_rate * costs_.wire));
       }
+      // A step that only receives stores nothing to a neighbour.
       const double part = (out.empty() && !in.empty() ? costs_.last_receive : 1) * (at_nic ? costs_.copies_at_nic : 1);
       const double copying = free ? 0 : bytes / copy_rate * part;
       sg::Host* const own = free || copying <= 0 ? nullptr : block(channel, program.rank_of(w).value);
       const sg::ExecPtr exec = own ? Platform::start(copying, own) : nullptr;
       for (const sg::CommPtr& copy : copies) copy->wait();
       if (exec) exec->wait();
+      // Beyond the window of the switches a message waits for round trips.
       if (step.in_switches) sg::this_actor::sleep_for(comm_.sharp.waits(bytes) * step.in_switches->latency.value);
+      // Threads and links work at once: the step is done when the slower of them is.
       const double copied = exec ? exec->get_finish_time() : start + copying;
       if (sg::Engine::get_clock() < copied + overhead) sg::this_actor::sleep_until(copied + overhead);
       for (Wire* wire : in)
@@ -316,6 +333,7 @@ class Simulation {
       }
       for (Wire* wire : out) {
         if (wire->network)
+          // The worker goes on: the poster waits for the receiver's slot.
           wire->posted.push_back({bytes, step.slice == 0}), wire->post->release();
         else
           wire->last.send(end + wire->latency);
@@ -353,6 +371,7 @@ void fabricast_chunk_simulate(const fabricast::NetworkSetup& setup, const fabric
                               const fabricast::Router* router, std::vector<double>& ends) {
   int argc = 1;
   std::string name = "fabricast";
+  // Else SimGrid writes to the terminal, where only the command line does.
   xbt_log_control_set("root.thresh:critical");
   std::vector<char*> argv{name.data(), nullptr};
   simgrid::s4u::Engine engine(&argc, argv.data());
@@ -361,6 +380,7 @@ void fabricast_chunk_simulate(const fabricast::NetworkSetup& setup, const fabric
   engine.set_config("network/TCP-gamma:0");
   engine.set_config("surf/precision:1e-12");
   engine.set_config("maxmin/precision:1e-9");
+  // KiB: there is an actor for each worker of each channel.
   engine.set_config("contexts/stack-size:64");
   ends = fabricast::Simulation(setup, plan, router).run();
 }

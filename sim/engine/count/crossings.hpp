@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 #include <vector>
 
 #include "fabric_count.hpp"
@@ -26,8 +25,7 @@ inline std::uint64_t count_of(const Path& path, std::size_t link) {
 
 /// A flow without a path waits, if what cuts it ends: its channel is blocked until engines count the next segment.
 inline void require_end(const FabricCount::Input& in, const Flow& flow) {
-  if (in.segment.faults.empty() || in.segment.end == std::numeric_limits<double>::infinity())
-    throw_cut(in.fabric, in.segment, flow);
+  if (in.segment.faults.empty() || in.segment.end == for_ever) throw_cut(in.fabric, in.segment, flow);
 }
 
 /// Calls add(resource, count) for what a channel crosses between ports.
@@ -103,7 +101,7 @@ void cross_trees(const FabricCount::Input& in, const CollectiveAlgorithm& algori
     for (const LinkId link : tree.links) {
       // A tree keeps to its links: there is no other path, as there is for connections.
       if (in.segment.links.down(link.value)) {
-        if (in.segment.end == std::numeric_limits<double>::infinity())
+        if (in.segment.end == for_ever)
           throw UserError::at("faults", fmt::format("the SHARP tree is cut: {} is down", in.fabric.name(link)),
                               "without NCCL_COLLNET_ENABLE the job goes round it");
         walk.blocked = true;

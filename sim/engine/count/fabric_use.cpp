@@ -56,8 +56,8 @@ double wire_bytes(const NetworkSetup& setup, const Plan& plan) {
   return protocol_costs(*setup.comm, streams_of(plan)).wire;
 }
 
-double resource_rate(const NetworkSetup& setup, const Router& router, std::uint32_t resource) {
-  return rate_of(*setup.fabric, router, setup.segments.front(), resource);
+BytesPerSecond resource_rate(const NetworkSetup& setup, const Router& router, std::uint32_t resource) {
+  return BytesPerSecond{rate_of(*setup.fabric, router, setup.segments.front(), resource)};
 }
 
 }  // namespace fabricast

@@ -45,18 +45,18 @@ LinkLoads link_loads(const NetworkSetup& setup, const Plan& plan, std::uint64_t 
   const LinkState& state = setup.segments.front().links;
   const auto router = setup.policy->make(*setup.policy_spec, *setup.fabric, state, seed);
   const GroupTime time = time_group(setup, plan, seed, router.get());
-  found.makespan = time.result.makespan.value;
+  found.makespan = time.result.makespan;
   const std::uint32_t links = setup.fabric->links();
   std::vector<double> load(links + router->bundles(), 0);
   std::vector<double> bytes;
-  for (const ChannelPace& channel : time.channels)
-    bytes.push_back(channel.whole.count * channel.whole.payload + channel.tail.count * channel.tail.payload);
+  for (const ChannelPace& channel : time.channels) bytes.push_back(static_cast<double>(channel.payload().value));
+  const double makespan = found.makespan.value;
   const FabricConnections crossing(setup, *router, plan, time.crossed);
   const double wire = wire_bytes(setup, plan);
   crossing.for_each([&](std::uint32_t resource, std::uint32_t kind) {
-    const double rate = resource_rate(setup, *router, resource);
+    const double rate = resource_rate(setup, *router, resource).value;
     for (const auto& [channel, connections] : crossing.of(kind))
-      load[resource] += connections * wire / rate * bytes[channel] / found.makespan;
+      load[resource] += connections * wire / rate * bytes[channel] / makespan;
   });
   found.load.assign(load.begin(), load.begin() + links);
   for (std::uint32_t b = 0; b < router->bundles(); ++b)

@@ -15,7 +15,9 @@
 // (pipeline.hpp, ring_recurrence.hpp); the others, and all of them after a channel has ended, differ from it by the
 // pace of their n slices of b bytes, which GPUs and proxies bound by g:
 //
-//   T(c) = T(s) + n max( g, b / r(c) ) - n max( g, b / r(s) )
+//   T(c) = T(s) + n max( g, b / r(c) ) - n max( g, b / r(s) )                                                       (1)
+//
+// Times are in s, r in B/s.
 //
 // Not modelled: the queues and reactions of congestion control (shares are fair at once), packets, retransmission, and
 // jitter of hosts.
@@ -52,6 +54,7 @@ class FlowEngine final : public NetworkEngine {
     const Communicator& comm = *setup_.comm;
     const ProtocolCosts costs = protocol_costs(comm, asked);
     Plan plan = asked;
+    // Where channels work on the same messages, as of sends and receives, one stream stands for all of them.
     if (find_by_algorithm(plan.algorithm)->one_stream) plan.channels = 1;
     const auto channels = static_cast<std::size_t>(plan.channels);
     const std::vector<Stream> streams = streams_of(plan);
@@ -76,6 +79,7 @@ class FlowEngine final : public NetworkEngine {
       if (timed != segment) {
         timed = segment;
         time_classes(plan, streams, costs, loads, open, shares, reference);
+        // Reports and steps ask for the network as it is when the collective starts.
         if (now == 0) {
           describe(plan, streams, costs, loads, shares, reference, result);
           if (record_) record(plan, loads, costs, caps, shares, reference);
@@ -92,17 +96,20 @@ class FlowEngine final : public NetworkEngine {
         makespan[c] = reference[c].makespan_at(shares.rate[c]);
         next = std::min(next, now + (1 - progress[c]) * makespan[c]);
       }
-      const double change = segment + 1 < setup_.segments.size() ? setup_.segments[segment + 1].begin : infinity;
+      const double change = segment + 1 < setup_.segments.size() ? setup_.segments[segment + 1].begin.value : infinity;
+      // What waits for a link that is down may wait for a fault to end, but not for nothing.
       if (next == infinity && change == infinity) stalled(loads, shares, open, segment);
       const double until = std::min(next, change);
       for (std::size_t c = 0; c < channels; ++c) {
         if (!open[c]) continue;
         progress[c] += (until - now) / makespan[c];
+        // Channels that end together do so up to rounding: else each of them would be an event of its own.
         if (progress[c] < 1 - 1e-12) continue;
         open[c] = false;
         --left;
       }
       now = until;
+      // Two runs with the same events are the same run, whatever the machine or the number of threads.
       result.fingerprint = fold(result.fingerprint, std::bit_cast<std::uint64_t>(now));
       if (change <= now) ++segment;
     }
@@ -127,6 +134,7 @@ class FlowEngine final : public NetworkEngine {
   double connections_per_message(const Plan& plan) const {
     const CollectiveAlgorithm& algorithm = *find_by_algorithm(plan.algorithm);
     double connections = 0, messages = 0;
+    // All channels are alike in this: the first one tells.
     if (algorithm.network_edges && setup_.comm->nodes() > 1 && !is_point_to_point(plan.op))
       algorithm.network_edges(*setup_.comm, plan, 0,
                               [&](const NetworkEdge& edge) { connections += 1, messages += edge.weight; });
@@ -136,17 +144,20 @@ class FlowEngine final : public NetworkEngine {
   /// Channels as they are timed at the start.
   void record(const Plan& plan, const Loads& loads, const ProtocolCosts& costs, const std::vector<double>& caps,
               const ChannelShares& shares, const std::vector<ChannelTime>& reference) {
-    const auto slices = [](const Pace& pace) { return ChannelPace::Slices{pace.count, pace.least, pace.payload}; };
+    const auto slices = [](const Pace& pace) {
+      return ChannelPace::Slices{static_cast<std::int64_t>(pace.count), Seconds{pace.least},
+                                 Bytes{static_cast<std::int64_t>(pace.payload)}};
+    };
     for (std::size_t c = 0; c < reference.size(); ++c) {
       const ChannelTime& t = reference[c];
-      record_->channels.push_back(
-          {t.makespan_at(shares.rate[c]), shares.rate[c], caps[c], slices(t.whole), slices(t.tail)});
+      record_->channels.push_back({Seconds{t.makespan_at(shares.rate[c])}, BytesPerSecond{shares.rate[c]},
+                                   BytesPerSecond{caps[c]}, slices(t.whole), slices(t.tail)});
       record_->longest = std::max(record_->longest, record_->channels.back().makespan);
       if (!is_point_to_point(plan.op)) continue;
       // One message of a pair. It may wait for threads and slots, too: a smaller share counts where it takes longer.
       const std::vector<double> alone{1};
       const double latency = peer_latency({*setup_.comm, plan, costs, loads, alone, 0, shares.rate[c], true});
-      record_->channels.back().whole = {1, t.makespan - latency, static_cast<double>(plan.pair)};
+      record_->channels.back().whole = {1, Seconds{t.makespan - latency}, Bytes{plan.pair}};
     }
     if (loads.network) record_->crossed = loads.network->counted();
     record_->weight = connections_per_message(plan) / costs.wire;
@@ -179,6 +190,7 @@ class FlowEngine final : public NetworkEngine {
       });
     };
     if (std::any_of(fault.inside.begin(), fault.inside.end(), inside)) return true;
+    // Routing may have led all connections around the link: that is felt as well.
     if (fault.links.empty() || comm.nodes() == 1) return false;
     const Loads& whole = loads_of(plan, healthy());
     return std::any_of(fault.links.begin(), fault.links.end(),
@@ -187,6 +199,7 @@ class FlowEngine final : public NetworkEngine {
 
   /// Loads depend on the algorithm or kernel and the channels, not on the bytes: plans of other sizes find them here.
   const Loads& loads_of(const Plan& plan, std::size_t segment) {
+    // Kernels for symmetric memory have connections of their own, apart from the algorithm's.
     const int kernel = plan.kernels.empty() ? -1 : static_cast<int>(plan.kernels.front().kernel);
     const auto key =
         std::tuple(plan.op, plan.one_way, plan.algorithm, kernel, plan.channels, edge_key_of(plan), segment);
@@ -222,6 +235,7 @@ class FlowEngine final : public NetworkEngine {
       std::size_t k = 0;
       while (k < slowest.size() && !alike(plan, streams, loads, shares, crowd, slowest[k], c)) ++k;
       class_of[c] = k;
+      // Less share, more time: of two channels alike in all else the one with the lesser share is slower.
       if (k == slowest.size()) slowest.push_back(c);
       if (shares.rate[c] < shares.rate[slowest[k]]) slowest[k] = c;
     }
@@ -231,6 +245,8 @@ class FlowEngine final : public NetworkEngine {
           {*setup_.comm, plan, costs, loads, use, static_cast<int>(c), shares.rate[c], shares.group[c] != no_group});
     };
     std::vector<std::size_t> longest = slowest;
+    // A first slice meets the links of its path one after the other, so the slowest path may matter more than the least
+    // share: both candidates are timed.
     const std::vector<double> way = seconds_on_ways({*setup_.comm, plan, costs, loads, slice, 0, 0, true});
     for (std::size_t c = 0; c < open.size(); ++c)
       if (open[c] && way[c] > way[longest[class_of[c]]] * (1 + 1e-9)) longest[class_of[c]] = c;
@@ -273,6 +289,7 @@ class FlowEngine final : public NetworkEngine {
     const auto equally_crowded = [&](std::uint32_t g, std::uint32_t h) {
       return g == h || (g != no_group && h != no_group && crowd[g] == crowd[h]);
     };
+    // Times hang on how crowded links are, and not on which links they are.
     const auto& g = loads.inside[a].group;
     const auto& h = loads.inside[b].group;
     const auto timed_apart = find_by_algorithm(plan.algorithm)->timed_apart;
@@ -304,6 +321,7 @@ class FlowEngine final : public NetworkEngine {
 
     Bottleneck& b = result.bottleneck;
     b.rate = BytesPerSecond{shares.rate[slowest]};
+    // In order of what tells most: a dead link explains all, latency explains why no link does.
     if (b.rate.value <= 0) {
       b.name = "link down";
     } else if (t.latency > t.transfer && !(t.by_proxy && is_point_to_point(plan.op))) {

@@ -1,4 +1,9 @@
-// A pipeline from the first rank to the last.
+// A pipeline from the first rank to the last, for broadcast and reduce. With `skew` of paths.hpp, in s,
+//
+//   T = chain_makespan,      pace of calls back to back = work of the busiest station + skew                        (1)
+//
+// Of all timings only chains have a skew: channels go through a node's GPUs in different orders, so a rank is early in
+// one of them and late in another.
 #include "timing.hpp"
 
 namespace fabricast {

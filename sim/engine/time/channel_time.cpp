@@ -1,3 +1,10 @@
+// The makespan of a channel by the timing of its algorithm, and what (1) of channel_time.hpp needs beside it. For the
+// n slices of either size, in s,
+//
+//   g    = max( slowest GPU, slowest network stage ),   without the links where a share of theirs binds
+//   work = sum of n max( slowest GPU, slowest network stage )  +  skew                                              (2)
+//
+// `work` is what calls issued back to back can not go below: while one drains, the next one fills.
 #include "channel_time.hpp"
 
 #include <algorithm>
@@ -20,13 +27,17 @@ void time_slices(const ChannelView& v, const Stream& stream, const Timing& timin
   const bool network = v.comm.nodes() > 1;
   const auto pace = [&](std::int64_t slices, std::int64_t slice) {
     const auto bytes = static_cast<double>(slice);
+    // On one node proxy threads and NICs have nothing to do.
     const double gpu = services.slowest_gpu(bytes), gap = network ? services.network_gap(bytes) : 0;
     const double count = static_cast<double>(stream.sends * slices);
+    // The network's gap is the longest of several: that of the proxy thread only if it reaches it.
     t.by_proxy |= network && gap > gpu && v.costs.proxy_round(bytes) >= gap;
     t.work += count * std::max(gpu, gap);
+    // No link binds: none will before the network changes, as shares only grow when channels end.
     if (!network || !v.by_network) return Pace{count, std::max(gpu, gap), 0, bytes};
     return Pace{count, std::max(gpu, v.costs.proxy_round(bytes)), bytes, bytes};
   };
+  // An event graph lets slices overlap; the bytes of a link that binds can not.
   if (network)
     t.bytes = static_cast<double>(stream.sends) *
               (static_cast<double>(stream.loops * stream.slices) * static_cast<double>(stream.slice) +
@@ -38,6 +49,7 @@ void time_slices(const ChannelView& v, const Stream& stream, const Timing& timin
 
 void split_slices(const ChannelView& v, const Stream& stream, const Timing& timing, ChannelTime& t) {
   const std::int64_t payload = stream.loops * stream.slices * stream.slice + stream.tail_slices * stream.tail_slice;
+  // Empty slices leave what no link can shorten: hops, overheads and the handshakes of the protocol.
   t.latency = std::min(t.makespan, timing.makespan(Services(v, timing.looks), stream, 0));
   t.transfer = std::min(t.makespan, static_cast<double>(stream.sends * payload) / v.rate);
   split_overlapping(t);
@@ -49,6 +61,7 @@ ChannelTime time_channel(const ChannelView& v) {
   ChannelTime t;
   t.rate = v.rate;
   if (v.rate <= 0) {
+    // Its link is down. It may come back, so whether the collective ever ends is for the engine to say.
     t.makespan = std::numeric_limits<double>::infinity();
     return t;
   }

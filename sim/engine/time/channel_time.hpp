@@ -1,4 +1,9 @@
-// A channel's time at given shares of the links.
+// A channel's time at given shares of the links, and how it changes with its own share r, in B/s.
+//
+//   T(r') = T(r) + sum over whole and last slices of  n ( max( g, b / r' ) - max( g, b / r ) ),   at least B / r'   (1)
+//
+// There are n slices of b bytes, and GPUs and proxy threads need g for each; B is what the channel moves in all. T(r)
+// comes from a timed event graph (timing.hpp). (1) spares running it again whenever another channel ends.
 #pragma once
 
 #include <algorithm>

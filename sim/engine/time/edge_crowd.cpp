@@ -1,3 +1,8 @@
+// (1) to (3) of edge_crowd.hpp over all links of a connection's path, and the same of a message that meets no other:
+//
+//   slowest(e) = max over links l of e of  part(e, l) w / C_l          s per byte                                   (4)
+//
+// A message goes by one of the connection's Q queue pairs, whose path is its own, so a link has a part of them only.
 #include "edge_crowd.hpp"
 
 #include <algorithm>
@@ -34,14 +39,19 @@ EdgeCrowd edge_crowd(const ChannelView& v, std::uint32_t channel, std::size_t e,
       for (const EdgePaths::Crossing& c : link.crossings) {
         const double meets = c.part * v.use[c.channel] * part_of(now, times[c.channel][c.edge]);
         all += meets;
+        // Messages of this NIC on the same path wait for each other before the link, not on it; those on another path
+        // only half of the time.
         if (c.from == edge.from) own += c.path == pair.path ? meets : meets / 2;
       }
+      // The bound engine lets no message meet another.
       if (v.loads.alone) all = own = share * hop.part;
       const double byte = v.costs.wire / rates[hop.link], part = share * hop.part;
       // What the message has beyond its queue pair's share of it.
       const double rest = (whole - share) * hop.part * byte;
+      // Own messages go one by one: what slows them is how many more others bring.
       const double alone = byte * part * std::max(1.0, all / std::max(own, part)) + rest;
       crowd.alone = std::max(crowd.alone, alone), crowd.round = std::max(crowd.round, byte * all);
+      // The port is a station by itself (services.hpp): between the switches it must not count once more.
       if (link.port) continue;
       crowd.alone_between = std::max(crowd.alone_between, alone);
       crowd.round_between = std::max(crowd.round_between, byte * all);
@@ -62,6 +72,7 @@ double slowest_link(const ChannelView& v, std::uint32_t channel, std::size_t edg
 std::vector<double> seconds_on_ways(const ChannelView& v) {
   const EdgePaths* paths = v.loads.network ? v.loads.network->edge_paths() : nullptr;
   std::vector<double> seconds(static_cast<std::size_t>(v.plan.channels), 0);
+  // Of channels with one share the one with the slowest paths takes longest, as a first slice meets all links in turn.
   for (std::size_t c = 0; paths && c < seconds.size(); ++c)
     for (std::size_t e = 0; e < paths->edges[c].size(); ++e)
       seconds[c] += slowest_link(v, static_cast<std::uint32_t>(c), e);

@@ -1,3 +1,7 @@
+// (1) of longest_way.hpp: one pass over the nodes, each after its parent.
+//
+// A tree has as many paths as nodes, times two directions and as many heads. So lengths are kept by node, and a path is
+// only ever made longer by its last hop.
 #include "longest_way.hpp"
 
 #include <array>
@@ -7,6 +11,7 @@
 namespace fabricast {
 
 TreeTable::TreeTable(std::int64_t nodes, int index) {
+  // All channels ask for the same two trees: places are worked out once for all of them.
   for (std::int64_t node = 0; node < nodes; ++node) {
     const TreePlace place = double_tree(nodes, node, index);
     parent.push_back(static_cast<std::int32_t>(place.parent));
@@ -31,7 +36,9 @@ class Search {
         longest_(heads_, {table.root, table.root, 0}) {
     const ProtocolCosts& costs = s_.view().costs;
     const double gpu = s_.slowest_gpu(bytes_);
+    // The same for every hop, whatever its connection.
     hop_ = gpu + costs.network_latency(bytes_);
+    // Where a child is attached to the second GPU of the chain, its slices take one more hop inside the node.
     for (int type = 0; type < 2; ++type)
       detour_.at(static_cast<std::size_t>(type)) =
           child_position(layout.pattern, layout.gpus, type) * (gpu + costs.hop_inside);
@@ -43,6 +50,7 @@ class Search {
     for (std::size_t head = 0; head < heads_; ++head) above_[at(table_.root, head)] = below_[at(table_.root, head)] = 0;
     std::vector<std::size_t> way;
     for (std::size_t node = 0; node < nodes; ++node) {
+      // Parents may have higher numbers than their children: walk up to one that is known, and back.
       for (std::size_t n = node; above_[at(n, 0)] < 0; n = static_cast<std::size_t>(table_.parent[n])) way.push_back(n);
       for (; !way.empty(); way.pop_back()) reach(way.back());
       for (std::size_t head = 0; head < heads_; ++head) {
@@ -51,6 +59,7 @@ class Search {
         if (below_[at(node, head)] > below_[at(longest.down, head)]) longest.down = node;
       }
     }
+    // Up and down are apart at the root: all that comes up has to be there before anything goes down.
     for (std::size_t head = 0; head < heads_; ++head)
       longest_[head].length = above_[at(longest_[head].up, head)] + below_[at(longest_[head].down, head)];
     return std::move(longest_);
@@ -62,6 +71,7 @@ class Search {
     const auto parent = static_cast<std::size_t>(table_.parent[child]);
     const double detour = detour_.at(table_.type[child]);
     const int siblings = table_.children[parent];
+    // Children of one node meet at its NIC, on the way up as well as down: each waits for its sibling's slice.
     const auto weight = [&](std::size_t e) { return s_.latency(e) + alone(e) * siblings * bytes_ + hop_; };
     for (std::size_t head = 0; head < heads_; ++head) {
       above_[at(child, head)] = above_[at(parent, head)] + detour + weight(table_.up_edge(child, head, heads_));

@@ -1,4 +1,11 @@
-// Which way through a tree takes longest, for all heads of the nodes at once.
+// Which path through a tree takes longest, for all heads of the nodes at once. In s, for a first slice of b bytes,
+//
+//   above(n) = above(parent of n) + detour(n) + latency(e) + siblings b alone(e) + GPU + network latency
+//   above(root) = 0
+//   longest  = max over n of above(n)  +  max over n of below(n)                                                    (1)
+//
+// e is the connection between n and its parent, upward for `above` and downward for `below`. The pipeline then follows
+// the slices on that path alone, as all others should be through earlier.
 #pragma once
 
 #include <cstdint>

@@ -1,3 +1,10 @@
+// (1) of peer_exchange.hpp by a queue of events. Once the slots are full, what happens repeats itself with every round
+// of them, so of K chunks only some are followed:
+//
+//   T(K) = T(B) + ( T(B) - T(A) ) (K - B) / P,      P = 2 slots,  B = A + P,  A >= 3 slots,  A = K mod P            (2)
+//
+// Links and NIC are not events by themselves: while both are busy each is slower, so what is left of a chunk is worked
+// off from event to event.
 #include "peer_exchange.hpp"
 
 #include <algorithm>
@@ -27,6 +34,7 @@ class PeerSimulation {
       }
     }
     while (true) {
+      // Chunks on a link have no fixed end, so they are not in the queue: the next of them is asked for each time.
       const double served = std::min(link_.next(now_, nic_), nic_.next(now_, link_));
       if (events_.empty() && served == infinity) break;
       if (events_.empty() || served < std::get<0>(events_.top())) {
@@ -57,8 +65,8 @@ class PeerSimulation {
     std::size_t part;
     std::int64_t started = 0, sent = 0, posted = 0, received = 0, done = 0;
     int free_slots = 0;
-    int copying = 0;  ///< what its chunk still waits for: threads, link
-    double receiver_free = 0;
+    int copying = 0;           ///< what its chunk still waits for: threads, link
+    double receiver_free = 0;  ///< threads that receive are others than those that send
   };
 
   const PeerPart& part(const Place& p) const { return (*p.parts)[p.part]; }
@@ -91,6 +99,7 @@ class PeerSimulation {
     if (p.part >= p.parts->size() || p.copying > 0 || p.free_slots == 0 || p.started == chunks(p)) return;
     const double size = bytes(p, p.started++);
     const bool inside = part(p).way == PeerPart::Way::inside;
+    // Threads copy while the link carries: both have to be done.
     if (inside) link_.push(place, size);
     p.copying = inside ? 2 : 1, --p.free_slots;
     at(now_ + threads(p, size, true), What::copied, place);
@@ -108,6 +117,7 @@ class PeerSimulation {
       case PeerPart::Way::network: {
         const std::size_t proxy = part(p).proxy;
         if (proxy >= proxy_free_.size()) proxy_free_.resize(proxy + 1, 0);
+        // One thread for all channels: first come, first served.
         double& free = proxy_free_[proxy];
         const double moving = x_.thread * bytes(p, p.sent);
         free = std::max(free, now_) + x_.message + moving + (p.sent == 0 ? x_.first_message : 0);
@@ -120,12 +130,14 @@ class PeerSimulation {
 
   void arrived(std::size_t place) {
     Place& p = places_[place];
+    // What arrives here stands for what this rank has sent: every rank does the same at the same time.
     p.receiver_free = std::max(p.receiver_free, now_) + threads(p, bytes(p, p.received++), false);
     at(p.receiver_free, What::consumed, place);
   }
 
   void consumed(std::size_t place) {
     const bool network = part(places_[place]).way == PeerPart::Way::network;
+    // Only if somebody waits for the slot: as the last event it would be taken for the end of the exchange.
     if (places_[place].started < chunks(places_[place]))
       at(now_ + (network ? x_.hop_network : x_.hop_inside), What::credit, place);
     finish_one(place);
@@ -134,6 +146,7 @@ class PeerSimulation {
   void finish_one(std::size_t place) {
     Place& p = places_[place];
     if (++p.done < chunks(p)) return;
+    // The next part of a channel does not wait for its neighbours'.
     p.part += concurrent_parts;
     if (p.part < p.parts->size()) begin(place);
   }
@@ -192,14 +205,17 @@ double peer_makespan(const PeerExchange& x) {
   std::int64_t longest = 0;
   for (const auto& parts : x.channels)
     for (const PeerPart& p : parts) longest = std::max(longest, p.chunks);
+  // The longest part sets the length: all others keep their own number of chunks.
   const std::int64_t round = 2 * x.slots, filled = 3 * x.slots;
   if (longest <= filled + 2 * round) return PeerSimulation(x, longest).run();
   const std::int64_t a = filled + (longest - filled) % round, b = a + round;
+  // Whole rounds are left out, so that the last chunk is as short, and in the same slot, as it would be.
   const double at_a = PeerSimulation(x, a).run(), at_b = PeerSimulation(x, b).run();
   return at_b + (at_b - at_a) * static_cast<double>((longest - b) / round);
 }
 
 double busiest_proxy(const PeerExchange& x) {
+  // What a thread has to do at least, if it never waits: then it is what binds, whatever the order of chunks.
   std::vector<double> busy{0};
   for (const auto& parts : x.channels)
     for (const PeerPart& p : parts) {

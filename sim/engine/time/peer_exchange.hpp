@@ -8,6 +8,13 @@
 //                 or by the proxy thread and the NIC over the network, and is copied out; then its slot is free again
 //   NVLink, proxy thread, NIC   take chunks one by one; by PXN other GPUs' proxy threads send for this rank
 //
+// For a chunk of b bytes, in s, with k parts side by side on the channel:
+//
+//   copied   = max( slot free, last chunk of the part copied ) + overhead + b copy k      inside: and over the link
+//   posted   = max( copied, proxy thread free ) + message + b thread
+//   arrived  = max( posted, NIC free ) + b nic + hop                                      inside: copied + hop
+//   consumed = max( arrived, last chunk of the part consumed ) + overhead + b copy k,     slot free at + hop        (1)
+//
 // Over PCIe a GPU's link carries what goes to its node beside what goes to the NIC: each is faster while the other is
 // idle.
 //

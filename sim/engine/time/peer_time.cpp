@@ -1,3 +1,9 @@
+// (1) of peer_time.hpp: what one rank sends and receives, and the seconds per byte of the links that it finds. A link
+// is crossed by messages of many ranks; of these one rank sends k there, one after the other:
+//
+//   link = max over links l of  ( sum over c of m_lc w / C_l )  x  part that goes the same way  /  k                (2)
+//
+// m_lc are the connections of channel c on link l, w bytes on the wire for each of payload, C_l in B/s.
 #include "peer_time.hpp"
 
 #include <algorithm>
@@ -25,6 +31,7 @@ PeerLinks crowded_links(const ChannelView& v) {
   };
   for (const LinkGroup& group : v.loads.groups) {
     const double seconds = crowded_seconds(group, v.use, v.costs.wire);
+    // Over PCIe a GPU's link carries what goes to other GPUs as well as what goes to the NIC.
     if (group.inside) add(most.inside, seconds, group.between_gpus);
     add(most.network, seconds, 1 - (group.inside ? group.between_gpus : 0));
   }
@@ -44,6 +51,7 @@ PeerTime time_of_rank(const ChannelView& v, const PeerLinks& links, std::int64_t
   for (const PeerRound& round : schedule.rounds()) {
     const std::int64_t source = schedule.receives_from(round, rank);
     std::int64_t peer = schedule.sends_to(round, rank);
+    // The root of a gather only receives. A message takes as long either way round.
     if (plan.op == CollectiveOp::gather) peer = source;
     const bool taken = plan.op == CollectiveOp::gather ? sends(plan, n, peer, rank) : sends(plan, n, rank, peer);
     if (!taken) continue;
@@ -51,11 +59,12 @@ PeerTime time_of_rank(const ChannelView& v, const PeerLinks& links, std::int64_t
     part.way = peer == rank           ? PeerPart::Way::self
                : peer / g == rank / g ? PeerPart::Way::inside
                                       : PeerPart::Way::network;
-    // By PXN a root's sends are shared out among the proxy threads of its host. In an all-to-all these have sends of their
-    // own, as many as they are rid of.
+    // By PXN a root's sends are shared out among the proxy threads of its host. In an all-to-all these have sends of
+    // their own, as many as they are rid of.
     if (plan.op == CollectiveOp::scatter && part.way == PeerPart::Way::network)
       part.proxy = static_cast<std::size_t>(sending_nic(comm, static_cast<int>(rank % g), static_cast<int>(peer % g)));
     inside += part.way == PeerPart::Way::inside, outside += part.way == PeerPart::Way::network;
+    // NCCL copies byte by byte what does not begin at a multiple of 16 B, at either end.
     part.send = is_aligned_send(plan, peer) ? 1 : v.costs.unaligned;
     part.receive = is_aligned_receive(plan, source) ? 1 : v.costs.unaligned;
     if (part.way == PeerPart::Way::self) part.send = std::max(part.send, part.receive);
@@ -66,6 +75,7 @@ PeerTime time_of_rank(const ChannelView& v, const PeerLinks& links, std::int64_t
       x.channels[static_cast<std::size_t>(schedule.channel(round, p))].push_back(part);
     }
   }
+  // A link that no message of this rank crosses is not asked for: any number but 0 will do.
   inside = std::max(1.0, inside), outside = std::max(1.0, outside);
   x.link = links.inside.alone / inside, x.link_shared = links.inside.shared() / inside;
   x.nic = links.network.alone / outside, x.nic_shared = links.network.shared() / outside;
@@ -95,6 +105,7 @@ PeerTime peer_time(const ChannelView& v, double scale) {
 
 double peer_latency(const ChannelView& v) {
   Plan plan = v.plan;
+  // An empty chunk still costs its handshakes and hops.
   plan.pair = plan.part = 0, plan.parts = 1;
   return peer_time({v.comm, plan, v.costs, v.loads, v.use, v.channel, v.rate, v.by_network}, 0).makespan;
 }

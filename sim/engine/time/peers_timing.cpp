@@ -1,4 +1,9 @@
 // Sends and receives between pairs of ranks: one stream stands for all channels.
+//
+//   T = max( exchange (peer_time.hpp), n b / r ),   the second where a link binds                                   (1)
+//
+// n messages of b bytes at the share r, in B/s. They share GPU, links and proxy threads across channels, so channels
+// can not be timed by themselves.
 #include <algorithm>
 
 #include "peer_time.hpp"
@@ -13,6 +18,7 @@ void time_whole(const ChannelView& v, const Stream& stream, ChannelTime& t) {
   const double links = static_cast<double>(stream.sends * v.plan.pair) / v.rate;
   // The slope of an exchange that is followed in part is a little off: never quicker than the link that holds it.
   t.makespan = t.work = v.by_network ? std::max(peers.makespan, links) : peers.makespan;
+  // A thread that is seldom idle holds the exchange back, unless a link has more to do.
   t.by_proxy = peers.proxy > std::max(links, t.makespan / 2);
 }
 

@@ -1,3 +1,9 @@
+// (1) to (3) of pipeline.hpp, slice by slice and station by station, and what follows from them for K slices:
+//
+//   T(K) = T(B) + ( T(B) - T(A) ) (K - B) / P,      P = 2 slots,  B = A + P,  A = K mod P,  A past the filling      (4)
+//
+// T in s. A recurrence of max and plus grows by the same amount in every period once the pipe is full, so two short
+// runs tell how long the whole one takes.
 #include "pipeline.hpp"
 
 #include <algorithm>
@@ -48,11 +54,13 @@ class Activity {
         always_ += user.part, opposite += user.opposite;
         continue;
       }
+      // As a part of its time: where in that time it works is not known.
       const double load = busy.load(user.station);
       steps_.push_back({busy.from[user.station], user.part, load * user.part, load * user.opposite});
       steps_.push_back({busy.until[user.station], -user.part, -load * user.part, -load * user.opposite});
     }
     std::sort(steps_.begin(), steps_.end(), [](const Step& a, const Step& b) { return a.time < b.time; });
+    // Steps become levels, so that a moment's sum is found by one search.
     double sum = always_, loaded = always_;
     alone_ = std::max(always_, opposite);
     for (Step& step : steps_) {
@@ -73,6 +81,7 @@ class Activity {
     auto next =
         std::upper_bound(steps_.begin(), steps_.end(), now, [](double t, const Step& step) { return t < step.time; });
     double level = next == steps_.begin() ? alone_ : (next - 1)->loaded, t = now, left = round;
+    // From step to step: while fewer are busy, the round goes on faster.
     for (; next != steps_.end() && left * level > next->time - t; t = next->time, level = next->loaded, ++next)
       left -= (next->time - t) / level;
     return t + left * level - now;
@@ -114,6 +123,7 @@ class Run {
       for (const PlaceUser& user : p.stations[i].users) part += user.station == i ? user.part : 0;
       own_part_.push_back(part > 0 ? part : 1);
     }
+    // In the first pass nothing is known yet: all stations count as busy all the time.
     if (expected)
       for (std::size_t i = 0; i < p.stations.size(); ++i) activities_.emplace_back(p, i, *expected);
   }
@@ -134,15 +144,19 @@ class Run {
       const Station& s = p_.stations[i];
       const Service& service = tail ? s.tail : s.whole;
       const Moments before = done(i, k - 1);
+      // The next pass is told when each station was busy in this one.
       if (k == 0) busy_.from[i] = arrival.first;
       Moments end;
       if (s.server) {
+        // A message waits for a slot of its receiver. The proxy thread does the waiting; the NIC behind it takes what
+        // it posts.
         if (!p_.stations[i - 1].server && k >= p_.slots)
           arrival = max(arrival, done(consumer_[i], k - p_.slots) + p_.stations[sender_[i]].credit);
         const double step = s.as_they_come ? in_company(i, service.step, arrival.first) : service.step;
         end = arrival + service.pass;
         end.last = std::max(end.last, arrival.first + step);
         if (s.as_they_come) busy_.worked[i] += end.last - arrival.first;
+        // A gap is that of whole slices: the last ones are shorter.
         if (k > 0) end = max(end, before + std::max({service.step, round(i, service, arrival.last), tail ? 0 : s.gap}));
         if (k + 1 == total_) end.last = std::max(end.last, least_end(i));
         arrival = whole_arrival = end + s.latency;
@@ -151,12 +165,14 @@ class Run {
         if (k >= p_.slots && i + 1 < p_.stations.size()) start = max(start, freed(i, k - p_.slots));
         const double all = round(i, service, start.last), copy = copying(i, service.copy, start.last);
         busy_.copied[i] += copy;
+        // What `pass` has of copying is replaced by what it takes beside the block's other part.
         const double threads = service.pass + copy - service.copy;
         end = max(start + (s.as_they_come ? sojourn(i, service, start, all) : std::max(threads, all)), whole_arrival);
         if (s.as_they_come && k > 0) end = max(end, before + all);
         if (s.as_they_come) busy_.worked[i] += end.last - start.last;
         if (k > 0 && !tail) end = max(end, before + s.gap);
         if (k + 1 == total_) end.last = std::max(end.last, least_end(i));
+        // With cut-through the next station starts with the first line, and ends no earlier than the last one comes.
         whole_arrival = end + s.latency;
         arrival = s.hand_on >= 0 ? start + (s.hand_on + s.latency) : whole_arrival;
       }
@@ -172,6 +188,8 @@ class Run {
     if (other == no_station || copy <= 0) return copy;
     const double slower = 2 / p_.both_ways;
     if (!expected_) return copy * slower;
+    // The other part copies now and then between its first slice and its last, on average for `load` of that time.
+    // Before and after it, copies go at their own pace.
     const double from = expected_->from[other], until = expected_->until[other];
     if (now >= until || now + copy <= from) return copy;
     const double load = until > from ? std::min(1.0, expected_->copied[other] / (until - from)) : 1;
@@ -182,6 +200,7 @@ class Run {
 
   /// (3) \param all  a round in the company of the others: R + B
   double sojourn(std::size_t i, const Service& service, Moments start, double all) const {
+    // The positive root of d^2 + (D - R - B) d - B D = 0, which is (3) for d > 0.
     const double others = all - service.round * own_part_[i], spread = start.last - start.first;
     return std::max(service.pass, (all - spread + std::sqrt(sqr(all - spread) + 4 * others * spread)) / 2);
   }
@@ -212,6 +231,7 @@ class Run {
   }
   /// When worker i may use the slot of slice k again.
   Moments freed(std::size_t i, std::int64_t k) {
+    // Over the network the slot is free when the slice has left; inside the node the next GPU has to have read it.
     if (p_.stations[i + 1].server) return done(sender_[i + 1], k);
     return done(i + 1, k) + p_.stations[i].latency;
   }
@@ -243,6 +263,7 @@ double run(const Pipeline& p, std::int64_t slices) {
       busy = std::move(run.busy());
       continue;
     }
+    // Half of the way: whole steps may swing between two states.
     const auto middle = [](double a, double b) { return (a + b) / 2; };
     std::transform(busy.from.begin(), busy.from.end(), run.busy().from.begin(), busy.from.begin(), middle);
     std::transform(busy.until.begin(), busy.until.end(), run.busy().until.begin(), busy.until.begin(), middle);
@@ -260,6 +281,7 @@ double pipeline_makespan(const Pipeline& p) {
   const std::int64_t period = 2 * p.slots, filled = 6 * p.slots + stations;
   if (p.slices <= filled + 2 * period) return run(p, p.slices);
   const std::int64_t a = filled + (p.slices - filled) % period, b = a + period;
+  // Whole periods are left out, so that the last slice is in the same slot as in the full run.
   const double at_a = run(p, a), at_b = run(p, b);
   return at_b + (at_b - at_a) * static_cast<double>((p.slices - b) / period);
 }

@@ -1,4 +1,9 @@
-// Places that stations share: which stations of a path stand for the users of a GPU's links.
+// Which stations of a path stand for the users of a GPU's links, and for how large a part of them:
+//
+//   part_j = users that station j stands for / all users,       sum over j of part_j = 1                            (1)
+//
+// A pipeline follows one path, while channels at other positions use the same links. Each of these is counted with the
+// station of the path that is busy at about the same time (pipeline.hpp).
 #pragma once
 
 #include <algorithm>
@@ -20,6 +25,7 @@ inline void merge_users(std::vector<PlaceUser>& users) {
     else
       users[kept++] = user;
   users.resize(kept);
+  // Opposite parts refer to the same sum, as the two directions are compared: the slower one counts.
   for (PlaceUser& user : users) user.part /= all, user.opposite /= all;
 }
 
@@ -37,6 +43,7 @@ std::vector<PlaceUser> users_of_hop(const std::vector<double>& use, int sender, 
     const std::vector<int>& gpus = chain_of(c);
     const auto add = [&](std::vector<PlaceUser>& users, int p, bool up) {
       const auto n = static_cast<int>(gpus.size());
+      // A chain ends at its first GPU on the way up and at its last on the way down: no hop leaves these.
       if (up ? p > 0 && p < n : p >= 0 && p + 1 < n) users.push_back({station_of(c, p, up), 1});
     };
     const int p = static_cast<int>(std::find(gpus.begin(), gpus.end(), sender) - gpus.begin());
@@ -44,6 +51,7 @@ std::vector<PlaceUser> users_of_hop(const std::vector<double>& use, int sender, 
     add(by_sender, p, true), add(by_sender, p, false);
     add(by_receiver, q + 1, true), add(by_receiver, q - 1, false);
   }
+  // The end with more users is the one that is full first.
   return by_receiver.size() > by_sender.size() ? by_receiver : by_sender;
 }
 

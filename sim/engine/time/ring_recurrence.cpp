@@ -1,3 +1,10 @@
+// (1) of ring_recurrence.hpp, step by step until it repeats itself, then in one leap:
+//
+//   x(s + W) = x(s) + lambda  for more than `slots` + 1 steps in a row,  W = lcm( g, slots )
+//   =>  x(s + j W) = x(s) + j lambda                                                                                (2)
+//
+// x are all clocks of the ring, in s. A step depends on nothing older than `slots` slices, so what has been alike for
+// so long stays alike, up to rounding.
 #include "ring_recurrence.hpp"
 
 #include <algorithm>
@@ -8,7 +15,7 @@ namespace fabricast {
 
 namespace {
 
-/// The recurrence (2) with its periodic extrapolation.
+/// Recurrence (1) with the leap (2).
 class RingRecurrence {
  public:
   explicit RingRecurrence(const Ring& ring)
@@ -16,6 +23,7 @@ class RingRecurrence {
         positions_(ring.loop.op.empty() ? ring.tail.op.size() : ring.loop.op.size()),
         slots_(static_cast<std::size_t>(ring.slots)),
         clock_(positions_, 0),
+        // Long ago: the first slices find all slots free.
         consumed_(positions_ * slots_, -1e300),
         left_(slots_, -1e300) {}
 
@@ -45,6 +53,7 @@ class RingRecurrence {
 
   static bool close(const std::vector<double>& a, const std::vector<double>& b, double scale) {
     for (std::size_t i = 0; i < a.size(); ++i)
+      // Clocks are sums of many terms: the same differences are equal up to rounding only.
       if (std::abs(a[i] - b[i]) > 1e-12 * std::abs(scale)) return false;
     return true;
   }
@@ -60,6 +69,7 @@ class RingRecurrence {
 
   void run_loop(const RingLoop& loop) {
     const auto slices = static_cast<std::size_t>(loop.slices);
+    // A loop sends other data than the one before: its first step waits for nobody.
     arrived_.assign(positions_ * slices, 0);
     arriving_.assign(positions_ * slices, 0);
     // Steps after which positions, slices and slots are back in phase.
@@ -70,6 +80,7 @@ class RingRecurrence {
     std::int64_t steady = 0;
     for (std::int64_t s = 0; s < ring_.sends; ++s) {
       step(loop, s, true);
+      // Too short a rest to leap over.
       if (ring_.sends - s - 1 <= window) continue;
       std::vector<double>& then = past[static_cast<std::size_t>(s % window)];
       steady = !then.empty() && advanced_alike(then) ? steady + 1 : 0;
@@ -78,11 +89,13 @@ class RingRecurrence {
         const std::int64_t skipped = (ring_.sends - s - 1) / window;
         shift(static_cast<double>(skipped) * lambda);
         s += skipped * window;
+        // The clocks of before the leap are not to be compared with those after it.
         steady = 0;
         for (auto& p : past) p.clear();
         continue;
       }
       then = clock_;
+      // Arrivals belong to the state, too: the next step begins with them.
       then.insert(then.end(), arrived_.begin(), arrived_.end());
     }
     step(loop, ring_.sends, false);
@@ -114,11 +127,13 @@ class RingRecurrence {
           const double freed = by_network ? left_[slot] : consumed_[next * slots_ + slot] + ring_.hop_inside;
           start = std::max(start, freed);
         }
+        // Links bind sends among themselves; a last step that only receives has none.
         clock_[p] = sends ? std::max(start + loop.op[p], before + loop.round[p]) : start + loop.receive;
         if (s > 0) consumed_[p * slots_ + earlier] = clock_[p];
         if (!sends) continue;
         double& arrival = arriving_[next * slices + k];
         if (by_network) {
+          // The message leaves when the GPU has copied it, the NIC is free and the receiver has a slot.
           const double credit = consumed_[next * slots_ + slot] + loop.hop.credit;
           const double leave = std::max({clock_[p] + loop.hop.pass, nic_free_ + loop.hop.gap, credit + loop.hop.pass});
           nic_free_ = left_[slot] = leave;
@@ -129,6 +144,7 @@ class RingRecurrence {
       }
       if (sends) ++sent_;
     }
+    // All positions take a step at once, so arrivals of this one count from the next on.
     arrived_.swap(arriving_);
   }
 

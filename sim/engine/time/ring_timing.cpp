@@ -1,4 +1,10 @@
 // A ring: step s of a rank forwards what its neighbour sent in step s - 1; all ranks are alike.
+//
+//   T = ring_makespan( op, round, hops ) + max( 0, gap - pass )                                                     (1)
+//
+// ring_makespan is that of ring_recurrence.hpp, with `op` the longer of a GPU's threads and its link, `round` the link
+// while all channels use it, in s. It follows a channel that is first at its NIC; gap - pass is what the last one
+// waits.
 #include <algorithm>
 
 #include "timing.hpp"
@@ -18,6 +24,7 @@ double makespan(const Services& services, const Stream& stream, double scale) {
     l.slices = slices;
     const double bytes = static_cast<double>(slice) * scale;
     for (std::size_t p = 0; p < static_cast<std::size_t>(v.comm.gpus()); ++p) {
+      // Where a GPU exchanges flags with a proxy thread and not with another GPU, a slice costs more.
       const bool at_nic = r.network && (p == 0 || p + 1 == static_cast<std::size_t>(v.comm.gpus()));
       const double threads = services.threads(bytes) + (at_nic ? v.costs.network_slice : 0);
       l.op.push_back(std::max(threads, services.staggered_link(p, bytes)));
@@ -32,6 +39,7 @@ double makespan(const Services& services, const Stream& stream, double scale) {
     return l;
   };
   if (stream.loops > 0) r.loop = loop(stream.slices, stream.slice);
+  // The last loop has fewer or smaller slices: its times are its own.
   r.tail.slices = 0;
   if (stream.tail_slices > 0) r.tail = loop(stream.tail_slices, stream.tail_slice);
   return ring_makespan(r) + queue;

@@ -1,3 +1,9 @@
+// (1) of services.hpp. Seconds per byte of every link that the channel needs are found once, when a channel is timed:
+// the event graphs then ask for the services of thousands of slices. For an edge e on which a NIC sends,
+//
+//   alone(e) = max( port, messages of other NICs on its most crowded link )                                         (2)
+//
+// as a NIC sends its own messages one after the other: they wait at the NIC and not on the links behind it.
 #include "services.hpp"
 
 #include <algorithm>
@@ -34,10 +40,12 @@ Services::Services(const ChannelView& view, Looks looks)
   }
   const auto channel = static_cast<std::size_t>(v_.channel);
   hop_seconds_ = hop_seconds(inside);
+  // A ring moves at the pace of its worst node; a chain passes each node by itself, so faults are kept by node.
   if (!v_.loads.faulty_inside.empty()) usual_hop_seconds_ = hop_seconds(v_.loads.usual_inside[channel]);
   for (const auto& [node, groups] : v_.loads.faulty_inside)
     faulty_hop_seconds_.emplace(node, hop_seconds(groups[channel]));
   worst_seconds_ = crowded_at_nic_;
+  // Switches that reduce: no NIC sends to another, so the tree's own links take the place of edges.
   if (find_by_algorithm(v_.plan.algorithm)->network_trees)
     for (const LinkGroup& g : v_.loads.groups) {
       const double own = g.connections[static_cast<std::size_t>(v_.channel)];
@@ -49,12 +57,14 @@ Services::Services(const ChannelView& view, Looks looks)
     }
   worst_seconds_ = std::max(worst_seconds_, tree_seconds_);
   for (const View& edge : edges_.views) {
+    // Where the port itself is the most crowded, its own messages are all there is.
     const double alone = edge.group == edge.port ? here(edge) : std::max(here(edge), message(edge, edge.group));
     hops_.push_back({alone, edge.latency});
     worst_latency_ = std::max(worst_latency_, edge.latency);
     worst_seconds_ = std::max(worst_seconds_, crowded(edge.group));
   }
   if (edges_.ways) ways_ = edges_.ways->way.data();
+  // Whoever looks at links only has no edges that would tell how slow they are.
   if (looks == Looks::at_edges) return;
   for (std::uint32_t g = 0; g < v_.loads.groups.size(); ++g)
     if (!v_.loads.groups[g].inside && v_.loads.groups[g].connections[channel] > 0)
@@ -96,6 +106,7 @@ double Services::link(std::size_t hop, double bytes) const {
 
 double Services::link_in(std::uint32_t node, std::size_t hop, double bytes) const {
   if (faulty_hop_seconds_.empty()) return link(hop, bytes);
+  // All nodes without a fault of their own are alike.
   const auto it = faulty_hop_seconds_.find(node);
   const std::vector<double>& seconds = it == faulty_hop_seconds_.end() ? usual_hop_seconds_ : it->second;
   return hop < seconds.size() ? seconds[hop] * bytes : 0;
@@ -110,6 +121,7 @@ double Services::slowest_link(double bytes) const {
 double Services::slowest_gpu(double bytes) const {
   // Heads inside a tree have a parent and two children.
   const double fan = v_.costs.fan_out(static_cast<int>(std::min<std::int64_t>(3, v_.comm.nodes() - 1)));
+  // More neighbours make the copies longer, not the handshake.
   double slowest = threads(0) + (threads(bytes) - threads(0)) * fan;
   for (std::size_t h = 0; h < hop_seconds_.size(); ++h) slowest = std::max(slowest, link(h, bytes));
   for (std::size_t h = 0; h < std::max(reduce_.size(), multicast_.size()); ++h)
@@ -127,6 +139,7 @@ Service Services::tree(double bytes) const {
 double Services::staggered_link(std::size_t hop, double bytes) const {
   if (edges_.empty()) return link(hop, bytes);
   const double n = connections(edges_.of(0), edges_.of(0).port), in_step = link(hop, bytes) / n;
+  // Proxy thread and NIC let channels go one by one: so much later does each of them come to the next link.
   const double apart = std::max(v_.costs.proxy(bytes), bytes * mean_hop().alone);
   return in_step + (n - 1) * std::max(0.0, in_step - apart);
 }
@@ -135,6 +148,7 @@ double Services::receive(double bytes) const { return v_.costs.gpu_overhead(byte
 
 double Services::connections(const View& edge, std::uint32_t group) const {
   const LinkGroup &port = v_.loads.groups[edge.port], &link = v_.loads.groups[group];
+  // Only channels that take that link at all: others of the NIC go elsewhere behind it.
   double connections = 0;
   for (std::size_t c = 0; c < v_.use.size(); ++c)
     if (link.connections[c] > 0) connections += port.connections[c] * v_.use[c];
@@ -180,6 +194,8 @@ Service Services::proxy(Messages messages, double bytes) const {
 }
 
 double Services::network_gap(double bytes) const {
+  // Channels that are held back elsewhere leave more of a link than their number says: then the share is the better
+  // bound.
   const double share = v_.rate > 0 ? 1 / v_.rate : std::numeric_limits<double>::infinity();
   const double seconds = v_.by_network ? std::min(worst_seconds_, share) : worst_seconds_;
   return std::max(bytes * seconds, v_.costs.proxy_round(bytes));
@@ -191,6 +207,7 @@ NetworkHop Services::ring_hop(double bytes) const {
   h.pass = v_.costs.proxy(bytes) + bytes * mean.alone;
   h.gap = network_gap(bytes);
   h.latency = v_.costs.network_latency(bytes) + mean.latency;
+  // The round trip of a slot is that of the farthest hop, as the whole ring waits for it.
   h.credit = v_.costs.network_latency(bytes) + 2 * worst_latency_ - mean.latency;
   return h;
 }

@@ -1,4 +1,12 @@
-// Services of one channel's stations: from shares of links to seconds per slice.
+// How long the stations of one channel keep a slice: from shares of links to seconds. For b bytes of payload,
+//
+//   GPU    max( overhead + copies b / copy rate,  b x link )            its threads and its links work at once
+//   link   max over links l of  sum over c of use_c m_lc w / C_l        s per byte while all channels use them
+//   NIC    b w / C of its port, in a round with all messages that it sends for one slice of every channel           (1)
+//
+// m_lc are the connections of channel c on link l, use_c its slice over this channel's, w bytes on the wire for each of
+// payload, C_l in B/s. Channels run in step, so on a link all of them count; which ones are there at one time is known
+// for small plans only (edge_crowd.hpp).
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,6 @@
-// Down and up a chain of GPUs inside the nodes, and through the switches that reduce between them.
+// CollNetChain: down and up a chain of GPUs inside the nodes, and through the switches that reduce between them.
+//
+//   T = makespan of the pipeline  chain up, proxy thread, tree of switches, chain down (sharp_path.cpp)             (1)
 #include "timing.hpp"
 
 namespace fabricast {

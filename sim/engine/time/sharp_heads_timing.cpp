@@ -1,4 +1,6 @@
-// Up to heads inside the nodes, through the switches that reduce, and down again.
+// CollNetDirect: up to heads inside the nodes, through the switches that reduce, and down again.
+//
+//   T = makespan of the pipeline  GPU, head, proxy thread, tree of switches, head, GPU (sharp_path.cpp)             (1)
 #include "timing.hpp"
 
 namespace fabricast {

@@ -1,3 +1,9 @@
+// The stations of CollNetChain and CollNetDirect: up inside a node, through the switches that reduce, and down again.
+//
+//   chain   GPU g-1, .., GPU 1, GPU 0, proxy thread, tree of switches, GPU 0, GPU 1, .., GPU g-1
+//   heads   GPU, head, proxy thread, tree of switches, head, GPU                                                    (1)
+//
+// All nodes do the same at the same time and the switches wait for all of them, so one node stands for all.
 #include <algorithm>
 
 #include "fabricast/collective/algorithm.hpp"
@@ -27,6 +33,7 @@ class SharpPath {
 
  private:
   void climb_chain() {
+    // Hops of a chain are numbered in pairs: even ones go up, odd ones down.
     for (int p = v_.comm.gpus() - 1; p > 0; --p) add_hop(static_cast<std::size_t>(2 * (p - 1)));
     add([&](double bytes) { return Service{s_.threads(bytes), 0, 0, s_.copying(bytes)}; }, 0);
   }
@@ -36,6 +43,7 @@ class SharpPath {
   }
   /// A GPU hands the chunks of all heads over; a head adds them up, by itself or through the NVSwitch.
   void climb_to_head() {
+    // On registered buffers the NVSwitch reads where the data lie: a GPU only says that they are ready.
     if (v_.costs.in_place)
       add_nothing(v_.costs.hop_inside);
     else
@@ -56,6 +64,7 @@ class SharpPath {
     const auto station = [&](int, int position, bool up) {
       return static_cast<std::uint32_t>(up ? top_ - position : top_ + network_stations + 1 + position);
     };
+    // One block copies both ways, in two parts that slow each other.
     path_.both_ways = v_.costs.both_ways;
     for (int p = 0; p < v_.comm.gpus(); ++p)
       for (const bool up : {true, false}) path_.stations[station(0, p, up)].beside = station(0, p, !up);
@@ -76,6 +85,7 @@ class SharpPath {
     const auto gpus = static_cast<double>(v_.comm.gpus());
     const double heads = static_cast<double>((nvls_ ? v_.comm.heads : v_.comm.rail_gpus()).size());
     const double own = nvls_ ? heads : gpus - 1, other = nvls_ ? 1 : heads - 1;
+    // In the NVSwitch the head's own operation uses the links; else it is the GPU that hands its chunks over.
     const int up = nvls_ ? top_ : top_ - 1, down = top_ + network_stations + 1;
     const auto share = [&](int station, int beside) {
       std::vector<PlaceUser>& users = path_.stations[static_cast<std::size_t>(station)].users;
@@ -105,6 +115,7 @@ class SharpPath {
   }
   /// The proxy thread, and the tree of switches.
   void add_network() {
+    // Whatever comes from here on is on the way down.
     top_ = static_cast<int>(path_.stations.size()) - 1;
     const auto add_server = [&](auto service) {
       add(service, 0);

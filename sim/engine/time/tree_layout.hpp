@@ -1,4 +1,7 @@
 // Where the trees of a plan run inside the nodes: what is common to trees over chains of GPUs and to NVLSTree.
+//
+//   tree      a node is its chain of g GPUs, of which the first ones are joined to other nodes
+//   NVLSTree  a node is one head, for which the NVSwitch adds up and hands out; each head has trees of its own      (1)
 #pragma once
 
 #include "fabricast/collective/communicator.hpp"

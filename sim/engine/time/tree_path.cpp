@@ -1,3 +1,10 @@
+// The stations of a tree: up the longest path to the root and down the longest one from it, and who uses them.
+//
+//   chain of the leaf, [ GPU, proxy thread, NIC, GPU of the parent ] for each level, root, the same downward, chain (1)
+//
+// Both paths are those of longest_way.hpp. Channels of the other tree, and slices on other paths, use the same links,
+// proxy threads and NICs. Each of them is counted with the station of this path that is busy when it is: slices come to
+// all nodes of a level at about the same time, so that is the one at the same level (`like`).
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -85,11 +92,13 @@ class TreePath {
   };
 
   void climb() {
+    // On one node the tree is its root's chain alone.
     const std::int64_t leaf = ups_.empty() ? root_ : ups_.front().child;
     for (int p = gpus_ - 1; p > 0; --p) add_worker({leaf, p, true}, up_hop(p), inside);
     for (const TreeEdge& e : ups_) {
       add_worker({e.child, 0, true}, nic_buffer, by_network);
       add_network({e.child, 0, true, up_edge(e.child)}, e.siblings);
+      // With the balanced pattern a child comes in at the second GPU, one hop before the first.
       if (position(e.type) == 1) add_worker({e.parent, 1, true}, up_hop(1), inside);
     }
   }
@@ -106,6 +115,7 @@ class TreePath {
     for (std::size_t i = 0; i < downs_.size(); ++i) {
       const TreeEdge& e = downs_[i];
       const int at = position(e.type);
+      // The root's station is there already.
       if (i > 0) add_worker({e.parent, 0, false}, gpus_ > 1 ? down_hop(0) : nic_buffer, at == 1 ? inside : by_network);
       if (at == 1) add_worker({e.parent, 1, false}, gpus_ > 2 ? down_hop(1) : nic_buffer, by_network);
       add_network({e.parent, at, false, down_edge(e.child)}, e.siblings);
@@ -117,6 +127,7 @@ class TreePath {
     }
     if (!downs_.empty() && gpus_ > 1) add_worker({leaf, 0, false}, down_hop(0), inside);
     for (int p = 1; p + 1 < gpus_; ++p) add_worker({leaf, p, false}, down_hop(p), inside);
+    // Who has nobody to hand on to only receives.
     if (!downs_.empty() || gpus_ > 1) add_last(leaf);
   }
 
@@ -190,9 +201,11 @@ class TreePath {
       const double alone = slowest_link(v_, static_cast<std::uint32_t>(v_.channel), spot.edge);
       const double beyond = (std::min(alone, crowd.alone_between) + crowd.alone_between) / 2;
       const double pass = std::max(s_.here(spot.edge) * siblings, beyond);
+      // The crowd of the moment takes the place of all connections that ever cross the links.
       nic.whole.pass = bytes_.whole * pass, nic.tail.pass = bytes_.tail * pass;
       nic.gap = bytes_.whole * crowd.round_between;
     }
+    // An acknowledgement takes the same path back.
     nic.latency = nic.credit = v_.costs.network_latency(bytes_.whole) + s_.latency(spot.edge);
     stations_.push_back(proxy), spots_.push_back(spot);
     stations_.push_back(nic), spots_.push_back(spot);
@@ -238,6 +251,7 @@ class TreePath {
   /// Which station of the path a channel's own at some level and position resembles: the one at the same level.
   std::uint32_t like(std::int64_t level, int position, bool up, bool server) {
     const std::size_t longest = up ? ups_.size() : downs_.size();
+    // Trees may be deeper elsewhere: what is beyond the path is busy about when its end is.
     level = std::min(level, static_cast<std::int64_t>(longest));
     std::vector<std::uint32_t>& known = alike_[server][up];
     if (known.empty()) known.assign((longest + 1) * static_cast<std::size_t>(gpus_), no_station);
@@ -249,6 +263,7 @@ class TreePath {
     std::int64_t least = std::numeric_limits<std::int64_t>::max();
     for (std::uint32_t i = 0; i < stations_.size(); ++i) {
       if (stations_[i].server != server || spots_[i].up != up) continue;
+      // The level decides, and positions among equals: a chain is passed faster than a hop between nodes.
       const std::int64_t off =
           (anywhere ? 0 : 64 * std::abs(levels_[i] - level)) + std::abs(spots_[i].position - position);
       if (off < least) least = off, best = i;
@@ -282,6 +297,7 @@ class TreePath {
   }
 
   void share_places() {
+    // Levels count from the root, down to the leaves at both ends of the path.
     std::int64_t level = static_cast<std::int64_t>(ups_.size());
     for (std::size_t i = 0; i < stations_.size(); ++i) {
       const Spot& spot = spots_[i];
@@ -292,6 +308,7 @@ class TreePath {
     std::array<std::int64_t, 2> here{};
     for (std::size_t i = 0; i < stations_.size(); ++i) {
       const Spot& spot = spots_[i];
+      // The root does both ways in one operation, so it has no other part that would slow it.
       if (!stations_[i].server && i != top_ && path_.both_ways < 2)
         stations_[i].beside = like(levels_[i], spot.position, !spot.up, false);
       if (i == 0 || spot.node != spots_[i - 1].node) here = levels(spot.node);
@@ -310,6 +327,7 @@ class TreePath {
   }
   /// A link that is not on this way, but more crowded than all that are, holds the channel back as well.
   void keep_pace() {
+    // At the root, which all slices pass.
     const double share = v_.by_network ? bytes_.whole / v_.rate : 0;
     for (const Station& s : stations_)
       if (s.whole.round * (1 + 1e-9) >= share) return;
@@ -349,6 +367,7 @@ TreeLayout head_layout(const Communicator& comm, int channels, std::size_t head)
   TreeLayout layout;
   layout.by_nvswitch = true, layout.head = head;
   const int gpu = comm.heads[head], nic = comm.nodes() > 1 ? comm.nic_of_gpu[static_cast<std::size_t>(gpu)] : -1;
+  // All channels of a head leave by its GPU's NIC, in the two trees by turns.
   layout.shapes.assign(static_cast<std::size_t>(channels), {{gpu}, nic, nic});
   for (int c = 0; c < channels; ++c) layout.index.push_back(c % 2);
   layout.heads = comm.heads.size();
@@ -368,6 +387,7 @@ Pipeline nvls_path(const Services& services, SliceBytes bytes) {
   const ChannelView& v = services.view();
   const TreeTable table(v.comm.nodes(), v.channel % 2);
   const auto layout = [&](std::size_t head) { return head_layout(v.comm, v.plan.channels, head); };
+  // Edges of all heads are numbered together, so one head's layout serves to find the crowds of all.
   const std::vector<EdgeCrowd> crowds = tree_crowds(services, bytes.whole, bytes.slices, layout(0));
   const std::vector<LongestWay> ways = longest_ways(services, bytes.whole, layout(0), table, crowds);
   // On one node heads are alike.

@@ -24,9 +24,9 @@ bool by_resource(const Background::Use& a, const Background::Use& b) {
 }
 
 /// Part of its makespan in which a channel sends.
-double sending(const ChannelPace& channel, double makespan) {
-  const double bytes = channel.whole.count * channel.whole.payload + channel.tail.count * channel.tail.payload;
-  return channel.rate > 0 && makespan > 0 ? std::min(1.0, bytes / channel.rate / makespan) : 0;
+double sending(const ChannelPace& channel, Seconds makespan) {
+  if (channel.rate.value <= 0 || makespan.value <= 0) return 0;
+  return std::min(1.0, channel.payload() / channel.rate / makespan);
 }
 
 /// Calls f(resource, own uses, others' uses) for each resource that the first has.
@@ -49,16 +49,17 @@ void for_each_common(std::span<const Background::Use> own, const std::vector<Bac
 }  // namespace
 
 SharedRates rates_beside(const Background& others, std::span<const Background::Use> uses,
-                         const std::vector<double>& rate, const std::vector<double>& weight) {
+                         const std::vector<BytesPerSecond>& rate, const std::vector<double>& weight) {
   SharedRates out{rate, std::vector<std::uint32_t>(rate.size(), no_link)};
   std::vector<LinkUse> crowded;
   std::vector<std::uint32_t> number(others.rate.size(), no_link);
-  std::vector<double> caps(rate), weights(weight);
+  std::vector<BytesPerSecond> caps(rate);
+  std::vector<double> weights(weight);
   std::vector<bool> meets(rate.size(), false);
   for_each_common(uses, others.uses, [&](std::uint32_t resource, auto own, auto theirs) {
     double load = 0;
-    for (const Background::Use& u : own) load += u.use * rate[u.item];
-    for (const Background::Use& u : theirs) load += u.use * others.rate[u.item];
+    for (const Background::Use& u : own) load += u.use * rate[u.item].value;
+    for (const Background::Use& u : theirs) load += u.use * others.rate[u.item].value;
     // A link that all can have what they ask of binds nobody.
     if (load <= full) return;
     for (const Background::Use& u : own) crowded.push_back({resource, u.item, u.use}), meets[u.item] = true;
@@ -111,7 +112,7 @@ Background traffic_of(const World& world, const Program& program, std::span<cons
     const auto base = static_cast<std::uint32_t>(all.rate.size());
     for (std::uint32_t i = 0; i < x->rate.size(); ++i) {
       const GroupTime& time = x->timed[x->team_of[i]]->time;
-      const double part = duty[k] * sending(time.channels[i - x->first_item[x->team_of[i]]], time.result.makespan.value);
+      const double part = duty[k] * sending(time.channels[i - x->first_item[x->team_of[i]]], time.result.makespan);
       all.rate.push_back(part * x->rate[i]);
       // Weights are above 0, of a channel that never sends, too.
       all.weight.push_back(std::max(part, 1e-12) * x->weight(i));
@@ -141,35 +142,35 @@ void CallBeside::slow_down(const Plan& plan, CollectiveResult& result) const {
   const FabricConnections own(world_.setup, *router_, plan, group.crossed);
   const double wire = wire_bytes(world_.setup, plan);
   own.for_each([&](std::uint32_t resource, std::uint32_t kind) {
-    const double rate = resource_rate(world_.setup, *router_, resource);
+    const double rate = resource_rate(world_.setup, *router_, resource).value;
     for (const auto& [channel, connections] : own.of(kind))
       uses.push_back({resource, channel, connections * wire / rate});
   });
-  std::vector<double> rate;
+  std::vector<BytesPerSecond> rate;
   for (const ChannelPace& channel : group.channels) rate.push_back(channel.rate);
   const SharedRates shared = rates_beside(*others, uses, rate, std::vector<double>(rate.size(), group.weight));
-  const double before = result.makespan.value;
-  double makespan = before;
+  const Seconds before = result.makespan;
+  Seconds makespan = before;
   std::size_t slowest = rate.size();
   for (std::size_t c = 0; c < rate.size(); ++c) {
-    const double other = before + group.channels[c].at(shared.rate[c]) - group.longest;
+    const Seconds other = before + group.channels[c].at(shared.rate[c]) - group.longest;
     if (other > makespan) makespan = other, slowest = c;
   }
   // A result that nobody slows stays as it is, bit by bit.
   if (slowest == rate.size()) return;
   // Overlapping calls are slowed alike, and what others take is time in which data is on its way.
   result.work = result.work * (makespan / before);
-  result.transfer += Seconds{makespan - before};
-  result.makespan = Seconds{makespan};
+  result.transfer += makespan - before;
+  result.makespan = makespan;
   if (shared.link[slowest] == no_link) return;
   Bottleneck at;
   at.name = resource_name(*world_.fabric, *router_, shared.link[slowest]);
-  at.rate = BytesPerSecond{shared.rate[slowest]};
+  at.rate = shared.rate[slowest];
   at.capacity = capacity(*world_.fabric, *router_, world_.setup.segments.front().links, shared.link[slowest]);
   for (const Background::Use& u : uses)
     if (u.resource == shared.link[slowest]) at.sharers.push_back({static_cast<int>(u.item), u.use * at.capacity.value});
   result.bottleneck = std::move(at);
-  result.fingerprint = fold(result.fingerprint, static_cast<std::uint64_t>(std::llround(makespan * 1e12)));
+  result.fingerprint = fold(result.fingerprint, static_cast<std::uint64_t>(std::llround(makespan.value * 1e12)));
 }
 
 }  // namespace fabricast

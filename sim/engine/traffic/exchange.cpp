@@ -71,10 +71,10 @@ std::vector<std::vector<std::uint32_t>> ports_of_nodes(const Communicator& comm,
 
 }  // namespace
 
-double Exchange::at(std::uint32_t item, double other) const {
+Seconds Exchange::at(std::uint32_t item, BytesPerSecond other) const {
   const std::uint32_t team = team_of[item];
   const GroupTime& t = timed[team]->time;
-  return t.result.makespan.value + t.channels[item - first_item[team]].at(other) - t.longest;
+  return t.result.makespan + t.channels[item - first_item[team]].at(other) - t.longest;
 }
 
 ExchangeTimer::ExchangeTimer(const World& world, const Program& program, std::uint64_t seed,
@@ -230,7 +230,7 @@ LinkUses ExchangeTimer::uses_of(Communicators& communicators, const ExchangeKind
   }
   std::vector<double> uses;
   for (const Crossings::Value& v : crossings.values)
-    uses.push_back(v.connections * wire[v.shape] / resource_rate(setup, *router_, v.link));
+    uses.push_back(v.connections * wire[v.shape] / resource_rate(setup, *router_, v.link).value);
   return crossings.links.with(std::move(uses));
 }
 
@@ -254,7 +254,8 @@ void ExchangeTimer::sign_nodes(Exchange& x) const {
 
 /// Rates of all items. Of nodes that look alike the first one stands for all.
 LinkShares ExchangeTimer::share(const Exchange& x) const {
-  std::vector<double> caps(x.team_of.size()), weights(x.team_of.size());
+  std::vector<BytesPerSecond> caps(x.team_of.size());
+  std::vector<double> weights(x.team_of.size());
   for (std::uint32_t i = 0; i < caps.size(); ++i)
     weights[i] = x.weight(i), caps[i] = x.timed[x.team_of[i]]->time.channels[i - x.first_item[x.team_of[i]]].cap;
   std::vector<LinkUse> uses;  // of links inside nodes
@@ -296,8 +297,8 @@ void ExchangeTimer::share_with_others(Exchange& x) const {
   SharedRates shared = rates_beside(*others_, uses, x.rate, weights);
   for (std::uint32_t i = 0; i < x.rate.size(); ++i) {
     // Only who is bound by others can be later than before.
-    const double seconds = shared.link[i] != no_link ? x.at(i, shared.rate[i]) : 0;
-    if (seconds > x.time.seconds) x.time.seconds = seconds, x.time.bottleneck = name_of_resource(shared.link[i]);
+    const Seconds makespan = shared.link[i] != no_link ? x.at(i, shared.rate[i]) : Seconds{};
+    if (makespan > x.time.makespan) x.time.makespan = makespan, x.time.bottleneck = name_of_resource(shared.link[i]);
   }
   x.rate = std::move(shared.rate);
 }
@@ -348,11 +349,11 @@ std::unique_ptr<Exchange> ExchangeTimer::time(const ExchangeKind& kind) {
   const GroupTime* slowest = nullptr;
   for (std::uint32_t t = 0; t < teams.size(); ++t) {
     const TimedShape& shape = *x->timed[t];
-    x->time.launch = std::max(x->time.launch, shape.time.result.launch.value);
+    x->time.launch = std::max(x->time.launch, shape.time.result.launch);
     // What is reported is of the slowest team; the launch is the longest of all.
     if (slowest && shape.time.result.makespan <= slowest->result.makespan) continue;
     slowest = &shape.time;
-    x->time.seconds = shape.time.result.makespan.value;
+    x->time.makespan = shape.time.result.makespan;
     x->time.algorithm = name_of(shape.plan.algorithm), x->time.protocol = name_of(shape.plan.protocol);
     x->time.channels = shape.plan.open_channels();
     x->time.bottleneck = bottleneck_of(*x, t);
@@ -364,12 +365,12 @@ std::unique_ptr<Exchange> ExchangeTimer::time(const ExchangeKind& kind) {
     const LinkShares shares = share(*x);
     x->rate = shares.rate;
     // A team alone may be slower than others of its shape by where it is.
-    x->time.seconds = 0;
+    x->time.makespan = {};
     std::uint32_t last = 0;
     for (std::uint32_t i = 0; i < x->rate.size(); ++i)
-      if (const double t = x->at(i, x->rate[i]); t > x->time.seconds) x->time.seconds = t, last = i;
+      if (const Seconds t = x->at(i, x->rate[i]); t > x->time.makespan) x->time.makespan = t, last = i;
     // The name of what binds changes only where sharing has cost something: by more than rounding.
-    if (x->time.seconds > slowest->result.makespan.value * (1 + 1e-6) && shares.link[last] != no_link)
+    if (x->time.makespan > slowest->result.makespan * (1 + 1e-6) && shares.link[last] != no_link)
       x->time.bottleneck = name_of_resource(shares.link[last]);
   }
   if (others_ && !x->fabric->empty()) share_with_others(*x);

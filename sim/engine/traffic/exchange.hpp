@@ -55,7 +55,7 @@ struct Exchange {
   std::vector<std::shared_ptr<const TimedShape>> timed;  ///< by team
   std::vector<std::uint32_t> first_item;                 ///< by team: its channels; one entry more
   std::vector<std::uint32_t> team_of;                    ///< by item
-  std::vector<double> rate;                              ///< B/s by item
+  std::vector<BytesPerSecond> rate;                      ///< by item
   std::shared_ptr<const LinkUses> fabric;                ///< of the router's resources
   std::vector<std::uint64_t> signature;                  ///< by place in teams->nodes: alike in teams and roles
   std::vector<double> part;                              ///< of a link, as Load has it, by its kind in `fabric`
@@ -63,8 +63,8 @@ struct Exchange {
   std::vector<Load> inside;                              ///< links of nodes, rising
   ExchangeTime time;
 
-  /// When the team of an item is done if the item goes at another rate, s.
-  double at(std::uint32_t item, double other) const;
+  /// When the team of an item is done if the item goes at another rate.
+  Seconds at(std::uint32_t item, BytesPerSecond other) const;
   double weight(std::uint32_t item) const { return timed[team_of[item]]->time.weight; }
   /// Calls use(load) for all, by rising resource.
   template <class Use>

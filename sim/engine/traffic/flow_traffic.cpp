@@ -2,7 +2,7 @@
 //
 //   pace(k) = T_k / T'_k                       T: exchange.hpp, T': meeting.hpp
 //   k is independent  if for each link l that it uses
-//     o_l + sum over sets of groups of  max over kinds j of the set of part_jl  <= 1,   or no other set uses l     (1)
+//     o_l + sum over sets of groups of  max over kinds j of the set of part_jl  <= 1,   or no other set uses l      (1)
 //
 // part_jl is what j takes of l when it is alone, o_l what other jobs take. Kinds of one set are calls of the same
 // communicators, which run one after the other: hence the greatest of them, not the sum.
@@ -101,7 +101,7 @@ class FlowTraffic final : public Traffic {
     std::vector<double> all(timer_.resources(), 0), most(timer_.resources(), 0);
     std::vector<std::uint32_t> sets(timer_.resources(), 0);  // of groups that use it
     if (const Background* others = timer_.others())
-      for (const Background::Use& u : others->uses) all[u.resource] += u.use * others->rate[u.item];
+      for (const Background::Use& u : others->uses) all[u.resource] += u.use * others->rate[u.item].value;
     for (const std::vector<std::uint32_t>& kinds : kinds_by_groups(program_)) {
       for (const std::uint32_t k : kinds)
         exchanges_[k]->for_each_load(

@@ -17,7 +17,7 @@ namespace fabricast {
 void ExchangeTimer::add_loads(Exchange& x) const {
   for (std::uint32_t k = 0; k < x.fabric->kinds(); ++k) {
     double part = 0;
-    for (const LinkUses::Use u : x.fabric->users(k)) part += u.use * x.rate[u.item];
+    for (const LinkUses::Use u : x.fabric->users(k)) part += u.use * x.rate[u.item].value;
     x.part.push_back(part);
   }
   std::vector<double> part(node_links_);
@@ -27,7 +27,7 @@ void ExchangeTimer::add_loads(Exchange& x) const {
       for (const InsideUse& inside : x.inside_of(x.teams->members[m])) {
         const std::uint32_t first = x.first_item[x.teams->members[m].team];
         for (std::uint32_t c = 0; c < inside.use.size(); ++c)
-          if (inside.use[c] > 0) part[inside.link] += inside.use[c] * x.rate[first + c];
+          if (inside.use[c] > 0) part[inside.link] += inside.use[c] * x.rate[first + c].value;
       }
     for (std::uint16_t l = 0; l < node_links_; ++l)
       if (part[l] > 0) x.inside.push_back({resource(x.teams->nodes[n], l), Exchange::none, part[l]});

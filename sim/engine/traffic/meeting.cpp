@@ -54,7 +54,7 @@ Meetings::Meetings(const ExchangeTimer& timer, const std::vector<std::unique_ptr
   // Of their load nothing changes: they are taken in the mean of time.
   others_load_.assign(timer.resources(), 0);
   for (const Background::Use& u : timer.others()->uses)
-    others_load_[u.resource] += u.use * timer.others()->rate[u.item];
+    others_load_[u.resource] += u.use * timer.others()->rate[u.item].value;
 }
 
 namespace {
@@ -222,7 +222,8 @@ std::vector<double> Meetings::share(const Flight& flight, const std::vector<doub
   }
   // Only items on crowded links take part.
   std::vector<std::uint32_t> number(all, Exchange::none), item_of;
-  std::vector<double> caps, weights;
+  std::vector<BytesPerSecond> caps;
+  std::vector<double> weights;
   for (LinkUse& use : uses) {
     std::uint32_t& n = number[use.item];
     if (n == Exchange::none) n = static_cast<std::uint32_t>(item_of.size()), item_of.push_back(use.item);
@@ -242,17 +243,17 @@ std::vector<double> Meetings::share(const Flight& flight, const std::vector<doub
     weights.push_back(exchanges_[flight[k]]->weight(item - base[k]));
   }
   const LinkShares shares = share_links(caps, weights, std::move(uses));
-  std::vector<double> seconds;
+  std::vector<Seconds> makespan;
   // No less than alone: channels that are on no crowded link go on as they do alone.
-  for (const std::uint32_t kind : flight) seconds.push_back(exchanges_[kind]->time.seconds);
+  for (const std::uint32_t kind : flight) makespan.push_back(exchanges_[kind]->time.makespan);
   for (std::size_t n = 0; n < item_of.size(); ++n) {
     if (item_of[n] >= own) continue;
     const std::size_t k = exchange_of(item_of[n]);
-    const double rate = std::min(shares.rate[n], caps[n]);
-    seconds[k] = std::max(seconds[k], exchanges_[flight[k]]->at(item_of[n] - base[k], rate));
+    const BytesPerSecond rate = std::min(shares.rate[n], caps[n]);
+    makespan[k] = std::max(makespan[k], exchanges_[flight[k]]->at(item_of[n] - base[k], rate));
   }
   std::vector<double> paces;
-  for (std::size_t k = 0; k < flight.size(); ++k) paces.push_back(exchanges_[flight[k]]->time.seconds / seconds[k]);
+  for (std::size_t k = 0; k < flight.size(); ++k) paces.push_back(exchanges_[flight[k]]->time.makespan / makespan[k]);
   return paces;
 }
 

@@ -27,6 +27,7 @@ class BindingLinks {
     std::size_t begin = 0, end = 0;  ///< its users
   };
 
+  /// \param caps  B/s by item
   BindingLinks(const std::vector<double>& caps, const LinkUses& lower, const std::vector<LinkUse>& upper)
       : most_(caps) {
     // Bounds of all links come first: an item's least one may be on any of them.
@@ -73,7 +74,7 @@ class BindingLinks {
     });
   }
 
-  std::vector<double> most_;  ///< that an item could get alone
+  std::vector<double> most_;  ///< B/s that an item could get alone
   std::vector<LinkUses::Use> users_;
   std::vector<Link> links_;
   std::unordered_multimap<std::uint64_t, std::size_t> known_;
@@ -81,14 +82,16 @@ class BindingLinks {
 
 }  // namespace
 
-LinkShares share_links(const std::vector<double>& caps, const std::vector<double>& weights, std::vector<LinkUse> uses,
-                       const LinkUses& lower) {
+LinkShares share_links(const std::vector<BytesPerSecond>& caps, const std::vector<double>& weights,
+                       std::vector<LinkUse> uses, const LinkUses& lower) {
   radix_sort(uses, [](const LinkUse& u) { return u.link; });
-  const BindingLinks binding(caps, lower, uses);
-  const std::vector<BindingLinks::Link>& links = binding.links();
   SharingProblem problem;
+  problem.cap.reserve(caps.size());
+  for (const BytesPerSecond cap : caps) problem.cap.push_back(cap.value);
+  problem.weight = weights;
+  const BindingLinks binding(problem.cap, lower, uses);
+  const std::vector<BindingLinks::Link>& links = binding.links();
   problem.capacity.assign(links.size(), 1);
-  problem.cap = caps, problem.weight = weights;
   // Links have lists of items, the problem lists of links by item: counted, then laid out.
   problem.first.assign(caps.size() + 1, 0);
   for (const BindingLinks::Link& l : links)
@@ -101,10 +104,13 @@ LinkShares share_links(const std::vector<double>& caps, const std::vector<double
       problem.link[next[u.item]] = l, problem.use[next[u.item]++] = u.use;
   Sharing sharing = fill(problem);
   // Levels are rates by weight.
-  for (std::size_t i = 0; i < caps.size(); ++i) sharing.level[i] *= weights[i];
+  LinkShares shares;
+  shares.rate.reserve(caps.size());
+  for (std::size_t i = 0; i < caps.size(); ++i) shares.rate.push_back({sharing.level[i] * weights[i]});
   for (std::uint32_t& link : sharing.bottleneck)
     if (link != no_link) link = links[link].link;
-  return {std::move(sharing.level), std::move(sharing.bottleneck)};
+  shares.link = std::move(sharing.bottleneck);
+  return shares;
 }
 
 }  // namespace fabricast

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "fabricast/core/units.hpp"
 #include "link_uses.hpp"
 
 namespace fabricast {
@@ -20,15 +21,15 @@ struct LinkUse {
 };
 
 struct LinkShares {
-  std::vector<double> rate;         ///< by item
-  std::vector<std::uint32_t> link;  ///< what binds it, or no_link: its own cap
+  std::vector<BytesPerSecond> rate;  ///< by item
+  std::vector<std::uint32_t> link;   ///< what binds it, or no_link: its own cap
 };
 
 /// \param caps     greatest rate by item, may be infinite
 /// \param weights  by item: links are fair to rate / weight
 /// An item is at most once on a link; its users come in the same order on all links.
 /// \param lower    uses of links below all others
-LinkShares share_links(const std::vector<double>& caps, const std::vector<double>& weights, std::vector<LinkUse> uses,
-                       const LinkUses& lower = {});
+LinkShares share_links(const std::vector<BytesPerSecond>& caps, const std::vector<double>& weights,
+                       std::vector<LinkUse> uses, const LinkUses& lower = {});
 
 }  // namespace fabricast

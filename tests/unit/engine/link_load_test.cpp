@@ -28,8 +28,8 @@ std::unique_ptr<World> world_of(const char* routing, int nodes = 16, const char*
 double sent(const World& world, const LinkLoads& loads) {
   double bytes = 0;
   for (std::uint32_t e = 0; e < world.fabric->endpoints(); ++e)
-    bytes +=
-        static_cast<double>(loads.load[2 * e]) * world.fabric->link_class(LinkId(2 * e)).rate.value * loads.makespan;
+    bytes += static_cast<double>(loads.load[2 * e]) * world.fabric->link_class(LinkId(2 * e)).rate.value *
+             loads.makespan.value;
   return bytes;
 }
 

@@ -94,12 +94,14 @@ TEST_CASE("a job that sends a part of the time takes that part", "[jobs]") {
 
 TEST_CASE("items by themselves: what a connection is left", "[jobs]") {
   // One link, 1 B/s; an own channel that could fill it.
+  const std::vector<BytesPerSecond> full{BytesPerSecond{1}};
   const std::vector<Background::Use> own{{0, 0, 1}};
-  const auto left = [&](std::vector<double> rates, std::vector<double> weights) {
+  const auto left = [&](const std::vector<double>& rates, std::vector<double> weights) {
     Background others;
-    others.rate = std::move(rates), others.weight = std::move(weights), others.owner.assign(others.rate.size(), 0);
+    for (const double rate : rates) others.rate.push_back(BytesPerSecond{rate});
+    others.weight = std::move(weights), others.owner.assign(others.rate.size(), 0);
     for (std::uint32_t i = 0; i < others.rate.size(); ++i) others.uses.push_back({0, i, 1});
-    return rates_beside(others, own, {1}, {1}).rate[0];
+    return rates_beside(others, own, full, {1}).rate[0].value;
   };
   CHECK(left({}, {}) == 1);
   CHECK(left({1}, {1}) == Approx(0.5));

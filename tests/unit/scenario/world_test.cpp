@@ -78,13 +78,13 @@ TEST_CASE("faults become segments of time", "[scenario]") {
   const auto& segments = world->setup.segments;
   REQUIRE(segments.size() == 4);
   const std::uint32_t up = Clos::endpoint_up(3);
-  CHECK(segments[0].begin == 0);
+  CHECK(segments[0].begin.value == 0);
   CHECK(segments[0].links.factor(up) == 1);
-  CHECK(segments[1].begin == Approx(1e-3));
+  CHECK(segments[1].begin.value == Approx(1e-3));
   CHECK(segments[1].links.factor(up) == .5);
-  CHECK(segments[2].begin == Approx(2e-3));
+  CHECK(segments[2].begin.value == Approx(2e-3));
   CHECK(segments[2].links.factor(up) == 0);  // the worst counts
-  CHECK(segments[3].begin == Approx(3e-3));
+  CHECK(segments[3].begin.value == Approx(3e-3));
   CHECK(segments[3].links.factor(up) == 0);
   for (const NetworkSegment& s : segments) {
     REQUIRE(s.inside.size() == 2);  // both directions

@@ -78,7 +78,7 @@ TEST_CASE("a slow link slows those exchanges that cross it, and the step") {
       const auto there = [&](std::uint32_t rank) { return rank / gpus == host; };
       return std::any_of(g.begin(), g.end(), there) && !std::all_of(g.begin(), g.end(), there);
     });
-    const double ratio = after->alone(k).seconds / before->alone(k).seconds;
+    const double ratio = after->alone(k).makespan.value / before->alone(k).makespan.value;
     CAPTURE(program.exchanges[k].name, program.exchanges[k].bytes);
     if (crosses) {
       ++crossing;
@@ -128,9 +128,9 @@ TEST_CASE("NCCL_ALGO changes the step by what it changes its all-reduces") {
   REQUIRE(tree.exchanges.size() == 1);
   CHECK(ring.exchanges[0].alone.algorithm == "ring");
   CHECK(tree.exchanges[0].alone.algorithm == "tree");
-  CHECK(ring.exchanges[0].alone.seconds != Approx(tree.exchanges[0].alone.seconds).epsilon(0.01));
+  CHECK(ring.exchanges[0].alone.makespan.value != Approx(tree.exchanges[0].alone.makespan.value).epsilon(0.01));
   CHECK(tree.seconds - ring.seconds ==
-        Approx(tree.exchanges[0].alone.seconds - ring.exchanges[0].alone.seconds).epsilon(1e-6));
+        Approx(tree.exchanges[0].alone.makespan.value - ring.exchanges[0].alone.makespan.value).epsilon(1e-6));
 }
 
 /// The step's time and what its exchanges take by themselves, all calls together.
@@ -140,7 +140,7 @@ struct Sum {
 Sum sum_of(const Sets& set) {
   const StepForecast f = step("zero3", set);
   Sum sum{f.seconds, 0};
-  for (const ExchangeUse& use : f.exchanges) sum.exchanges += use.calls * use.alone.seconds;
+  for (const ExchangeUse& use : f.exchanges) sum.exchanges += use.calls * use.alone.makespan.value;
   return sum;
 }
 
@@ -162,7 +162,7 @@ Ends ends_of(const StepForecast& f) {
   for (const CollectiveOp op : {CollectiveOp::all_gather, CollectiveOp::reduce_scatter}) {
     double longest = 0;
     for (const ExchangeUse& use : f.exchanges)
-      if (use.kind.op == op) longest = std::max(longest, use.alone.seconds);
+      if (use.kind.op == op) longest = std::max(longest, use.alone.makespan.value);
     ends.least += longest, ends.most += 2 * longest;
   }
   return ends;
@@ -176,7 +176,7 @@ TEST_CASE("of exchanges that computation hides only those at the ends of passes 
   CHECK(exposed(usual) > 0.95 * before.least);
   CHECK(exposed(usual) < before.most);
   double sum = 0;
-  for (const ExchangeUse& use : usual.exchanges) sum += use.calls * use.alone.seconds;
+  for (const ExchangeUse& use : usual.exchanges) sum += use.calls * use.alone.makespan.value;
   CHECK(exposed(usual) < 0.1 * sum);
   CHECK(after.least > 1.1 * before.least);
   const double interference = slow.mean.interference - usual.mean.interference;

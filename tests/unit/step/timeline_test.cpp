@@ -14,7 +14,7 @@ namespace {
 class FakeTraffic final : public Traffic {
  public:
   explicit FakeTraffic(std::map<std::uint32_t, double> seconds, bool shared = false) : shared_(shared) {
-    for (const auto& [kind, s] : seconds) times_[kind].seconds = s;
+    for (const auto& [kind, s] : seconds) times_[kind].makespan = Seconds{s};
   }
   const ExchangeTime& alone(std::uint32_t kind) override { return times_.at(kind); }
   bool is_independent(std::uint32_t) override { return !shared_; }

@@ -39,9 +39,9 @@ TEST_CASE("an exchange of all ranks takes what their collective takes") {
   x.add(op, bytes, everyone(32));
   const auto traffic = make_flow_traffic(*world, x.program, 1);
   const CollectiveResult result = run(*own, op, bytes);
-  CHECK(traffic->alone(0).seconds == Approx(result.makespan.value).epsilon(1e-9));
-  CHECK(traffic->alone(0).launch == Approx(result.launch.value).epsilon(1e-9));
-  CHECK(make_flow_traffic(*own, x.program, 1)->alone(0).seconds == Approx(result.makespan.value).epsilon(1e-9));
+  CHECK(traffic->alone(0).makespan.value == Approx(result.makespan.value).epsilon(1e-9));
+  CHECK(traffic->alone(0).launch.value == Approx(result.launch.value).epsilon(1e-9));
+  CHECK(make_flow_traffic(*own, x.program, 1)->alone(0).makespan.value == Approx(result.makespan.value).epsilon(1e-9));
 }
 
 TEST_CASE("tensor groups fill nodes, and take what one node alone takes") {
@@ -50,7 +50,7 @@ TEST_CASE("tensor groups fill nodes, and take what one node alone takes") {
   Exchanges x;
   x.add(CollectiveOp::all_reduce, 32 << 20, groups_of_ranks(0, 32, 8, 1));
   const auto traffic = make_flow_traffic(*world, x.program, 1);
-  CHECK(traffic->alone(0).seconds ==
+  CHECK(traffic->alone(0).makespan.value ==
         Approx(run(*one, CollectiveOp::all_reduce, 32 << 20).makespan.value).epsilon(1e-9));
   // Of a stage on the last two nodes a link is named there, although such groups are timed once.
   x.add(CollectiveOp::all_gather, 1 << 30, groups_of_ranks(0, 16, 8, 1));
@@ -58,7 +58,7 @@ TEST_CASE("tensor groups fill nodes, and take what one node alone takes") {
   const auto stages = make_flow_traffic(*world, x.program, 1);
   CHECK(stages->alone(1).bottleneck.starts_with("node0."));
   CHECK(stages->alone(2).bottleneck.starts_with("node2."));
-  CHECK(stages->alone(2).seconds == stages->alone(1).seconds);
+  CHECK(stages->alone(2).makespan.value == stages->alone(1).makespan.value);
 }
 
 TEST_CASE("data groups of one GPU of each node take what nodes of one GPU take") {
@@ -73,7 +73,7 @@ TEST_CASE("data groups of one GPU of each node take what nodes of one GPU take")
   Exchanges x;
   x.add(op, bytes, groups_of_ranks(0, 128, 16, 8));
   const auto traffic = make_flow_traffic(*world, x.program, 1);
-  CHECK(traffic->alone(0).seconds == Approx(run(*small, op, bytes).makespan.value).epsilon(0.03));
+  CHECK(traffic->alone(0).makespan.value == Approx(run(*small, op, bytes).makespan.value).epsilon(0.03));
 }
 
 TEST_CASE("hosts that share NVLink are one node, of which a group has those hosts that it needs") {
@@ -88,19 +88,19 @@ TEST_CASE("hosts that share NVLink are one node, of which a group has those host
   x.add(CollectiveOp::all_gather, 64 << 20, {{0, 72}});
   x.add(CollectiveOp::alltoall, 64 << 20, groups_of_ranks(0, 144, 72, 1), Part::expert);
   const auto traffic = make_flow_traffic(*world, x.program, 1);
-  CHECK(traffic->alone(0).seconds ==
+  CHECK(traffic->alone(0).makespan.value ==
         Approx(run(*with_domain(2, 2), CollectiveOp::all_reduce, 64 << 20).makespan.value).epsilon(1e-9));
   // Of other hosts of the domain nothing is left, neither GPUs nor NICs.
   const auto hosts = with_domain(2, 1);
   Exchanges pair;
   pair.add(CollectiveOp::all_gather, 64 << 20, {{0, 4}});
-  CHECK(traffic->alone(1).seconds ==
-        Approx(make_flow_traffic(*hosts, pair.program, 1)->alone(0).seconds).epsilon(0.03));
+  CHECK(traffic->alone(1).makespan.value ==
+        Approx(make_flow_traffic(*hosts, pair.program, 1)->alone(0).makespan.value).epsilon(0.03));
   Exchanges all;
   all.add(CollectiveOp::all_reduce, 64 << 20, everyone(144));
-  CHECK(make_flow_traffic(*world, all.program, 1)->alone(0).seconds ==
+  CHECK(make_flow_traffic(*world, all.program, 1)->alone(0).makespan.value ==
         Approx(run(*world, CollectiveOp::all_reduce, 64 << 20).makespan.value).epsilon(1e-9));
-  CHECK(traffic->alone(2).seconds ==
+  CHECK(traffic->alone(2).makespan.value ==
         Approx(run(*with_domain(18, 18), CollectiveOp::alltoall, 64 << 20).makespan.value).epsilon(1e-9));
 }
 
@@ -111,8 +111,8 @@ TEST_CASE("groups on PCIe share its switches and the way between sockets") {
   x.add(CollectiveOp::all_reduce, 64 << 20, {{0, 4}});
   x.add(CollectiveOp::all_reduce, 64 << 20, groups_of_ranks(0, 8, 2, 4));
   const auto traffic = make_flow_traffic(*world, x.program, 1);
-  CHECK(traffic->alone(0).seconds < traffic->alone(1).seconds);
-  CHECK(traffic->alone(2).seconds > 1.5 * traffic->alone(1).seconds);
+  CHECK(traffic->alone(0).makespan.value < traffic->alone(1).makespan.value);
+  CHECK(traffic->alone(2).makespan.value > 1.5 * traffic->alone(1).makespan.value);
   CHECK(test::paces(*traffic, {1, 1})[0] < 1);
 }
 

@@ -56,7 +56,7 @@ TEST_CASE("exchanges by the same NICs get about half each, as if one had the byt
   const std::vector<double> found = paces(*traffic, {0, 1});
   CHECK(found[0] == Approx(0.5).margin(0.02));
   CHECK(found[1] == Approx(found[0]));
-  CHECK(traffic->alone(0).seconds / found[0] == Approx(traffic->alone(2).seconds).epsilon(0.03));
+  CHECK(traffic->alone(0).makespan.value / found[0] == Approx(traffic->alone(2).makespan.value).epsilon(0.03));
   CHECK(paces(*traffic, {0, 0}) == found);
   CHECK(paces(*traffic, {0, 0, 1})[0] == Approx(1 / 3.).margin(0.02));
   CHECK_FALSE(traffic->is_independent(0));
@@ -91,11 +91,11 @@ TEST_CASE("two ways of a cable are two links") {
   const auto traffic = make_flow_traffic(*w, x.program, 1);
   CHECK(paces(*traffic, {0, 1}) == std::vector<double>{1, 1});
   // Alone held by its channels, then by the NIC.
-  const double seconds = traffic->alone(0).seconds, both = seconds / paces(*traffic, {0, 2})[0];
+  const double seconds = traffic->alone(0).makespan.value, both = seconds / paces(*traffic, {0, 2})[0];
   CHECK(seconds < 0.9 * both);
   CHECK(2 * large / both < 50e9);
   CHECK(2 * large / both > 0.85 * 50e9);
-  CHECK(traffic->alone(1).seconds == Approx(seconds));
+  CHECK(traffic->alone(1).makespan.value == Approx(seconds));
 }
 
 TEST_CASE("what a leaf can not carry up is shared by exchanges of different NICs") {
@@ -111,7 +111,7 @@ TEST_CASE("what a leaf can not carry up is shared by exchanges of different NICs
     x.add(CollectiveOp::all_gather, large, low);
     x.add(CollectiveOp::all_gather, large, high);
     const auto traffic = make_flow_traffic(*w, x.program, 1);
-    return std::pair(traffic->alone(0).seconds, paces(*traffic, {0, 1}));
+    return std::pair(traffic->alone(0).makespan.value, paces(*traffic, {0, 1}));
   };
   const auto [fair_time, fair] = part_of(1);
   CHECK(fair == std::vector<double>{1, 1});
@@ -131,14 +131,14 @@ TEST_CASE("draws of ECMP are different, and each is always the same") {
   for (const std::uint64_t seed : {1, 2, 3, 4, 5, 6, 1}) {
     const auto traffic = make_flow_traffic(*w, x.program, seed);
     pace.push_back(paces(*traffic, {0, 1})[0]);
-    seconds.push_back(traffic->alone(0).seconds);
+    seconds.push_back(traffic->alone(0).makespan.value);
   }
   CHECK(std::set(seconds.begin(), seconds.end()).size() > 1);
   CHECK(std::set(pace.begin(), pace.end()).size() > 1);
   CHECK(seconds.front() == seconds.back());
   CHECK(pace.front() == pace.back());
   // Collisions: slower than without.
-  CHECK(seconds[0] > 1.5 * make_flow_traffic(*world(16, leaves(1)), x.program, 1)->alone(0).seconds);
+  CHECK(seconds[0] > 1.5 * make_flow_traffic(*world(16, leaves(1)), x.program, 1)->alone(0).makespan.value);
 }
 
 TEST_CASE("the order in which exchanges are asked for does not matter") {
@@ -150,7 +150,7 @@ TEST_CASE("the order in which exchanges are asked for does not matter") {
   x.add(CollectiveOp::alltoall, large / 7, groups_of_ranks(0, 128, 16, 1), Part::expert);
   const auto a = make_flow_traffic(*w, x.program, 1), b = make_flow_traffic(*w, x.program, 1);
   const std::vector<double> all = paces(*a, {0, 1, 2, 3});
-  for (std::uint32_t k = 4; k-- > 0;) CHECK(b->alone(k).seconds == a->alone(k).seconds);
+  for (std::uint32_t k = 4; k-- > 0;) CHECK(b->alone(k).makespan.value == a->alone(k).makespan.value);
   paces(*b, {2, 3}), paces(*b, {0, 2});
   CHECK(paces(*b, {0, 1, 2, 3}) == all);
   for (const double pace : all) CHECK((pace > 0 && pace <= 1));
@@ -167,7 +167,7 @@ TEST_CASE("a slow cable slows those exchanges alone that cross it") {
     }
     const auto traffic = make_flow_traffic(*w, x.program, 1);
     std::vector<double> times;
-    for (std::uint32_t k = 0; k < 8; ++k) times.push_back(traffic->alone(k).seconds);
+    for (std::uint32_t k = 0; k < 8; ++k) times.push_back(traffic->alone(k).makespan.value);
     return times;
   };
   const std::vector<double> well = seconds("");
@@ -251,21 +251,21 @@ TEST_CASE("networks of different hardware that share counts are timed as each by
     const auto own = make_flow_traffic(*worlds[n], x.program, 1);
     for (const std::uint32_t k : all) {
       CAPTURE(n, k);
-      CHECK(shared[n]->alone(k).seconds == Approx(own->alone(k).seconds).epsilon(1e-12));
+      CHECK(shared[n]->alone(k).makespan.value == Approx(own->alone(k).makespan.value).epsilon(1e-12));
       CHECK(shared[n]->alone(k).bottleneck == own->alone(k).bottleneck);
       CHECK(shared[n]->is_independent(k) == own->is_independent(k));
     }
     CHECK(paces(*shared[n], all) == paces(*own, all));
   }
-  CHECK(shared[1]->alone(1).seconds > 1.1 * shared[0]->alone(1).seconds);
+  CHECK(shared[1]->alone(1).makespan.value > 1.1 * shared[0]->alone(1).makespan.value);
 }
 
 TEST_CASE("shares are feasible, and max-min, whatever is folded") {
   Rng rng(GENERATE(range(1, 40)));
   const auto random = [&](std::uint32_t n) { return static_cast<std::uint32_t>(rng.next() % n); };
   const std::uint32_t items = 1 + random(12), links = 1 + random(20);
-  std::vector<double> caps(items);
-  for (double& cap : caps) cap = 1 + random(100);
+  std::vector<BytesPerSecond> caps(items);
+  for (BytesPerSecond& cap : caps) cap.value = 1 + random(100);
   std::vector<double> weights(items);
   for (double& weight : weights) weight = 1 + random(3);
   std::vector<LinkUse> uses;
@@ -283,7 +283,7 @@ TEST_CASE("shares are feasible, and max-min, whatever is folded") {
   CHECK(in_parts.rate == shares.rate);
   CHECK(in_parts.link == shares.link);
   std::vector<double> load(links, 0);
-  for (const LinkUse& u : uses) load[u.link] += u.use * shares.rate[u.item];
+  for (const LinkUse& u : uses) load[u.link] += u.use * shares.rate[u.item].value;
   for (std::uint32_t i = 0; i < items; ++i) {
     CHECK(shares.rate[i] <= caps[i] * (1 + 1e-9));
     bool bound = shares.rate[i] >= caps[i] * (1 - 1e-9);
