@@ -70,8 +70,10 @@ double slowest_link(const ChannelView& v, std::uint32_t channel, std::size_t edg
 }
 
 std::vector<double> seconds_on_ways(const ChannelView& v) {
-  const EdgePaths* paths = v.loads.network ? v.loads.network->edge_paths() : nullptr;
   std::vector<double> seconds(static_cast<std::size_t>(v.plan.channels), 0);
+  // One channel has no other to be slower than. Of sends and receives it has a connection for each pair of ranks.
+  if (seconds.size() == 1) return seconds;
+  const EdgePaths* paths = v.loads.network ? v.loads.network->edge_paths() : nullptr;
   // Of channels with one share the one with the slowest paths takes longest, as a first slice meets all links in turn.
   for (std::size_t c = 0; paths && c < seconds.size(); ++c)
     for (std::size_t e = 0; e < paths->edges[c].size(); ++e)
