@@ -76,7 +76,8 @@ class Ratios {
       const double off = std::abs(flow[i] / chunk[i] - 1);
       CHECK(100 * off <= bound);
       CAPTURE(alone[i] / chunk[i]);
-      CHECK(alone[i] <= chunk[i] * 1.001);
+      // Of sends and receives it has one rank stand for all, as flow does, which may be 1 % above.
+      CHECK(alone[i] <= chunk[i] * (c.yaml.find("NCCL_ALGO") == std::string::npos ? 1.01 : 1.001));
       off_.push_back(off);
       double& most = most_[cell_of(c)];
       most = std::max(most, off);
