@@ -233,6 +233,30 @@ TEST_CASE("GPUs that reach each other over the network alone are nodes", "[plann
   CHECK(split(test::node_spec("rtx6000d"), {{"NCCL_P2P_LEVEL", "SYS"}}).parts == 1);
 }
 
+TEST_CASE("a memory that GPU and CPU share is no detour", "[planner]") {
+  NodeSpec spec = test::node_spec("gb10");
+  spec.gdr = Gdr::off;
+  const Communicator comm = test::planner_of(spec, 2).comm;
+  CHECK(comm.gdr);
+  CHECK_FALSE(comm.gdr_by_cpu);
+  for (const std::uint16_t l : comm.node.graph.gpu_to_nic(0, 0, comm.gdr))
+    CHECK(comm.node.graph.links[l].link_class.kind != LinkKind::memory);
+  NodeSpec apart = test::node_spec("a100-pcie");
+  apart.gdr = Gdr::off;
+  CHECK_FALSE(test::planner_of(apart, 2).comm.gdr);
+}
+
+TEST_CASE("bridges serve pairs, not rings", "[planner]") {
+  NodeSpec spec = test::node_spec("a100-pcie");
+  spec.gpus = 4, spec.intranode = Intranode::nvlink_pairs;
+  const SearchGraph ring = planner(spec, {}).graphs.ring;
+  CHECK(ring.type_intra >= PathType::PHB);
+  // One pair alone is all NVLink.
+  const Planner pair = planner(test::with_gpus(spec, 2), {});
+  CHECK(pair.graphs.ring.type_intra == PathType::NVL);
+  CHECK(pair.comm.node.all_nvlink);
+}
+
 TEST_CASE("GPUDirect RDMA for what is sent", "[planner]") {
   CHECK(planner(h100, {}).comm.gdr_read);
   const Communicator staged = planner(h100, {{"NCCL_NET_GDR_READ", "0"}}).comm;
