@@ -29,7 +29,7 @@ bool fits(const Communicator&, CollectiveOp, Protocol) { return false; }
 /// Where the caller wants no thread blocks, and all ranks reach each other's windows by NVLink.
 std::optional<Plan> take(const Communicator& comm, const CallTerms& terms, CollectiveOp op, std::int64_t bytes) {
   const bool wanted = terms.zero_blocks && terms.buffers == Buffers::symmetric && supports(op);
-  const bool able = comm.version >= copy_engines_since && comm.nodes() == 1 && comm.node.nvlink;
+  const bool able = comm.version >= copy_engines_since && comm.nodes() == 1 && comm.node.all_nvlink;
   if (!wanted || !able) return std::nullopt;
   Plan plan;
   plan.op = op, plan.bytes = bytes, plan.algorithm = Algorithm::copy_engine, plan.registered = true;

@@ -143,6 +143,8 @@ Hardware read_prior() {
     g.cpu = j.at("cpu"), g.intranode = j.at("intranode");
     g.gpus = j.at("gpus"), g.nvlink = j.at("nvlink"), g.nvlinks = j.at("nvlinks");
     g.pcie = j.at("pcie"), g.c2c = j.at("c2c"), g.peer_to_peer = j.at("peer_to_peer");
+    if (j.contains("bridge")) g.bridge_nvlink = j["bridge"].at("nvlink"), g.bridge_nvlinks = j["bridge"].at("nvlinks");
+    g.unified_memory = j.value("unified_memory", false);
     g.pcie_switches = j.at("pcie_switches"), g.nic_rate = read_rate(j.at("nic_rate"));
     g.pcie_switches_mesh = j.value("pcie_switches_mesh", g.pcie_switches);
     g.nvlink_domain = j.at("nvlink_domain"), g.nccl_version = j.at("nccl_version");

@@ -48,6 +48,8 @@ void visit_devices(FieldVisitor& visit, NodeSpec& spec) {
 
 void visit_host(FieldVisitor& visit, NodeSpec& spec) {
   visit("gdr", spec.gdr, "GPUDirect RDMA; auto: by NCCL's rule, from the distance of GPU and NIC");
+  visit("peer_to_peer", spec.peer_to_peer,
+        "whether GPUs may write to each other over PCIe; auto: as their usual driver lets them");
   visit("cpu", spec.cpu, "CPU vendor; NCCL's tuning looks at it");
   visit("sockets", spec.sockets, "CPU sockets", between(1, 8));
   visit("pcie_switches", spec.pcie_switches, "PCIe switches shared by GPUs and NICs; 0: root ports only",
@@ -111,11 +113,14 @@ void check(const NodeSpec& spec, const GpuKind& gpu) {
   const auto refuse = [](std::string path, std::string message, std::string hint) {
     throw UserError::at(std::move(path), std::move(message), std::move(hint));
   };
-  if ((spec.intranode == Intranode::nvswitch || spec.intranode == Intranode::nvlink_mesh) && gpu.nvlinks == 0)
+  if ((spec.intranode == Intranode::nvswitch || spec.intranode == Intranode::nvlink_mesh) && gpu.nvlinks == 0 &&
+      !(spec.layout && gpu.bridge_nvlinks > 0))
     refuse("node.intranode", fmt::format("{} has no NVLink", gpu.name), "use pcie");
+  if (spec.intranode == Intranode::nvlink_pairs && gpu.bridge_nvlinks == 0)
+    refuse("node.intranode", fmt::format("there is no NVLink bridge for {}", gpu.name), "use pcie");
   if (spec.intranode == Intranode::none && spec.gpus > 1)
     refuse("node.intranode", fmt::format("'none' joins nothing, and the node has {} GPUs", spec.gpus), "use pcie");
-  if (spec.intranode == Intranode::nvlink_mesh && spec.gpus > gpu.nvlinks + 1)
+  if (spec.intranode == Intranode::nvlink_mesh && !spec.layout && !has_nvlink_mesh(spec.gpus, gpu.nvlinks))
     refuse("node.gpus", fmt::format("{} NVLinks do not reach {} other GPUs", gpu.nvlinks, spec.gpus - 1),
            "use nvswitch");
   if (!is_network(spec.nics.link))
@@ -186,17 +191,6 @@ NodeLayout believed_layout(NodeSpec host, const GpuKind& gpu, const HostNics& ni
   return layout_of(host, gpu, nics);
 }
 
-/// NCCL uses peer-to-peer copies over PCIe up to a distance: one or more switches, or with two GPUs of an AMD host also
-/// across its root ports [NCCL-paths]; beyond, GPUs meet in host memory.
-bool peers_over_pcie(const Node& node, const NodeUse& use) {
-  const NodeSpec& spec = node.spec;
-  PathType farthest = PathType::LOC;
-  for (int g = 0; g < spec.gpus; ++g)
-    farthest = std::max(farthest, node.graph.gpu_gpu_distance(g, (g + 1) % spec.gpus));
-  const bool small_amd = spec.cpu == CpuVendor::amd && spec.gpus <= 2;
-  return node.gpu.peer_to_peer && farthest <= use.peer_level.value_or(small_amd ? PathType::SYS : PathType::PXB);
-}
-
 }  // namespace
 
 std::string network_name(const NodeSpec& spec) {
@@ -215,9 +209,11 @@ Node build_node(const NodeSpec& host, const Hardware& hardware, int hosts, const
   spec.gpus *= hosts, spec.nics.count *= hosts, spec.sockets *= hosts, spec.pcie_switches *= hosts;
   node.gpu = lookup(hardware.gpus, spec.gpu, "node.gpu", "GPU");
   check(spec, node.gpu);
+  if (node.gpu.nvlinks == 0 && (spec.intranode == Intranode::nvlink_pairs || spec.layout))
+    node.gpu.nvlink = node.gpu.bridge_nvlink, node.gpu.nvlinks = node.gpu.bridge_nvlinks;
+  if (spec.peer_to_peer != PeerToPeer::automatic) node.gpu.peer_to_peer = spec.peer_to_peer == PeerToPeer::on;
   node.architecture = hardware.architectures.find(node.gpu.architecture)->second;
   node.software = hardware.software;
-  node.nvlink = spec.intranode == Intranode::nvswitch || spec.intranode == Intranode::nvlink_mesh;
   node.network = hardware.network(network_name(spec));
   node.header_efficiency = hardware.link_type(spec.nics.link, spec.nics.rate).efficiency.value;
 
@@ -230,8 +226,9 @@ Node build_node(const NodeSpec& host, const Hardware& hardware, int hosts, const
   node.fabric_ports = hosts * nics.fabric_ports;
   node.graph = build_node_graph(repeat(layout_of(host, node.gpu, nics), hosts), node, hardware);
   node.layout = repeat(believed_layout(host, node.gpu, nics), hosts);
-  node.peer_to_peer = !node.nvlink && spec.gpus > 1 && peers_over_pcie(node, use);
-  node.pcie_path = hardware.pcie_paths.find(node.peer_to_peer ? "peer" : "host_memory")->second;
+  node.direct_path = hardware.pcie_paths.find("peer")->second;
+  node.staged_path = hardware.pcie_paths.find("host_memory")->second;
+  find_peer_ways(node, use);
   return node;
 }
 
@@ -270,8 +267,7 @@ Node restricted_to(const Node& whole, const std::vector<int>& gpus, const Hardwa
   share(node.fabric_ports);
   node.hosts = left, node.nics = static_cast<int>(nics.size());
   node.spec.gpus = static_cast<int>(gpus.size());
-  node.peer_to_peer = !node.nvlink && node.spec.gpus > 1 && peers_over_pcie(node, use);
-  node.pcie_path = hardware.pcie_paths.find(node.peer_to_peer ? "peer" : "host_memory")->second;
+  find_peer_ways(node, use);
   return node;
 }
 

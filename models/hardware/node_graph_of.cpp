@@ -80,8 +80,9 @@ class NodeBuilder {
   void add_gpus() {
     for (int g = 0; g < graph_.gpus; ++g) {
       const NodeLayout::Gpu& gpu = layout_.gpus[static_cast<std::size_t>(g)];
-      if (gpu.c2c > 0)  // carries all that PCIe would
-        graph_.add_cable(vertex_of_hub(layout_.socket_of(gpu.hub)), graph_.gpu(g), class_of(link(node_.gpu.c2c)));
+      if (gpu.c2c > 0 || node_.gpu.unified_memory)  // carries all that PCIe would
+        graph_.add_cable(vertex_of_hub(layout_.socket_of(gpu.hub)), graph_.gpu(g),
+                         class_of(link(node_.gpu.c2c.empty() ? "c2c" : node_.gpu.c2c)));
       else
         graph_.add_cable(vertex_of_hub(gpu.hub), graph_.gpu(g), pcie(gpu.slot));
     }

@@ -27,7 +27,8 @@ double nvlinks(const NodeLayout::Gpu& gpu) {
 
 bool fits(const GpuKind& kind, const NodeLayout::Gpu& gpu) {
   const double count = nvlinks(gpu);
-  return kind.compute_capability == gpu.capability && (count == 0 || (kind.nvlinks > 0 && count <= kind.nvlinks)) &&
+  const int most = std::max(kind.nvlinks, kind.bridge_nvlinks);
+  return kind.compute_capability == gpu.capability && (count == 0 || (most > 0 && count <= most)) &&
          (kind.c2c.empty() ? gpu.c2c == 0 : gpu.c2c > 0);
 }
 

@@ -38,7 +38,10 @@ NodeLayout usual_layout(const NodeSpec& spec, const GpuKind& gpu, int nics, Byte
       x.nvlinks.push_back({NodeLayout::nvswitch, static_cast<double>(gpu.nvlinks)});
     if (spec.intranode == Intranode::nvlink_mesh)
       for (int peer = 0; peer < spec.gpus; ++peer)
-        if (peer != g) x.nvlinks.push_back({peer, static_cast<double>(gpu.nvlinks) / (spec.gpus - 1)});
+        if (const double count = mesh_nvlinks(spec.gpus, gpu.nvlinks, g, peer); count > 0)
+          x.nvlinks.push_back({peer, count});
+    if (const int peer = g % 2 == 0 ? g + 1 : g - 1; spec.intranode == Intranode::nvlink_pairs && peer < spec.gpus)
+      x.nvlinks.push_back({peer, static_cast<double>(gpu.bridge_nvlinks)});
     layout.gpus.push_back(std::move(x));
   }
   for (int n = 0; n < nics; ++n) {

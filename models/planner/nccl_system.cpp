@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "fabricast/planner/node_use.hpp"
 #include "fabricast/planner/search.hpp"
 
 namespace fabricast {
@@ -242,13 +241,11 @@ class SystemBuilder {
 
   /// Peers that may not write to each other meet at the receiver's CPU.
   void divert_peers() {
-    const PathType limit = peer_level(settings_, system_.amd && system_.gpus <= 2 ? PathType::SYS : PathType::PXB);
     for (int g = 0; g < system_.gpus; ++g)
       for (int p = 0; p < system_.gpus; ++p) {
         NcclPath& path = system_.gpu_gpu[static_cast<std::size_t>(p * system_.gpus + g)];
         if (p == g || path.type == PathType::DIS) continue;
-        const bool able = path.type < PathType::C2C || node_.gpu.peer_to_peer;
-        if (!able || path.type > limit)
+        if (node_.way(p, g) == PeerWay::host_memory)
           path = joined(reversed(cpu_gpu_[static_cast<std::size_t>(p)][socket_of(g)]),
                         cpu_gpu_[static_cast<std::size_t>(g)][socket_of(g)]);
       }

@@ -92,6 +92,22 @@ PathType peer_level(const NcclSettings& s, PathType otherwise) {
   return s.p2p_disable.value_or(false) ? PathType::LOC : s.p2p_level.value_or(otherwise);
 }
 
+/// Intel's root ports pass on little of what one GPU writes to another, so NCCL does without them; of the others its trust
+/// shrank from version to version [NCCL-paths].
+PeerLevels peer_levels(const NcclSettings& s, CpuVendor cpu) {
+  if (s.p2p_disable.value_or(false) || s.p2p_level) {
+    const PathType given = peer_level(s, PathType::SYS);
+    return {given, given};
+  }
+  const bool amd = cpu == CpuVendor::amd, intel = cpu == CpuVendor::intel;
+  if (s.version >= NcclVersion{2, 23, 0}) return usual_peer_levels(cpu);
+  if (amd) return {PathType::SYS, PathType::SYS};
+  if (intel && s.version < NcclVersion{2, 6, 0}) return {PathType::PHB, PathType::PHB};
+  if (intel && s.version < NcclVersion{2, 7, 0}) return {PathType::SYS, PathType::SYS};
+  if (intel && s.version < NcclVersion{2, 9, 0}) return {PathType::PHB, PathType::PHB};
+  return {PathType::PXB, PathType::PXB};
+}
+
 NodeUse use_of_node(NodeSpec& spec, const NcclSettings& s, std::vector<Diagnostic>& warnings) {
   NodeUse use;
   const auto idle = [&](std::string_view variable, std::string message) {
@@ -113,7 +129,7 @@ NodeUse use_of_node(NodeSpec& spec, const NcclSettings& s, std::vector<Diagnosti
          "has no effect: the network is not by sockets");
   use.merge_ports = s.merge_nics.value_or(true);
   use.sockets = std::max(1, s.socket_threads.value_or(0) * s.sockets_per_thread.value_or(1));
-  if (s.p2p_disable.value_or(false) || s.p2p_level) use.peer_level = peer_level(s, PathType::SYS);
+  use.peer_levels = peer_levels(s, spec.cpu);
   // Without peer to peer NVLink is as good as not there.
   if (peer_level(s, PathType::SYS) < PathType::NVL && spec.gpus > 1) {
     spec.intranode = Intranode::pcie;
@@ -123,9 +139,44 @@ NodeUse use_of_node(NodeSpec& spec, const NcclSettings& s, std::vector<Diagnosti
   return use;
 }
 
+/// GPUs that reach each other, by the first of them, as NCCL finds them.
+static std::vector<std::vector<int>> groups_of(const Node& node) {
+  std::vector<std::vector<int>> groups;
+  std::vector<int> first;
+  for (int g = 0; g < node.spec.gpus; ++g) {
+    first.push_back(g);
+    for (int p = 0; p < g; ++p)
+      if (node.way(g, p) != PeerWay::host_memory)
+        first.back() = std::min(first.back(), first[static_cast<std::size_t>(p)]);
+    if (first.back() == g) groups.emplace_back();
+    const auto group = std::find_if(groups.begin(), groups.end(), [&](const std::vector<int>& members) {
+      return members.empty() || members.front() == first.back();
+    });
+    group->push_back(g);
+  }
+  return groups;
+}
+
+Node split_by_network(const Node& host, const NcclSettings& s, const Hardware& hardware, const NodeUse& use) {
+  if (!s.shm_disable.value_or(false) || host.spec.gpus < 2) return host;
+  const std::vector<std::vector<int>> groups = groups_of(host);
+  if (groups.size() == 1) return host;
+  const auto alike = [&](const std::vector<int>& group) {
+    return group.size() == groups.front().size() && group.back() - group.front() + 1 == static_cast<int>(group.size());
+  };
+  if (!std::all_of(groups.begin(), groups.end(), alike))
+    refuse("NCCL_SHM_DISABLE", "leaves groups of GPUs that differ in size or lie across each other",
+           "allow host memory, or peer to peer by NCCL_P2P_LEVEL");
+  Node part = restricted_to(host, groups.front(), hardware, use);
+  part.parts = static_cast<int>(groups.size());
+  return part;
+}
+
 void check_ways_inside(const Node& node, const NcclSettings& s) {
-  if (s.shm_disable.value_or(false) && node.spec.gpus > 1 && !node.nvlink && !node.peer_to_peer)
-    refuse("NCCL_SHM_DISABLE", "leaves the GPUs of a host no way to each other but the network, which is not simulated",
+  if (s.shm_disable.value_or(false) && groups_of(node).size() > 1)
+    refuse("NCCL_SHM_DISABLE",
+           "leaves the GPUs of a host no way to each other but the network, which is simulated for "
+           "single collectives alone",
            "allow host memory, or peer to peer by NCCL_P2P_LEVEL");
 }
 

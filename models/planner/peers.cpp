@@ -34,15 +34,27 @@ int usual_network_channels(const Communicator& comm, int rails, int there) {
   return std::max(rails, static_cast<int>(std::ceil(rate / channel_network_rate)));
 }
 
+/// Of a pair of GPUs that are neighbours over NVLink; where some pair is none, 1.
+double fewest_nvlinks(const Node& node) {
+  if (node.layout.has_nvswitch()) return node.gpu.nvlinks;
+  double fewest = node.gpu.nvlinks;
+  const auto gpus = static_cast<int>(node.layout.gpus.size());
+  for (int g = 0; g < gpus; ++g) {
+    const std::vector<NodeLayout::NvLinks>& links = node.layout.gpus[static_cast<std::size_t>(g)].nvlinks;
+    if (static_cast<int>(links.size()) < gpus - 1) return 1;
+    for (const NodeLayout::NvLinks& l : links) fewest = std::min(fewest, l.count);
+  }
+  return std::max(1.0, fewest);
+}
+
 /// Channels of one pair: what its link can take.
 /// \param there  as above  \param total  and rounded up
 int channels_per_peer(const Communicator& comm, const NcclSettings& settings, int there, int total) {
   const Node& node = comm.node;
   int channels = comm.version < NcclVersion{2, 29, 2} ? there : 64;
   if (comm.gpus() > 1) {
-    // Two per NVLink of the pair.
-    const int ways = node.spec.intranode == Intranode::nvlink_mesh ? node.graph.machine_gpus() - 1 : 1;
-    channels = std::min(channels, node.nvlink ? 2 * node.gpu.nvlinks / ways : 2);
+    // All pairs get what the one with the fewest NVLinks would.
+    channels = std::min(channels, node.nvlink ? static_cast<int>(2 * fewest_nvlinks(node)) : 2);
   }
   if (comm.nodes() > 1) {
     const int rails = std::max(1, node.spec.nics.count / std::max(1, node.fabric_ports));

@@ -186,7 +186,7 @@ Planner make_planner(Node node, std::vector<std::uint32_t> placement, std::uint3
   planner.ofi = platform_of(comm.node);
   state_latency(comm.node, ofi_latency_us(planner.ofi));
   comm.placement = std::move(placement);
-  comm.hosts_per_node = hosts_per_node;
+  comm.hosts_per_node = hosts_per_node, comm.nodes_per_host = static_cast<std::uint32_t>(comm.node.parts);
   if (comm.ranks() < 2)
     throw UserError::at("cluster.nodes", "one GPU has nobody to talk to", "a collective takes two ranks");
   if (comm.nodes() > 1 && comm.node.nics == 0)
@@ -196,8 +196,10 @@ Planner make_planner(Node node, std::vector<std::uint32_t> placement, std::uint3
     for (int g = 0; g < comm.gpus(); ++g) comm.nic_of_gpu.push_back(nic_of(comm.node, g));
   comm.pxn = uses_pxn(comm.node, planner.settings);
   comm.to_nic = nic_distance(comm.node, comm.pxn);
-  comm.gdr = gdr_of(comm.node, comm.to_nic, planner.settings);
-  comm.gdr_by_cpu = comm.gdr && (comm.to_nic == PathType::PHB || comm.to_nic == PathType::SYS);
+  // NCCL stages in host memory what a unified memory holds, and it is the same memory: nothing crosses PCIe for that.
+  const bool unified = comm.node.gpu.unified_memory;
+  comm.gdr = unified || gdr_of(comm.node, comm.to_nic, planner.settings);
+  comm.gdr_by_cpu = comm.gdr && !unified && (comm.to_nic == PathType::PHB || comm.to_nic == PathType::SYS);
   comm.gdr_read = gdr_read_of(comm.node, planner.settings);
   comm.p2p_pxn = comm.pxn && planner.settings.p2p_pxn_level.value_or(2) == 2;
   comm.qps_per_connection = planner.settings.qps_per_connection;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <span>
 
 #include "graph_search.hpp"
@@ -94,23 +95,19 @@ class GraphFinder {
     fastest_ = system_.max_bandwidth();
   }
 
-  /// Two sockets with NVLink in each and something slower between: the tree needs two channels, and so does the ring.
+  /// Two groups of GPUs with NVLink in each and something slower between: the tree needs two channels, and so does the
+  /// ring. As NCCL does it, a GPU passes its group on to all later neighbours.
   bool split_nvlink() const {
-    if (system_.cpus != 2) return false;
-    std::array<bool, 2> island_of_many{};
-    std::array<int, 2> members{};
-    int islands = 0;
-    std::vector<int> island(static_cast<std::size_t>(system_.gpus), -1);
-    for (int g = 0; g < system_.gpus; ++g) {
-      if (island[static_cast<std::size_t>(g)] >= 0) continue;
-      if (islands == 2) return false;
-      for (int p = g; p < system_.gpus; ++p)
-        if (p == g || system_.path_gpu_gpu(g, p).type <= PathType::NVL)
-          island[static_cast<std::size_t>(p)] = islands, ++members[static_cast<std::size_t>(islands)];
-      island_of_many[static_cast<std::size_t>(islands)] = members[static_cast<std::size_t>(islands)] > 1;
-      ++islands;
-    }
-    return islands == 2 && island_of_many[0] && island_of_many[1];
+    const auto gpus = static_cast<std::size_t>(system_.gpus);
+    std::vector<int> group(gpus);
+    std::iota(group.begin(), group.end(), 0);
+    for (int g = 0; g < system_.gpus; ++g)
+      for (int p = g + 1; p < system_.gpus; ++p)
+        if (system_.path_gpu_gpu(g, p).type == PathType::NVL)
+          group[static_cast<std::size_t>(p)] = group[static_cast<std::size_t>(g)];
+    std::vector<int> members(gpus);
+    for (const int g : group) ++members[static_cast<std::size_t>(g)];
+    return std::count_if(members.begin(), members.end(), [](int n) { return n > 1; }) == 2;
   }
 
   void set_speed(SearchState& wanted, std::size_t index) const { wanted.bw_intra = wanted.bw_inter = speeds_[index]; }

@@ -125,7 +125,7 @@ std::string without_symmetric(const Planner& planner, CollectiveOp op, std::int6
   if (!settings.window_enable.value_or(true)) return "NCCL_WIN_ENABLE is 0";
   if (comm.nodes() > 1)
     return "the ranks are in several NVLink domains, and kernels over the network are not simulated";
-  if (!comm.node.nvlink) return "the GPUs are not joined by NVLink";
+  if (!comm.node.all_nvlink) return "the GPUs are not joined by NVLink";
   if (bytes >= most_bytes) return "buffers of 64 GiB and more are too large for them";
   if (usable_kernels(planner, op, bytes).empty()) return fmt::format("NCCL_SYM_KERNEL leaves none for {}", name_of(op));
   return {};

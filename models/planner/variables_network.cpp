@@ -43,7 +43,7 @@ constexpr std::array network_variables = {
                  "whether PCIe traffic meets in host memory; LOC as NCCL_P2P_DISABLE",
                  [](VariableValue& v, NcclSettings& s) { v.distance(s.p2p_level); }},
     NcclVariable{"NCCL_SHM_DISABLE", "0", "0 or 1", "no meeting in host memory",
-                 "an error where GPUs have no other way inside the node: the network as a way inside is not simulated",
+                 "GPUs without another way inside the host are nodes of their own, over the network; in steps an error",
                  [](VariableValue& v, NcclSettings& s) { v.read(s.shm_disable); }},
     NcclVariable{"NCCL_MNNVL_ENABLE", "2", "0 off, 1 on, 2 where it works", "NVLink across hosts",
                  "0: each host of an NVLink domain is a node; 1: an error without a domain of several hosts",

@@ -68,7 +68,7 @@ constexpr std::array other_variables = {
     other("NCCL_MNNVL_CLIQUE_ID", "-1", "a number", "which hosts share NVLink: see nvlink_domain"),
     other("NCCL_MNNVL_CROSS_CLIQUE", "0", "0 or 1", "which hosts share NVLink: see nvlink_domain"),
     other("NCCL_MNNVL_UUID", "-1", "a number", "which hosts share NVLink: see nvlink_domain"),
-    other("NCCL_NET_DISABLE_INTRA", "1", "0 or 1", "no network inside a node"),
+    other("NCCL_NET_DISABLE_INTRA", "0", "0 or 1", "no network inside a node, even if NICs are faster than PCIe"),
     other("NCCL_NET_FORCE_FLUSH", "0", "0 or 1", "flush after each receive"),
     other("NCCL_NET_FORCE_MERGE", "none", "lists of names", "NICs that are one to NCCL"),
     other("NCCL_NET_GDR_C2C", "1", "0 or 1", "GPUDirect RDMA over NVLink-C2C"),

@@ -1,7 +1,9 @@
 #include "fabricast/protocol/costs.hpp"
 
 #include <algorithm>
+#include <array>
 #include <map>
+#include <numeric>
 
 #include "fabricast/collective/algorithm.hpp"
 
@@ -73,6 +75,36 @@ double channel_launch(const Communicator& comm, const Plan& plan) {
 
 namespace {
 
+/// s; from a GPU to another of its node.
+double hop_inside(const Communicator& comm, const Plan& plan, PeerWay way) {
+  const Node& node = comm.node;
+  const auto p = static_cast<std::size_t>(plan.protocol);
+  if (way == PeerWay::nvlink || way == PeerWay::nvlink_by_peer) return node.architecture.hop[p].us().value;
+  return node.pcie_path(way).hop[p].us().value * node.architecture.pcie_hop.value;
+}
+
+/// The same over all hops of a channel: a message on its way around a ring meets each of them.
+double mean_hop_inside(const Communicator& comm, const Plan& plan) {
+  const std::vector<PeerWay>& ways = comm.node.peer_ways;
+  std::vector<NodeTransfer> transfers;
+  if (!ways.empty()) find_by_algorithm(plan.algorithm)->node_transfers(comm, plan, 0, 0, transfers);
+  std::array<double, 4> hops{};  // by way
+  for (const NodeTransfer& t : transfers)
+    if (t.kind == NodeTransfer::Kind::gpu_to_gpu)
+      hops[static_cast<std::size_t>(comm.node.way(t.from, t.to))] += t.weight;
+  const double all = std::accumulate(hops.begin(), hops.end(), 0.0);
+  const Node& node = comm.node;
+  if (all == 0)
+    return hop_inside(comm, plan,
+                      node.nvlink         ? PeerWay::nvlink
+                      : node.peer_to_peer ? PeerWay::pcie
+                                          : PeerWay::host_memory);
+  double sum = 0;
+  for (std::size_t way = 0; way < hops.size(); ++way)
+    sum += hops[way] / all * hop_inside(comm, plan, static_cast<PeerWay>(way));
+  return sum;
+}
+
 /// Of the GPU: its threads, what they hand on to the next GPU, and the launch.
 ProtocolCosts costs_inside(const Communicator& comm, const Plan& plan) {
   const Node& node = comm.node;
@@ -87,7 +119,7 @@ ProtocolCosts costs_inside(const Communicator& comm, const Plan& plan) {
   c.cut_through = plan.protocol != Protocol::simple;
   c.copy_rate = gpu.rate[p].gbps().value;
   c.last_receive = node.software.last_receive.value;
-  c.hop_inside = node.nvlink ? gpu.hop[p].us().value : node.pcie_path.hop[p].us().value * gpu.pcie_hop.value;
+  c.hop_inside = mean_hop_inside(comm, plan);
   c.launch = gpu.launch.us().value;
   c.launch += channel_launch(comm, plan);
   return c;

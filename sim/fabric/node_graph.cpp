@@ -100,12 +100,37 @@ std::vector<std::uint16_t> NodeGraph::path(std::uint16_t from, std::uint16_t to,
   return way_to(*this, reach_from(*this, from, nvlink), from, to);
 }
 
-std::vector<std::uint16_t> NodeGraph::gpu_to_gpu(int a, int b) const {
-  std::vector<std::uint16_t> direct = path(gpu(a), gpu(b), true);
-  // NVLink or nothing of it: a path that mixes NVLink and PCIe does not exist for peer copies.
+std::vector<std::uint16_t> NodeGraph::nvlinks_between(int a, int b) const {
+  std::vector<std::uint16_t> way = path(gpu(a), gpu(b), true);
   const auto is_nvlink = [&](std::uint16_t l) { return links[l].link_class.kind == LinkKind::nvlink; };
-  if (!direct.empty() && std::all_of(direct.begin(), direct.end(), is_nvlink)) return direct;
-  return path(gpu(a), gpu(b), false);
+  return std::all_of(way.begin(), way.end(), is_nvlink) ? way : std::vector<std::uint16_t>();
+}
+
+std::vector<std::uint16_t> NodeGraph::nvlinks_by_peer(int a, int b) const {
+  const std::uint16_t from = gpu(a), to = gpu(b);
+  std::vector<std::uint16_t> best;
+  double most = 0;
+  for (int peer = 0; peer < gpus; ++peer) {
+    const std::uint16_t by = gpu(peer);
+    std::vector<std::uint16_t> way;
+    double rate = std::numeric_limits<double>::infinity();
+    for (const auto& [here, next] : {std::pair(from, by), std::pair(by, to)})
+      for (std::size_t l = 0; l < links.size(); ++l)
+        if (links[l].from == here && links[l].to == next && links[l].link_class.kind == LinkKind::nvlink) {
+          way.push_back(static_cast<std::uint16_t>(l));
+          rate = std::min(rate, links[l].link_class.rate.value);
+          break;
+        }
+    if (way.size() == 2 && rate > most) most = rate, best = std::move(way);
+  }
+  return best;
+}
+
+std::vector<std::uint16_t> NodeGraph::gpu_to_gpu(int a, int b) const {
+  // NVLink or nothing of it: a path that mixes NVLink and PCIe does not exist for peer copies.
+  std::vector<std::uint16_t> way = nvlinks_between(a, b);
+  if (way.empty()) way = nvlinks_by_peer(a, b);
+  return way.empty() ? path(gpu(a), gpu(b), false) : way;
 }
 
 std::uint16_t NodeGraph::memory_of_gpu(int g) const {

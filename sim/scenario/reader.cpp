@@ -280,9 +280,7 @@ class Reading {
       refuse("cluster.nodes",
              fmt::format("{} nodes of {} GPUs are too many to simulate", s.cluster.nodes, s.node.spec.gpus),
              fmt::format("at most {} GPUs", most_gpus));
-    if (s.nvlink_domain.nodes > 1 && s.cluster.nodes % std::min(s.nvlink_domain.nodes, s.cluster.nodes) != 0)
-      refuse("cluster.nodes",
-             fmt::format("{} hosts do not fill NVLink domains of {}", s.cluster.nodes, s.nvlink_domain.nodes));
+    check_domains(s, refuse);
     if (s.nvlink_domain.nodes > 1 && s.node.spec.intranode != Intranode::nvswitch)
       refuse("nvlink_domain.nodes", "an NVLink domain of several hosts needs `intranode: nvswitch`");
     check_topology(s);
@@ -306,6 +304,19 @@ class Reading {
     (void)parse_nccl_environment(main_version(s), s.nccl.env, result_.warnings);
     for (Diagnostic& w : result_.warnings)
       if (w.where.file.empty()) w.where = reader_->place(w.path);
+  }
+
+  /// A job of its own may leave domains partly filled, as long as they are filled alike (even_domains).
+  template <class Refuse>
+  static void check_domains(const Scenario& s, Refuse refuse) {
+    const int nodes = s.cluster.nodes, domain = std::min(s.nvlink_domain.nodes, nodes);
+    if (domain <= 1 || nodes % domain == 0) return;
+    const EvenDomains even = even_domains(nodes, domain);
+    // Hosts beyond those of the job only where nothing names or counts them.
+    const bool more = s.workload.kind == WorkloadKind::collective && s.cluster.placement != Placement::list;
+    if (s.jobs.empty() && (even.hosts() == nodes || more)) return;
+    refuse("cluster.nodes", fmt::format("{} hosts do not fill NVLink domains of {}", nodes, domain),
+           fmt::format("a multiple of {}", domain));
   }
 
   template <class Refuse>
@@ -340,7 +351,8 @@ class Reading {
   template <class Refuse>
   static void check_name(const std::string& name, const std::string& path, Refuse refuse) {
     if (name == "main") refuse(path + ".name", "'main' is the scenario's own job", "another name");
-    if (name.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-") != std::string::npos)
+    if (name.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-") !=
+        std::string::npos)
       refuse(path + ".name", fmt::format("'{}' has other signs than letters, digits, _ . -", name));
   }
 
@@ -356,7 +368,8 @@ class Reading {
     if (job.placement != Placement::list && !job.order.empty()) refuse(path + ".order", "is for placement: list");
     if (job.placement == Placement::list) check_order(job.order, job.nodes, path + ".order", refuse);
     if (s.nvlink_domain.nodes > 1 && job.nodes % std::min(s.nvlink_domain.nodes, job.nodes) != 0)
-      refuse(path + ".nodes", fmt::format("{} hosts do not fill NVLink domains of {}", job.nodes, s.nvlink_domain.nodes));
+      refuse(path + ".nodes",
+             fmt::format("{} hosts do not fill NVLink domains of {}", job.nodes, s.nvlink_domain.nodes));
     if (job.workload.kind != JobKind::training_step) return;
     if (!job.workload.training.model.config.empty())
       return refuse(path + ".workload.model.config", "files of models are for the scenario's own workload",

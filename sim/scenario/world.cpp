@@ -30,6 +30,23 @@ int hosts_of_node(const Scenario& s, const NcclSettings& settings) {
   return enable == 0 || peer_level(settings, PathType::SYS) < PathType::NVL ? 1 : hosts;
 }
 
+/// NVLink domains that the job does not fill are as large as what it takes of them.
+void fill_domains(Scenario& s, std::vector<Diagnostic>& warnings) {
+  const int nodes = s.cluster.nodes, domain = std::min(s.nvlink_domain.nodes, nodes);
+  if (nodes % domain == 0) return;
+  const EvenDomains even = even_domains(nodes, domain);
+  if (even.hosts() != nodes)
+    warnings.push_back({Diagnostic::Severity::warning,
+                        {},
+                        "cluster.nodes",
+                        fmt::format("{} hosts in NVLink domains of {} are forecast as {} domains of {}: {} hosts",
+                                    nodes, s.nvlink_domain.nodes, even.domains, even.each, even.hosts()),
+                        "NCCL's nodes are alike in this model"});
+  s.nvlink_domain.nodes = even.each;
+  s.cluster.size = std::max(s.cluster.size, even.hosts());
+  s.cluster.nodes = even.hosts();
+}
+
 /// Whether messages carry their notification, so that they keep to one way [NCCL-env].
 bool keeps_order(const Scenario& s, const NcclSettings& settings) {
   if (s.node.spec.nics.link != LinkKind::infiniband) return false;
@@ -144,6 +161,11 @@ bool falls_back(const Scenario& s, const Planner& planner, CollectiveOp collecti
   return true;
 }
 
+EvenDomains even_domains(int nodes, int domain) {
+  const int domains = (nodes + domain - 1) / domain;
+  return {domains, (nodes + domains - 1) / domains};
+}
+
 NcclVersions nccl_versions(const Scenario& s) {
   const auto versions = parse_nccl_versions(s.nccl.version, gpu_of(s).compute_capability);
   return versions.value_or(NcclVersions{NcclVersion{}, NcclVersion{}});
@@ -182,10 +204,13 @@ std::unique_ptr<World> build_world(Scenario scenario, const SearchGraphs* found)
   const Scenario& s = world->scenario;
   std::vector<Diagnostic> told;  // of single variables: the reader has passed them on
   NcclSettings settings = parse_nccl_environment(main_version(s), s.nccl.env, told);
+  if (hosts_of_node(s, settings) > 1) fill_domains(world->scenario, world->warnings);
   const int hosts = hosts_of_node(s, settings);
   NodeSpec spec = s.node.spec;
   limit_to_switches(s, spec, world->warnings);
-  const NodeUse use = use_of_node(spec, settings, world->warnings);
+  NodeUse use = use_of_node(spec, settings, world->warnings);
+  // Too little is known of a version that is only implied to go by what old ones did.
+  if (!s.nccl.version_given && !settings.p2p_disable && !settings.p2p_level) use.peer_levels.reset();
   world->provider = provider_of(s, spec, settings.version);
   if (!world->provider.variables.empty()) {
     std::map<std::string, std::string> environment = s.nccl.env;
@@ -194,6 +219,9 @@ std::unique_ptr<World> build_world(Scenario scenario, const SearchGraphs* found)
   }
   choose_policy(*world, settings);
   Node node = build_node(spec, s.hardware, hosts, use);
+  // Groups of ranks in a step or another job may lie within one part or across several.
+  if (s.workload.kind == WorkloadKind::collective && s.jobs.empty() && s.background.empty())
+    node = split_by_network(node, settings, s.hardware, use);
   settings.given_graphs = s.nccl.graphs;
   if (s.nccl.graphs) check_graphs(*s.nccl.graphs, node, s.cluster.nodes > hosts);
   const bool shared = hosts > 1;

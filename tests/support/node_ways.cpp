@@ -104,7 +104,7 @@ const NodeWay& NodeWays::multicast_from(int gpu) {
 NodeWay NodeWays::find_between_gpus(int from, int to) const {
   const std::uint16_t a = graph_.gpu(from), b = graph_.gpu(to);
   if (const NodeWay nvlinks = way(graph_, a, b, Over::nvlink); !nvlinks.empty() && comm_.node.nvlink) return nvlinks;
-  if (comm_.node.nvlink || comm_.node.peer_to_peer) return way(graph_, a, b, Over::pcie);
+  if (comm_.node.way(from, to) == PeerWay::pcie) return way(graph_, a, b, Over::pcie);
   const std::uint16_t memory = memory_near(from);
   return joined(way(graph_, a, memory, Over::pcie), way(graph_, memory, b, Over::pcie));
 }

@@ -1,7 +1,7 @@
 // The ranks of a job as NCCL sees them, and the plan of one call: what a schedule is made from.
 //
-// A NCCL node is what shares NVLink: a host, or the hosts of an NVLink domain. Rank r is GPU r % gpus of NCCL node
-// r / gpus; host h of the job sits at place `placement[h]` of the fabric. Both structs are plain values; the planner
+// A NCCL node is what reaches each other without the network: a host, the hosts of an NVLink domain, or a part of a host
+// where peer to peer and host memory are both off. Rank r is GPU r % gpus of NCCL node r / gpus; host h of the job sits at place `placement[h]` of the fabric. Both structs are plain values; the planner
 // fills them.
 #pragma once
 
@@ -55,11 +55,11 @@ struct SharpService {
 
 struct Communicator {
   Node node;
-  std::vector<std::uint32_t> placement;  ///< by host
-  std::uint32_t hosts_per_node = 1;
-  std::vector<ChannelShape> rings, trees;  ///< what the search found; channels repeat them in turn
-  std::vector<int> heads;                  ///< GPUs that reduce through the NVSwitch, each with its NIC; empty: none
-  int cross_nic = 0;                       ///< 2: rings come in pairs that swap at every second node [NCCL-search]
+  std::vector<std::uint32_t> placement;                  ///< by host
+  std::uint32_t hosts_per_node = 1, nodes_per_host = 1;  ///< at least one of them is 1
+  std::vector<ChannelShape> rings, trees;                ///< what the search found; channels repeat them in turn
+  std::vector<int> heads;  ///< GPUs that reduce through the NVSwitch, each with its NIC; empty: none
+  int cross_nic = 0;       ///< 2: rings come in pairs that swap at every second node [NCCL-search]
   TreePattern tree_pattern = TreePattern::balanced;
   int channels = 1;             ///< most that a call may use
   std::vector<int> nic_of_gpu;  ///< the nearest; empty without NICs
@@ -67,7 +67,7 @@ struct Communicator {
   bool pxn = true;                  ///< a GPU may send by the NIC of a peer behind the same NVLink
   bool p2p_pxn = true;              ///< and does so with sends to the receiver's rail, wherever its own NIC is
   PathType to_nic = PathType::LOC;  ///< of the GPU that has it farthest to its NIC
-  bool gdr = true;
+  bool gdr = true;          ///< NICs read and write the GPUs' memory: by GPUDirect RDMA, or as it is the CPU's, too
   bool gdr_by_cpu = false;  ///< GPUDirect RDMA crosses a CPU's root complex
   bool gdr_read = true;     ///< GPUDirect RDMA for what is sent, too
   int qps_per_connection = 1;
@@ -75,15 +75,20 @@ struct Communicator {
   std::uint32_t first_qp = 0;  ///< at every NIC; queue pairs of other communicators come before
   NcclVersion version;
 
-  std::int64_t nodes() const { return static_cast<std::int64_t>(placement.size()) / hosts_per_node; }
+  std::int64_t nodes() const { return static_cast<std::int64_t>(placement.size()) * nodes_per_host / hosts_per_node; }
+  /// The first host of a NCCL node, or the one that it is a part of.
+  std::uint32_t host(std::uint32_t nccl_node) const { return placement[nccl_node * hosts_per_node / nodes_per_host]; }
   /// The fabric's endpoint of a NIC of a NCCL node, where hosts have `ports` NICs each.
   std::uint32_t endpoint(std::uint32_t nccl_node, std::uint32_t nic, std::uint32_t ports) const {
     const auto port = static_cast<std::uint32_t>(node.port_of_nic[nic]);
+    // What is the nearest NIC to the first part of a host is as many places farther for the others.
+    const std::uint32_t place = port + nccl_node % nodes_per_host * ports / nodes_per_host;
+    if (nodes_per_host > 1) return host(nccl_node) * ports + place % ports;
     return placement[nccl_node * hosts_per_node + port / ports] * ports + port % ports;
   }
   /// Whether a host of the fabric is one of those that make up a NCCL node.
   bool has_host(std::uint32_t nccl_node, std::uint32_t host) const {
-    const auto first = placement.begin() + static_cast<std::ptrdiff_t>(nccl_node * hosts_per_node);
+    const auto first = placement.begin() + static_cast<std::ptrdiff_t>(nccl_node * hosts_per_node / nodes_per_host);
     return std::find(first, first + hosts_per_node, host) != first + hosts_per_node;
   }
   /// For every NIC the GPU that uses it: heads of collectives whose network part is by NIC.

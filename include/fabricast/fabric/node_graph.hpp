@@ -3,7 +3,7 @@
 // One small directed graph serves all nodes of a cluster. Links are directed; link l's reverse is l ^ 1.
 // A transfer between two GPUs, or between a GPU and a NIC, crosses a list of these links:
 //
-//   GPU to GPU      NVLink if there is one, else the shortest way over PCIe and the sockets
+//   GPU to GPU      NVLink if there is one, past at most one other GPU, else the shortest way over PCIe and the sockets
 //   GPU to NIC      with GPUDirect RDMA: PCIe only, in the same switch, socket, or across sockets
 //                   without: GPU -> PCIe -> socket -> memory, memory -> socket -> PCIe -> NIC,
 //                   which crosses PCIe twice more and reads and writes host memory
@@ -69,6 +69,7 @@ class NodeGraph {
   /// Links from one vertex to another by the fewest hops, then the highest rate, then the lowest ids.
   /// `nvlink` allows or forbids NVLink hops; GPUs and NICs are never transit. Empty if there is none.
   std::vector<std::uint16_t> path(std::uint16_t from, std::uint16_t to, bool nvlink) const;
+  /// Over NVLink if there is one, also by one GPU between them, as NCCL sends (NVB); else over PCIe.
   std::vector<std::uint16_t> gpu_to_gpu(int a, int b) const;
   std::vector<std::uint16_t> gpu_to_nic(int gpu, int nic, bool gdr) const;
   std::vector<std::uint16_t> nic_to_gpu(int nic, int gpu, bool gdr) const;
@@ -84,6 +85,12 @@ class NodeGraph {
   PathType nearest_nic_distance(int gpu) const;
 
   std::string link_name(std::uint16_t link) const;  ///< `gpu0-pcie0`
+
+ private:
+  /// NVLinks all the way, past an NVSwitch or not; empty if there are none.
+  std::vector<std::uint16_t> nvlinks_between(int a, int b) const;
+  /// The same by one other GPU: of several the one with the fastest links, then the first.
+  std::vector<std::uint16_t> nvlinks_by_peer(int a, int b) const;
 };
 
 }  // namespace fabricast

@@ -125,8 +125,11 @@ struct GpuKind {
   int gpus = 8;           ///< default of node.gpus
   std::string nvlink;     ///< link type, empty if none
   int nvlinks = 0;
+  std::string bridge_nvlink;  ///< of the bridge that is sold for pairs of these cards; empty: there is none
+  int bridge_nvlinks = 0;
   std::string pcie, c2c;
-  bool peer_to_peer = true;  ///< whether the driver lets GPUs write to each other over PCIe
+  bool peer_to_peer = true;     ///< whether the driver lets GPUs write to each other over PCIe
+  bool unified_memory = false;  ///< GPU and CPU have one memory: what a GPU writes, a NIC can read where it lies
   int pcie_switches = 0;
   int pcie_switches_mesh = 0;  ///< of boards whose GPUs are joined by NVLink alone; as above unless the data say so
   BytesPerSecond nic_rate;

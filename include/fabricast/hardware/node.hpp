@@ -10,10 +10,10 @@
 
 namespace fabricast {
 
-enum class Intranode { nvswitch, nvlink_mesh, pcie, none };
+enum class Intranode { nvswitch, nvlink_mesh, nvlink_pairs, pcie, none };
 template <>
 struct EnumNames<Intranode> {
-  static constexpr std::array<std::string_view, 4> names{"nvswitch", "nvlink_mesh", "pcie", "none"};
+  static constexpr std::array<std::string_view, 5> names{"nvswitch", "nvlink_mesh", "nvlink_pairs", "pcie", "none"};
 };
 template <>
 struct EnumNames<CpuVendor> {
@@ -23,6 +23,12 @@ struct EnumNames<CpuVendor> {
 enum class Gdr { automatic, on, off };
 template <>
 struct EnumNames<Gdr> {
+  static constexpr std::array<std::string_view, 3> names{"auto", "true", "false"};
+};
+/// Whether GPUs write to each other over PCIe: as the kind of GPU comes with its usual driver, or given.
+enum class PeerToPeer { automatic, on, off };
+template <>
+struct EnumNames<PeerToPeer> {
   static constexpr std::array<std::string_view, 3> names{"auto", "true", "false"};
 };
 /// Whether GPUs use the NICs of their own CPU socket, or by a wrong binding those of the other.
@@ -51,6 +57,7 @@ struct NodeSpec {
   Intranode intranode = Intranode::nvswitch;
   NicSpec nics;
   Gdr gdr = Gdr::automatic;
+  PeerToPeer peer_to_peer = PeerToPeer::automatic;
   CpuVendor cpu = CpuVendor::intel;
   int sockets = 2;
   int pcie_switches = 0;
@@ -77,12 +84,24 @@ void lay_topology_over(NodeSpec& spec, NodeLayout layout);
 /// What a spec says otherwise than its topology file.
 std::vector<Diagnostic> contradictions(const NodeSpec& spec, const Hardware& hardware);
 
+/// How two GPUs of a host reach each other: over NVLink, over two NVLinks and a GPU between them, over PCIe, or by a buffer
+/// in host memory.
+enum class PeerWay : std::uint8_t { nvlink, nvlink_by_peer, pcie, host_memory };
+
+/// The longest way on which GPUs access each other directly; beyond, they meet in host memory.
+struct PeerLevels {
+  PathType of_two = PathType::PXB;  ///< where a communicator has no more than two GPUs of the host
+  PathType of_more = PathType::PXB;
+};
+/// NCCL's rule since 2.23 [NCCL-paths].
+PeerLevels usual_peer_levels(CpuVendor cpu);
+
 /// What NCCL's variables leave of a node.
 struct NodeUse {
-  std::vector<int> ports;              ///< NIC ports in use, rising; empty: all
-  bool merge_ports = true;             ///< whether ports of one card are one NIC
-  std::optional<PathType> peer_level;  ///< longest way of peer to peer; absent: NCCL's rule
-  int sockets = 1;                     ///< TCP sockets of a connection
+  std::vector<int> ports;                 ///< NIC ports in use, rising; empty: all
+  bool merge_ports = true;                ///< whether ports of one card are one NIC
+  std::optional<PeerLevels> peer_levels;  ///< absent: the usual ones
+  int sockets = 1;                        ///< TCP sockets of a connection
 };
 
 /// A node with all its numbers resolved; a plain value.
@@ -90,19 +109,28 @@ struct Node {
   NodeSpec spec;
   GpuKind gpu;
   Architecture architecture;
-  PciePath pcie_path;
+  PciePath direct_path, staged_path;  ///< of GPUs over PCIe: peer to peer, and through host memory
   Network network;
   Software software;
   NodeGraph graph;
   NodeLayout layout;             ///< the same wiring in NCCL's numbers, as NCCL believes it to be
   int hosts = 1;                 ///< that share the NVSwitch; `spec` counts what all of them hold
+  int parts = 1;                 ///< of a host that reach each other over the network alone: this is the first of them
   int nics = 0;                  ///< as NCCL sees them: ports of one card, and EFA rails of one GPU, are one
   int fabric_ports = 0;          ///< NICs, with those that NCCL_IB_HCA leaves out
   std::vector<int> port_of_nic;  ///< place of each NIC among the fabric's ports
   BytesPerSecond nic_line_rate;  ///< of such a NIC
   double header_efficiency = 1;
-  bool nvlink = false;        ///< GPUs exchange data over NVLink
-  bool peer_to_peer = false;  ///< over PCIe: directly, not through host memory
+  bool nvlink = false;             ///< GPUs exchange data over NVLink, at least some
+  bool all_nvlink = false;         ///< every two of them are neighbours there
+  bool peer_to_peer = false;       ///< over PCIe, all pairs: directly, not through host memory
+  std::vector<PeerWay> peer_ways;  ///< [from * GPUs + to]; empty: NVLink for all
+
+  PeerWay way(int from, int to) const {
+    return peer_ways.empty() ? PeerWay::nvlink : peer_ways[static_cast<std::size_t>(from * spec.gpus + to)];
+  }
+  /// Of a way over PCIe.
+  const PciePath& pcie_path(PeerWay way) const { return way == PeerWay::pcie ? direct_path : staged_path; }
 
   /// Rate of a NIC on the wire for payload.
   BytesPerSecond nic_rate(bool gdr) const;

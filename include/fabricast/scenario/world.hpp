@@ -43,6 +43,15 @@ NcclVersion main_version(const Scenario& scenario);
 /// \throws UserError if this NCCL stops there
 bool falls_back(const Scenario& scenario, const Planner& planner, CollectiveOp collective);
 
+/// NVLink domains as a job fills them.
+struct EvenDomains {
+  int domains = 1, each = 1;  ///< and hosts of one
+  int hosts() const { return domains * each; }
+};
+/// The fewest domains of at most `domain` hosts that hold `nodes` of them, filled alike: with more hosts than that where
+/// they can not be.
+EvenDomains even_domains(int nodes, int domain);
+
 /// What the hosts of the scenario ask of their fabric.
 FabricDemand demand_of_hosts(const Scenario& scenario, const Communicator& comm);
 /// The fabric of all hosts of the scenario, whether or not the job needs it.

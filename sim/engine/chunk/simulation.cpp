@@ -82,9 +82,14 @@ class Simulation {
   std::size_t network_link(std::uint32_t resource) {
     return link(resource, capacity(*setup_.fabric, *router_, setup_.segments.front().links, resource).value);
   }
-  std::size_t node_link(std::uint32_t node, std::uint16_t l, NodeTransfer::Kind kind) {
+  std::size_t node_link(std::uint32_t node, std::uint16_t l, const NodeTransfer& transfer) {
     return link((std::uint64_t{1} << 40) + node * comm_.node.graph.links.size() + l,
-                inside_rate(comm_, setup_.segments.front(), node, l, kind));
+                inside_rate(comm_, setup_.segments.front(), node, l, transfer));
+  }
+
+  /// Adds the links of a transfer inside a node to a way.
+  void cross(std::uint32_t node, const NodeTransfer& transfer, std::vector<std::size_t>& way) {
+    for (const std::uint16_t l : inside_path(comm_, transfer)) way.push_back(node_link(node, l, transfer));
   }
 
   /// Where a rank's block of a channel copies, if its threads are parted; null else.
@@ -119,7 +124,7 @@ class Simulation {
     const int gpu = static_cast<int>(rank % g);
     const auto route = [&](const NodeTransfer& transfer) {
       std::vector<std::size_t> way;
-      for (const std::uint16_t l : inside_path(comm_, transfer)) way.push_back(node_link(rank / g, l, transfer.kind));
+      cross(rank / g, transfer, way);
       return platform_.add_route(way);
     };
     it->second.reduce = route({NodeTransfer::Kind::reduce, -1, gpu});
@@ -144,7 +149,7 @@ class Simulation {
     const NodeTransfer transfer = above ? NodeTransfer{NodeTransfer::Kind::gpu_to_nic, gpu, nic}
                                         : NodeTransfer{NodeTransfer::Kind::nic_to_gpu, nic, gpu};
     std::vector<std::size_t> way;
-    for (const std::uint16_t l : inside_path(comm_, transfer)) way.push_back(node_link(rank / g, l, transfer.kind));
+    for (const std::uint16_t l : inside_path(comm_, transfer)) way.push_back(node_link(rank / g, l, transfer));
     // A tree's latency is there and back: each half of a hop has half of it.
     wire.latency = tree.latency.value / 2 + (above ? 0 : costs_.network_latency(0) / 2);
     wire.hop = 0.5, wire.in_switches = true;
@@ -183,8 +188,7 @@ class Simulation {
       // A flag is no data: it takes a hop's latency, and no link.
       wire.latency = a == b && algorithm_.own_flags_free ? 0 : costs_.hop_inside;
     } else if (a / g == b / g) {
-      for (const std::uint16_t l : inside_path(comm_, {NodeTransfer::Kind::gpu_to_gpu, gpu_a, gpu_b}))
-        way.push_back(node_link(a / g, l, NodeTransfer::Kind::gpu_to_gpu));
+      cross(a / g, {NodeTransfer::Kind::gpu_to_gpu, gpu_a, gpu_b}, way);
       wire.latency = costs_.hop_inside;
     } else {
       wire.network = true;
@@ -194,15 +198,13 @@ class Simulation {
         return e.from == a / g && e.to == b / g && (from_nic < 0 || (e.from_nic == from_nic && e.to_nic == to_nic));
       });
       FABRICAST_CHECK(edge != edges.end(), "a network hop that is no edge of the schedule");
-      for (const std::uint16_t l : inside_path(comm_, {NodeTransfer::Kind::gpu_to_nic, gpu_a, edge->from_nic}))
-        way.push_back(node_link(a / g, l, NodeTransfer::Kind::gpu_to_nic));
+      cross(a / g, {NodeTransfer::Kind::gpu_to_nic, gpu_a, edge->from_nic}, way);
       Path path;
       const Flow flow = flow_of(comm_, *setup_.fabric, *edge, static_cast<std::uint32_t>(channel),
                                 static_cast<std::size_t>(edge - edges.begin()), 0);
       FABRICAST_CHECK(router_->route(flow, path), "the flow engine would have refused a fabric that is cut");
       for (const std::uint32_t r : path.resources) way.push_back(network_link(r));
-      for (const std::uint16_t l : inside_path(comm_, {NodeTransfer::Kind::nic_to_gpu, edge->to_nic, gpu_b}))
-        way.push_back(node_link(b / g, l, NodeTransfer::Kind::nic_to_gpu));
+      cross(b / g, {NodeTransfer::Kind::nic_to_gpu, edge->to_nic, gpu_b}, way);
       wire.latency = path.latency.value;
       wire.proxy = a / g * g + static_cast<std::uint32_t>(proxy_gpu(gpu_a, edge->from_nic));
       wire.nic = {queue_of(channel, edges, *edge), path.resources};

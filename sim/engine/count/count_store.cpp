@@ -99,7 +99,7 @@ bool connects_alike(const NetworkSetup& a, const NetworkSetup& b) {
 
 /// All that decides between which ports a channel has connections, and which numbers their queue pairs have.
 bool connects_alike(const Communicator& x, const Communicator& y) {
-  return x.placement == y.placement && x.hosts_per_node == y.hosts_per_node &&
+  return x.placement == y.placement && x.hosts_per_node == y.hosts_per_node && x.nodes_per_host == y.nodes_per_host &&
          x.node.port_of_nic == y.node.port_of_nic && x.nic_of_gpu == y.nic_of_gpu && x.gpus() == y.gpus() &&
          same_shapes(x.rings, y.rings) && same_shapes(x.trees, y.trees) && x.heads == y.heads &&
          x.cross_nic == y.cross_nic && x.qps_per_connection == y.qps_per_connection && x.first_qp == y.first_qp;

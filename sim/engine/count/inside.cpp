@@ -34,6 +34,7 @@ static std::vector<std::uint16_t> way_out(const Communicator& comm, int gpu, int
   int nearest = -1;
   PathType least = elsewhere ? PathType::DIS : PathType::PXN;
   for (int peer = 0; peer < comm.gpus(); ++peer) {
+    if (peer != gpu && comm.node.way(gpu, peer) != PeerWay::nvlink) continue;
     const PathType d = graph.gpu_nic_distance(peer, nic);
     const bool own = nearest >= 0 && d == least && comm.nic_of_gpu[static_cast<std::size_t>(peer)] == nic &&
                      comm.nic_of_gpu[static_cast<std::size_t>(nearest)] != nic;
@@ -70,7 +71,7 @@ std::vector<std::uint16_t> inside_path(const Communicator& comm, const NodeTrans
     case NodeTransfer::Kind::multicast: return through_nvswitch(comm, t);
     case NodeTransfer::Kind::gpu_to_gpu: break;
   }
-  if (comm.node.nvlink || comm.node.peer_to_peer) return graph.gpu_to_gpu(t.from, t.to);
+  if (comm.node.way(t.from, t.to) != PeerWay::host_memory) return graph.gpu_to_gpu(t.from, t.to);
   // Through host memory: stored by one GPU, loaded by the other.
   const std::uint16_t memory = graph.memory_of_gpu(t.from);
   std::vector<std::uint16_t> way = graph.path(graph.gpu(t.from), memory, false);
@@ -86,7 +87,8 @@ const std::vector<std::uint16_t>& InsidePaths::of(const NodeTransfer& t) {
 }
 
 double inside_rate(const Communicator& comm, const NetworkSegment& segment, std::uint32_t node, std::uint16_t link,
-                   NodeTransfer::Kind kind) {
+                   const NodeTransfer& transfer) {
+  const NodeTransfer::Kind kind = transfer.kind;
   const LinkClass& c = comm.node.graph.links[link].link_class;
   // What PCIe carries of its payload rate depends on who drives it: GPUs reach less than DMA engines.
   const NodeGraph& graph = comm.node.graph;
@@ -97,7 +99,9 @@ double inside_rate(const Communicator& comm, const NetworkSegment& segment, std:
   const bool through_cpu = comm.gdr_by_cpu && c.kind == LinkKind::pcie &&
                            (kind == NodeTransfer::Kind::gpu_to_nic || kind == NodeTransfer::Kind::nic_to_gpu);
   // Of a NCCL node of several hosts, a fault counts by the number of its link in the node's graph.
-  double rate = c.rate.value * (by_gpu ? comm.node.pcie_path.efficiency.value : 1.0) *
+  const PeerWay staged = comm.node.peer_to_peer ? PeerWay::pcie : PeerWay::host_memory;
+  const PeerWay way = kind == NodeTransfer::Kind::gpu_to_gpu ? comm.node.way(transfer.from, transfer.to) : staged;
+  double rate = c.rate.value * (by_gpu ? comm.node.pcie_path(way).efficiency.value : 1.0) *
                 (through_cpu ? comm.node.software.gdr_by_cpu.value : 1.0);
   for (const auto& f : segment.inside)
     if (f.link == link && comm.has_host(node, f.node)) rate *= f.factor;
@@ -147,7 +151,7 @@ std::vector<std::uint32_t> count_node(const Communicator& comm, const Plan& plan
           group_of[l] = static_cast<std::uint32_t>(groups.size());
           LinkGroup g;
           // That of the first transfer that crosses the link: what is reached of a rate depends on who drives it.
-          g.capacity = inside_rate(comm, segment, c.node, l, t.kind), g.connections.assign(channels, 0);
+          g.capacity = inside_rate(comm, segment, c.node, l, t), g.connections.assign(channels, 0);
           g.resource = l, g.node = c.node, g.inside = true, g.members = c.count;
           groups.push_back(std::move(g));
         }
@@ -199,8 +203,8 @@ void count_inside(const Communicator& comm, const Plan& plan, const NetworkSegme
   // Faults name hosts of the fabric, loads are by NCCL node of the job.
   std::set<std::uint32_t> faulty;
   for (const auto& f : segment.inside)
-    for (std::uint32_t i = 0; i < comm.placement.size(); ++i)
-      if (comm.placement[i] == f.node) faulty.insert(i / comm.hosts_per_node);
+    for (std::uint32_t node = 0; node < comm.nodes(); ++node)
+      if (comm.has_host(node, f.node)) faulty.insert(node);
   const auto role = [&](std::uint32_t node) { return algorithm.node_role ? algorithm.node_role(comm, node) : 0; };
   for (const NodeClass& c : node_classes(comm, plan.algorithm)) {
     // A node with a fault does not stand for the others of its role.

@@ -67,7 +67,7 @@ double rate_of(const Fabric& fabric, const Router& router, const NetworkSegment&
 
 std::string group_name(const LinkGroup& group, const Communicator& comm, const Fabric* fabric, const Router* router) {
   if (group.inside)
-    return fmt::format("node{}.{}", comm.placement[group.node * comm.hosts_per_node],
+    return fmt::format("node{}.{}", comm.host(group.node),
                        comm.node.graph.link_name(static_cast<std::uint16_t>(group.resource)));
   return resource_name(*fabric, *router, group.resource);
 }

@@ -19,8 +19,8 @@
 #include <vector>
 
 #include "fabricast/collective/algorithm.hpp"
-#include "fabricast/engine/network.hpp"
 #include "fabricast/engine/max_min.hpp"
+#include "fabricast/engine/network.hpp"
 
 namespace fabricast {
 
@@ -116,7 +116,7 @@ void count_inside(const Communicator& comm, const Plan& plan, const NetworkSegme
                   Loads& loads);
 /// Rate of a link inside a node of the job for such a transfer, faults included, B/s.
 double inside_rate(const Communicator& comm, const NetworkSegment& segment, std::uint32_t node, std::uint16_t link,
-                   NodeTransfer::Kind kind);
+                   const NodeTransfer& transfer);
 /// What the fabric sees of a connection of a channel: the flow of one of its queue pairs. They are numbered by channel
 /// and edge; a queue pair has two ends.
 Flow flow_of(const Communicator& comm, const Fabric& fabric, const NetworkEdge& edge, std::uint32_t channel,

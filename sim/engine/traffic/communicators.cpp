@@ -17,9 +17,10 @@ namespace {
 /// Numbers of queue pairs that a communicator may take at a NIC, for each queue pair of a connection.
 constexpr std::uint32_t qps_of_communicator = 1024;
 
-NodeUse use_of(const NcclSettings& settings) {
+NodeUse use_of(const Scenario& s, const NcclSettings& settings) {
   NodeUse use;
-  if (settings.p2p_disable.value_or(false) || settings.p2p_level) use.peer_level = peer_level(settings, PathType::SYS);
+  if (s.nccl.version_given || settings.p2p_disable || settings.p2p_level)
+    use.peer_levels = peer_levels(settings, s.node.spec.cpu);
   return use;
 }
 
@@ -54,8 +55,8 @@ Planner& Communicators::of(const TeamShape& shape, const Team& team, std::uint32
     // A graph file is about the whole node.
     if (static_cast<int>(shape.gpus.size()) < all.gpus()) settings.given_graphs.reset();
     planner = std::make_unique<Planner>(
-        make_planner(restricted_to(all.node, shape.gpus, world_.scenario.hardware, use_of(settings)), team.placement,
-                     static_cast<std::uint32_t>(team.placement.size() / shape.nodes), settings));
+        make_planner(restricted_to(all.node, shape.gpus, world_.scenario.hardware, use_of(world_.scenario, settings)),
+                     team.placement, static_cast<std::uint32_t>(team.placement.size() / shape.nodes), settings));
     planner->buffers = world_.planner.buffers;
   }
   Communicator& comm = planner->comm;

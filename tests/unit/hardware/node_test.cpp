@@ -109,12 +109,89 @@ TEST_CASE("nodes that can not be", "[hardware]") {
   CHECK(refusal(spec) == "node.intranode: l4 has no NVLink | use pcie");
   spec = spec_of("h100-sxm"), spec.intranode = Intranode::none;
   CHECK(refusal(spec) == "node.intranode: 'none' joins nothing, and the node has 8 GPUs | use pcie");
-  spec = spec_of("v100-sxm"), spec.intranode = Intranode::nvlink_mesh;
-  CHECK(refusal(spec) == "node.gpus: 6 NVLinks do not reach 7 other GPUs | use nvswitch");
+  spec = spec_of("v100-sxm"), spec.intranode = Intranode::nvlink_mesh, spec.gpus = 16;
+  CHECK(refusal(spec) == "node.gpus: 6 NVLinks do not reach 15 other GPUs | use nvswitch");
+  spec = spec_of("l4"), spec.intranode = Intranode::nvlink_pairs;
+  CHECK(refusal(spec) == "node.intranode: there is no NVLink bridge for l4 | use pcie");
   spec = spec_of("h100-sxm"), spec.nics.link = LinkKind::pcie;
   CHECK(refusal(spec) ==
         "node.nics.link: 'pcie' does not join nodes | infiniband, roce, efa, slingshot, gpudirect_tcpx or socket");
   CHECK(refusal(spec_of("h100-sxm")) == "built");
+}
+
+NodeSpec dgx1() { return default_node(shipped_hardware(), {}, "dgx-v100"); }
+
+/// NVLinks between two GPUs by the rate of the link that joins them; 0: none does.
+double nvlinks(const Node& node, int a, int b) {
+  const LinkType& nvlink = shipped_hardware().links.find(node.gpu.nvlink)->second;
+  double count = 0;
+  for (const NodeGraph::Link& l : node.graph.links)
+    if (l.from == node.graph.gpu(a) && l.to == node.graph.gpu(b) && l.link_class.kind == LinkKind::nvlink)
+      count += l.link_class.rate.value / (nvlink.rate.value * nvlink.efficiency.value);
+  return count;
+}
+
+TEST_CASE("eight V100 on six NVLinks each are joined as `nvidia-smi topo -m` shows a DGX-1", "[hardware]") {
+  // NV1, NV2 or no NVLink, row by row [DGX-1].
+  const std::vector<std::string> matrix = {"X112 2...", "1X21 .2..", "12X2 ..1.", "212X ...1",
+                                           "2... X112", ".2.. 1X21", "..1. 12X2", "...1 212X"};
+  const Node node = built(dgx1());
+  for (int a = 0; a < 8; ++a) {
+    double all = 0;
+    for (int b = 0; b < 8; ++b) {
+      const char c = matrix[static_cast<std::size_t>(a)][static_cast<std::size_t>(b < 4 ? b : b + 1)];
+      CHECK(nvlinks(node, a, b) == Approx(c == '1' || c == '2' ? c - '0' : 0));
+      all += nvlinks(node, a, b);
+    }
+    CHECK(all == Approx(6));
+  }
+}
+
+TEST_CASE("GPUs of a DGX-1 that are no neighbours are joined by one between them", "[hardware]") {
+  const Node node = built(dgx1());
+  CHECK(node.nvlink);
+  CHECK_FALSE(node.all_nvlink);
+  for (int a = 0; a < 8; ++a)
+    for (int b = 0; b < 8; ++b) {
+      if (a == b) continue;
+      const bool neighbours = nvlinks(node, a, b) > 0;
+      CHECK(node.way(a, b) == (neighbours ? PeerWay::nvlink : PeerWay::nvlink_by_peer));
+      CHECK(node.graph.gpu_to_gpu(a, b).size() == (neighbours ? 1 : 2));
+      CHECK(node.graph.gpu_gpu_distance(a, b) == (neighbours ? PathType::NVL : PathType::NVB));
+    }
+  // Of two GPUs alone there is none between: 0 and 5 are at different sockets.
+  const Node pair = restricted_to(node, {0, 5}, shipped_hardware());
+  CHECK(pair.way(0, 1) == PeerWay::host_memory);
+  CHECK_FALSE(pair.nvlink);
+  CHECK(restricted_to(node, {0, 1}, shipped_hardware()).all_nvlink);
+}
+
+TEST_CASE("each two cards with a bridge", "[hardware]") {
+  NodeSpec spec = spec_of("a100-pcie");
+  spec.gpus = 4, spec.intranode = Intranode::nvlink_pairs;
+  const Node node = built(spec);
+  CHECK(nvlinks(node, 0, 1) == Approx(12));
+  CHECK(node.way(0, 1) == PeerWay::nvlink);
+  CHECK(node.way(1, 2) == PeerWay::host_memory);
+  CHECK(node.nvlink);
+  CHECK_FALSE(node.all_nvlink);
+}
+
+TEST_CASE("peer to peer is a matter of each two GPUs", "[hardware]") {
+  // Two GPUs on each of four switches: PIX there, PHB or SYS between.
+  NodeSpec spec = spec_of("l40s");
+  Node node = built(spec);
+  CHECK(node.way(0, 1) == PeerWay::pcie);
+  CHECK(node.way(1, 2) == PeerWay::host_memory);
+  CHECK(node.way(0, 7) == PeerWay::host_memory);
+  CHECK_FALSE(node.peer_to_peer);
+  spec.peer_to_peer = PeerToPeer::off;
+  CHECK(built(spec).way(0, 1) == PeerWay::host_memory);
+  // GeForce cards: the usual driver forbids it.
+  spec = spec_of("rtx4090"), spec.pcie_switches = 4;
+  CHECK(built(spec).way(0, 1) == PeerWay::host_memory);
+  spec.peer_to_peer = PeerToPeer::on;
+  CHECK(built(spec).way(0, 1) == PeerWay::pcie);
 }
 
 }  // namespace

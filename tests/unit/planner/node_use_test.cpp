@@ -178,7 +178,7 @@ TEST_CASE("without peer to peer GPUs meet in host memory", "[planner]") {
     CHECK_FALSE(p.comm.node.peer_to_peer);
     CHECK(p.graphs.nvls.channels == 0);
     CHECK(p.graphs.ring.type_intra >= PathType::PHB);
-    CHECK(p.comm.node.pcie_path.summary == shipped_hardware().pcie_paths.find("host_memory")->second.summary);
+    CHECK(p.comm.node.way(0, 1) == PeerWay::host_memory);
   }
   for (const char* level : {"NVL", "PIX", "SYS"}) CHECK(planner(h100, {{"NCCL_P2P_LEVEL", level}}).comm.node.nvlink);
   // Over the root ports of a PCIe host only if it is asked for.
@@ -189,11 +189,72 @@ TEST_CASE("without peer to peer GPUs meet in host memory", "[planner]") {
   CHECK_FALSE(used(pcie, {{"NCCL_P2P_LEVEL", "SYS"}, {"NCCL_P2P_DISABLE", "1"}}).node().peer_to_peer);
 }
 
+TEST_CASE("how far peer to peer reaches follows NCCL's version and the CPU", "[planner]") {
+  const auto levels = [](const char* version, CpuVendor cpu) {
+    NcclSettings s = test::nccl_settings();
+    s.version = *parse_nccl_version(version);
+    const PeerLevels found = peer_levels(s, cpu);
+    return std::pair(found.of_two, found.of_more);
+  };
+  const auto both = [](PathType type) { return std::pair(type, type); };
+  constexpr auto intel = CpuVendor::intel, amd = CpuVendor::amd, arm = CpuVendor::arm;
+  CHECK(levels("2.6.4", intel) == both(PathType::SYS));
+  CHECK(levels("2.8.4", intel) == both(PathType::PHB));
+  CHECK(levels("2.9.9", intel) == both(PathType::PXB));
+  CHECK(levels("2.28.3", intel) == both(PathType::PXB));
+  CHECK(levels("2.22.3", amd) == both(PathType::SYS));
+  CHECK(levels("2.23.4", amd) == std::pair(PathType::SYS, PathType::PXB));
+  CHECK(levels("2.18.5", arm) == both(PathType::PXB));
+}
+
 TEST_CASE("without host memory either there is no way", "[planner]") {
   CHECK_NOTHROW(planner(h100, {{"NCCL_SHM_DISABLE", "1"}}));
   CHECK_THROWS_WITH(planner(h100, {{"NCCL_SHM_DISABLE", "1"}, {"NCCL_P2P_DISABLE", "1"}}),
                     Catch::Contains("no way to each other"));
   CHECK_NOTHROW(planner(test::with_gpus(h100, 1), {{"NCCL_SHM_DISABLE", "1"}, {"NCCL_P2P_DISABLE", "1"}}));
+}
+
+TEST_CASE("GPUs that reach each other over the network alone are nodes", "[planner]") {
+  const auto split = [](NodeSpec spec, test::Variables variables) {
+    variables.emplace("NCCL_SHM_DISABLE", "1");
+    const Used u = used(spec, variables);
+    return split_by_network(u.node(), test::nccl_settings(variables), shipped_hardware(), u.use);
+  };
+  const Node alone = split(h100, {{"NCCL_P2P_DISABLE", "1"}});
+  CHECK(alone.parts == 8);
+  CHECK(alone.spec.gpus == 1);
+  CHECK(alone.nics == 8);
+  CHECK(alone.fabric_ports == 8);
+  CHECK(split(h100, {}).parts == 1);
+  // Peer to peer below one socket leaves a group at each.
+  const Node sockets = split(test::node_spec("rtx6000d"), {{"NCCL_P2P_LEVEL", "PHB"}});
+  CHECK(sockets.parts == 2);
+  CHECK(sockets.spec.gpus == 4);
+  CHECK(split(test::node_spec("rtx6000d"), {{"NCCL_P2P_LEVEL", "SYS"}}).parts == 1);
+}
+
+TEST_CASE("a memory that GPU and CPU share is no detour", "[planner]") {
+  NodeSpec spec = test::node_spec("gb10");
+  spec.gdr = Gdr::off;
+  const Communicator comm = test::planner_of(spec, 2).comm;
+  CHECK(comm.gdr);
+  CHECK_FALSE(comm.gdr_by_cpu);
+  for (const std::uint16_t l : comm.node.graph.gpu_to_nic(0, 0, comm.gdr))
+    CHECK(comm.node.graph.links[l].link_class.kind != LinkKind::memory);
+  NodeSpec apart = test::node_spec("a100-pcie");
+  apart.gdr = Gdr::off;
+  CHECK_FALSE(test::planner_of(apart, 2).comm.gdr);
+}
+
+TEST_CASE("bridges serve pairs, not rings", "[planner]") {
+  NodeSpec spec = test::node_spec("a100-pcie");
+  spec.gpus = 4, spec.intranode = Intranode::nvlink_pairs;
+  const SearchGraph ring = planner(spec, {}).graphs.ring;
+  CHECK(ring.type_intra >= PathType::PHB);
+  // One pair alone is all NVLink.
+  const Planner pair = planner(test::with_gpus(spec, 2), {});
+  CHECK(pair.graphs.ring.type_intra == PathType::NVL);
+  CHECK(pair.comm.node.all_nvlink);
 }
 
 TEST_CASE("GPUDirect RDMA for what is sent", "[planner]") {

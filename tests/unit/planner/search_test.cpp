@@ -55,6 +55,8 @@ TEST_CASE("the table of NCCL's results on typical machines comes out", "[planner
                  b300 = preset_spec("hgx-b300"), gb200 = preset_spec("gb200-tray");
   // clang-format off
   const std::vector<Row> rows = {
+      // Six directed rings of one link each use all links of a V100; twelve channels, as logs of such machines show.
+      {"DGX-1", preset_spec("dgx-v100"), 1, 1, {6, 20, 20}, PIX, 0, {6, 20, 20}, balanced, {}, 12},
       {"DGX A100", dgx_a100, 1, 1, {12, 20, 20}, PIX, 0, {12, 20, 20}, balanced, {}, 24},
       {"DGX A100", dgx_a100, 1, 2, {8, 24, 24}, PIX, 0, {8, 30, 24}, balanced, {}, 16},
       {"DGX H100", h100, 1, 1, {12, 30, 30}, PIX, 0, {12, 30, 30}, balanced, {8, 40, 60}, 24},

@@ -166,7 +166,6 @@ TEST_CASE("mistakes are shown where they stand", "[scenario]") {
       {"faults: [{link: leaf0}]\n", "s.yaml:5:10: faults[0]: `rate` is missing | e.g. rate: 10%, or rate: 0 for down"},
       {"faults: [{link: leaf0, rate: 150%}]\n", "s.yaml:5:30: faults[0].rate: '150%' is out of range"},
       {"faults: [{link: leaf0, rate: 0, at: 2s, until: 1s}]\n", "s.yaml:5:48: faults[0].until: is not after `at`"},
-      {"nvlink_domain: {nodes: 3}\n", "s.yaml:3:18: cluster.nodes: 4 hosts do not fill NVLink domains of 3"},
       {"fabric: {kind: file}\n", "s.yaml:5:9: fabric.path: names no file | fabric: {kind: file, path: fabric.yaml}"},
   };
   for (const auto& [text, message] : cases) {
@@ -183,6 +182,10 @@ TEST_CASE("mistakes of one section", "[scenario]") {
   CHECK_THAT(section("nodes: 2, placement: [0, 0]", ""), begin_as("s.yaml:3:32: cluster.order: host 0 is there twice"));
   CHECK_THAT(section("nodes: 3, placement: [0, 1]", ""),
              begin_as("s.yaml:3:32: cluster.order: lists 2 hosts for 3 nodes"));
+  // Domains that fill alike can be left with room; a list of hosts can not be made longer.
+  CHECK_THAT(faults("fabricast: 1\nnode: {gpu: gb200}\ncluster: {nodes: 5, placement: [0, 1, 2, 3, 4]}\n"
+                    "workload: {}\nnvlink_domain: {nodes: 3}\n"),
+             begin_as("s.yaml:3:18: cluster.nodes: 5 hosts do not fill NVLink domains of 3 | a multiple of 3"));
   CHECK_THAT(section("nodes: 3, size: 2", ""),
              begin_as("s.yaml:3:27: cluster.size: 2 hosts on the fabric are fewer than the job takes (3)"));
   CHECK_THAT(section("nodes: 2", "from: 1MiB, to: 1KiB"),
@@ -207,7 +210,8 @@ TEST_CASE("all mistakes of a file come at once", "[scenario]") {
   CHECK_THAT(
       faults("node: {gpus: 0}\ncluster: {nodes: x}\nbogus: 1\n"),
       begin_as("s.yaml:1:14: node.gpus: '0' is out of range", "s.yaml:2:18: cluster.nodes: 'x' is not a whole number",
-               "s.yaml:3:1: bogus: unknown key | known: background, cluster, fabric, fabricast, faults, jobs, name, nccl, network, node, "
+               "s.yaml:3:1: bogus: unknown key | known: background, cluster, fabric, fabricast, faults, jobs, name, "
+               "nccl, network, node, "
                "nvlink_domain, prices, reliability, routing, sharp, site, workload",
                "s.yaml:0:0: fabricast: the version of the format is missing | start with `fabricast: 1`",
                "s.yaml:0:0: workload: the section is missing | e.g. workload: {collective: all_reduce}"));

@@ -62,6 +62,48 @@ TEST_CASE("hosts of one NVLink domain are one node to NCCL", "[scenario]") {
   CHECK(comm.endpoint(1, 5, 4) == 10 * 4 + 1);  // second domain, second host, second NIC
 }
 
+TEST_CASE("a job takes alike of the fewest NVLink domains that hold it", "[scenario]") {
+  const auto world = [](const std::string& nodes) {
+    return world_of("node: {profile: gb200-tray}\nnvlink_domain: {nodes: 18}\ncluster: {nodes: " + nodes + "}\n");
+  };
+  const auto half = world("32");
+  CHECK(half->planner.comm.hosts_per_node == 16);
+  CHECK(half->planner.comm.nodes() == 2);
+  CHECK(half->planner.comm.ranks() == 128);
+  CHECK(half->warnings.empty());
+  CHECK(world("48")->planner.comm.nodes() == 3);
+  CHECK(world("36")->planner.comm.hosts_per_node == 18);
+  CHECK(world("5")->planner.comm.hosts_per_node == 5);
+  // 19 hosts are forecast as two of ten.
+  const auto uneven = world("19");
+  CHECK(uneven->planner.comm.hosts_per_node == 10);
+  CHECK(uneven->planner.comm.nodes() == 2);
+  REQUIRE(uneven->warnings.size() == 1);
+  CHECK_THAT(uneven->warnings[0].message, Catch::Contains("2 domains of 10: 20 hosts"));
+}
+
+TEST_CASE("GPUs that share no memory and no PCIe are nodes, each at its NIC", "[scenario]") {
+  const std::string off = "nccl: {version: \"2.28\", env: {NCCL_P2P_DISABLE: 1, NCCL_SHM_DISABLE: 1}}\n";
+  const auto world = world_of("node: {gpu: rtx6000d, nics: {link: roce}}\ncluster: {nodes: 2}\n" + off);
+  const Communicator& comm = world->planner.comm;
+  CHECK(comm.nodes() == 16);
+  CHECK(comm.ranks() == 16);
+  CHECK(comm.gpus() == 1);
+  CHECK(world->fabric->nodes() == 2);
+  CHECK(world->fabric->ports_per_node() == 8);
+  for (std::uint32_t node = 0; node < 16; ++node) {
+    CHECK(comm.endpoint(node, 0, 8) == node);
+    CHECK(comm.has_host(node, node / 8));
+  }
+  // Fewer NICs are shared, by GPUs beside each other; one host has a fabric, too.
+  const auto shared = world_of("node: {gpu: rtx6000d, nics: {count: 2, link: roce}}\ncluster: {nodes: 1}\n" + off);
+  CHECK(shared->planner.comm.nodes() == 8);
+  REQUIRE(shared->fabric);
+  for (std::uint32_t node = 0; node < 8; ++node) CHECK(shared->planner.comm.endpoint(node, 0, 2) == node / 4);
+  CHECK_THROWS_WITH(world_of("node: {gpu: rtx6000d, nics: {count: 0}}\ncluster: {nodes: 1}\n" + off),
+                    Catch::Contains("no NIC to join them"));
+}
+
 TEST_CASE("in an NVLink domain a GPU sends by a NIC of its own host", "[scenario]") {
   const auto world = world_of("node: {profile: gb200-tray}\nnvlink_domain: {nodes: 9}\ncluster: {nodes: 18}\n");
   // GPU 6 is the third of the second host, GPU 33 the second of the ninth: rails 2 and 1.

@@ -1,0 +1,44 @@
+// Which GPUs of a host without NVSwitch are joined by NVLink, and by how many.
+//
+// With no more peers than links every GPU has every other one as neighbour, its links spread evenly. Eight GPUs of four
+// or six links form the hybrid cube mesh of DGX-1, HGX-1, p3dn and ND40rs_v2: each half of the board is complete, and a
+// link joins each GPU to its partner in the other half. The six links of a V100 make two of the four neighbours' bundles
+// double [DGX-1].
+//
+//   links of g = sum over p of n_gp = 4 or 6,   n_gp = n_pg                                                          (1)
+#include <algorithm>
+#include <array>
+
+#include "node_parts.hpp"
+
+namespace fabricast {
+
+namespace {
+
+constexpr int cube_gpus = 8, cube_neighbours = 4, cube_links = 6;
+
+constexpr std::array<std::array<int, cube_gpus>, cube_gpus> cube_mesh = {{
+    {0, 1, 1, 2, 2, 0, 0, 0},
+    {1, 0, 2, 1, 0, 2, 0, 0},
+    {1, 2, 0, 2, 0, 0, 1, 0},
+    {2, 1, 2, 0, 0, 0, 0, 1},
+    {2, 0, 0, 0, 0, 1, 1, 2},
+    {0, 2, 0, 0, 1, 0, 2, 1},
+    {0, 0, 1, 0, 1, 2, 0, 2},
+    {0, 0, 0, 1, 2, 1, 2, 0},
+}};
+
+}  // namespace
+
+bool has_nvlink_mesh(int gpus, int nvlinks) {
+  return gpus <= nvlinks + 1 || (gpus == cube_gpus && (nvlinks == cube_neighbours || nvlinks == cube_links));
+}
+
+double mesh_nvlinks(int gpus, int nvlinks, int a, int b) {
+  if (a == b) return 0;
+  if (gpus <= nvlinks + 1) return static_cast<double>(nvlinks) / (gpus - 1);
+  const int bundle = cube_mesh[static_cast<std::size_t>(a)][static_cast<std::size_t>(b)];
+  return nvlinks == cube_links ? bundle : std::min(bundle, 1);
+}
+
+}  // namespace fabricast
