@@ -8,36 +8,11 @@
 #include <set>
 
 #include "fabricast/core/names.hpp"
+#include "fabricast/hardware/device_names.hpp"
 
 namespace fabricast {
 
 namespace {
-
-/// Names that drivers print, as far as they tell one kind from another [vendor-datasheets].
-struct Product {
-  std::string_view name, end, gpu;  ///< `end`: what the name ends with, if that matters
-};
-constexpr std::array products = {
-    Product{"Tesla V100-SXM", "", "v100-sxm"},
-    Product{"A100-SXM", "", "a100-sxm"},
-    Product{"A100-PCIE", "", "a100-pcie"},
-    Product{"A100 80GB PCIe", "", "a100-pcie"},
-    Product{"H100 PCIe", "", "h100-pcie"},
-    Product{"H100 80GB HBM3", "", "h100-sxm"},
-    Product{"H200", "H200", "h200-sxm"},
-    Product{"H20", "H20", "h20"},
-    Product{"H800", "H800", "h800-sxm"},
-    Product{"B200", "", "b200"},
-    Product{"B300", "", "b300"},
-    Product{"GB200", "", "gb200"},
-    Product{"GB300", "", "gb300"},
-    Product{"GH200", "", "gh200"},
-    Product{"L40S", "L40S", "l40s"},
-    Product{"L4", "L4", "l4"},
-    Product{"GeForce RTX 3090", "3090", "rtx3090"},
-    Product{"GeForce RTX 4090", "4090", "rtx4090"},
-    Product{"GB10", "GB10", "gb10"},
-};
 
 /// Variables that name files of the measured host.
 constexpr std::array<std::string_view, 2> file_variables = {"NCCL_TOPO_FILE", "NCCL_GRAPH_FILE"};
@@ -280,10 +255,8 @@ std::string unfit(const LogTable& t) {
 }  // namespace
 
 std::string gpu_of_product(std::string_view product) {
-  if (product.starts_with("NVIDIA ")) product.remove_prefix(7);
-  for (const Product& p : products)
-    if (product.starts_with(p.name) && product.ends_with(p.end)) return std::string(p.gpu);
-  return {};
+  const auto named = find_gpu(shipped_hardware(), product);
+  return named && named->others.empty() ? named->kind->name : std::string();
 }
 
 ImportedCases cases_of_logs(const NamedLogs& logs, const std::string& system, const Scenario* scenario) {

@@ -8,6 +8,7 @@
 #include "fabricast/core/error.hpp"
 #include "fabricast/core/names.hpp"
 #include "fabricast/core/text.hpp"
+#include "fabricast/hardware/device_names.hpp"
 
 namespace fabricast {
 
@@ -73,15 +74,12 @@ KernelCase kernel_case(const std::string& text) {
 }
 
 double kernel_seconds(const KernelCase& c, const Hardware& hardware) {
-  const auto gpu = hardware.gpus.find(c.gpu);
-  if (gpu == hardware.gpus.end()) {
+  if (!find_gpu(hardware, c.gpu)) {
     std::vector<std::string_view> known;
     for (const auto& [name, kind] : hardware.gpus) known.push_back(name);
     throw UserError(fmt::format("kernel.gpu: unknown GPU '{}'", c.gpu), suggestion(c.gpu, known));
   }
-  NodeSpec node;
-  node.gpu = c.gpu, node.memory = gpu->second.sheet.memory, node.memory_rate = gpu->second.sheet.memory_rate;
-  node.power = gpu->second.sheet.power;
+  const NodeSpec node = default_node(hardware, c.gpu, {});
   const Kernels kernels = resolve_kernels(node, hardware);
   check_precision(kernels, c.precision, "kernel.precision");
   const AttentionBlock block{heads_of(c), c.sequences, c.tokens, c.tokens, c.causal};

@@ -10,6 +10,7 @@
 #include "fabricast/core/names.hpp"
 #include "fabricast/core/quantity.hpp"
 #include "fabricast/hardware/hardware.hpp"
+#include "json_devices.hpp"
 #include "json_text.hpp"
 
 namespace fabricast {
@@ -17,8 +18,6 @@ namespace fabricast {
 namespace {
 
 using nlohmann::json;
-
-[[noreturn]] void bad_data(const std::string& what) { throw InternalError("shipped hardware data: " + what); }
 
 Parameter read_parameter(const json& j, const std::string& path) {
   if (!j.is_object() || !j.contains("value"))
@@ -47,35 +46,6 @@ void read_parameters(const json& j, const std::vector<ParameterRef>& list, const
     else
       *ref.parameter = read_parameter(j.at(name), path + "." + name);
   }
-}
-
-BytesPerSecond read_rate(const json& j) {
-  const auto rate = parse_rate(j.get<std::string>());
-  if (!rate) bad_data(rate.error);
-  return rate.value;
-}
-
-/// Peaks are in TFLOP/s; a precision that is not there is one that the GPU has not.
-GpuSheet read_sheet(const json& j) {
-  GpuSheet sheet;
-  for (const auto& [name, tflops] : j.at("tflops").items()) {
-    const auto precision = enum_from<Precision>(name);
-    if (!precision) bad_data("precision " + name);
-    sheet.peak[static_cast<std::size_t>(*precision)] = tflops.get<double>() * 1e12;
-  }
-  sheet.multiprocessors = j.at("multiprocessors");
-  const auto memory = parse_bytes(j.at("memory").get<std::string>());
-  const auto power = parse_watts(j.at("power").get<std::string>());
-  if (!memory || !power) bad_data(memory.error + power.error);
-  sheet.memory = memory.value, sheet.memory_rate = read_rate(j.at("memory_rate")), sheet.power = power.value;
-  sheet.source = j.at("source");
-  return sheet;
-}
-
-LinkKind read_link_kind(const json& j) {
-  const auto kind = enum_from<LinkKind>(j.get<std::string>());
-  if (!kind) bad_data("link kind " + j.get<std::string>());
-  return *kind;
 }
 
 template <class Map>
@@ -118,6 +88,7 @@ Hardware read_prior() {
   Hardware h;
   const auto file = [](std::string_view name) { return json::parse(embedded_data(name)); };
   read_sets(file("architectures.json"), h.architectures, "architectures");
+  read_likes(file("architectures.json"), h.architectures);
   read_sets(file("networks.json"), h.networks, "networks");
   read_likes(file("networks.json"), h.networks);
   read_sets(file("compute.json"), h.compute, "compute");
@@ -128,38 +99,15 @@ Hardware read_prior() {
   read_stacks(file("stacks.json"), h.stacks);
   const json links = file("links.json");
   for (const auto& [name, j] : links.items())
-    h.links[name] = {read_link_kind(j.at("kind")),
+    h.links[name] = {link_kind_of_json(j.at("kind")),
                      j.at("generation").get<std::string>(),
-                     read_rate(j.at("rate")),
+                     rate_of_json(j.at("rate")),
                      read_parameter(j.at("efficiency"), name + ".efficiency"),
                      read_parameter(j.at("latency"), name + ".latency"),
                      j.at("source").get<std::string>()};
-  const json gpus = file("gpus.json");
-  for (const auto& [name, j] : gpus.items()) {
-    GpuKind& g = h.gpus[name];
-    g.name = name;
-    g.summary = j.at("summary"), g.architecture = j.at("architecture"), g.source = j.at("source");
-    g.compute_capability = j.at("compute_capability");
-    g.cpu = j.at("cpu"), g.intranode = j.at("intranode");
-    g.gpus = j.at("gpus"), g.nvlink = j.at("nvlink"), g.nvlinks = j.at("nvlinks");
-    g.pcie = j.at("pcie"), g.c2c = j.at("c2c"), g.peer_to_peer = j.at("peer_to_peer");
-    if (j.contains("bridge")) g.bridge_nvlink = j["bridge"].at("nvlink"), g.bridge_nvlinks = j["bridge"].at("nvlinks");
-    g.unified_memory = j.value("unified_memory", false);
-    g.pcie_switches = j.at("pcie_switches"), g.nic_rate = read_rate(j.at("nic_rate"));
-    g.pcie_switches_mesh = j.value("pcie_switches_mesh", g.pcie_switches);
-    g.nvlink_domain = j.at("nvlink_domain"), g.nccl_version = j.at("nccl_version");
-    g.sheet = read_sheet(j.at("sheet")), g.compute = j.value("compute", g.architecture);
-    if (!h.architectures.contains(g.architecture)) bad_data(name + ": architecture");
-    if (!h.compute.contains(g.compute)) bad_data(name + ": compute");
-  }
-  const json nodes = file("nodes.json");
-  for (const auto& [name, j] : nodes.items()) {
-    NodePreset& n = h.nodes[name];
-    n.name = name, n.summary = j.at("summary"), n.gpu = j.at("gpu"), n.intranode = j.at("intranode");
-    n.gpus = j.at("gpus"), n.nics = j.at("nics");
-    n.nic_rate = read_rate(j.at("nic_rate")), n.nic_link = read_link_kind(j.at("nic_link"));
-    if (!h.gpus.contains(n.gpu)) bad_data(name + ": gpu");
-  }
+  read_gpus(file("gpus.json"), h);
+  read_nodes(file("nodes.json"), h);
+  read_other_accelerators(file("other_accelerators.json"), h);
   return h;
 }
 

@@ -14,7 +14,7 @@
 #include <set>
 
 #include "fabricast/core/error.hpp"
-#include "fabricast/core/names.hpp"
+#include "fabricast/hardware/device_names.hpp"
 #include "node_parts.hpp"
 
 namespace fabricast {
@@ -65,14 +65,15 @@ void visit_fields(FieldVisitor& visit, NodeSpec& spec) {
 
 namespace {
 
-template <class Map>
-const typename Map::mapped_type& lookup(const Map& map, std::string_view name, std::string path,
-                                        std::string_view what) {
-  const auto it = map.find(name);
-  if (it != map.end()) return it->second;
-  std::vector<std::string_view> known;
-  for (const auto& entry : map) known.push_back(entry.first);
-  throw UserError::at(std::move(path), fmt::format("unknown {} '{}'", what, name), suggestion(name, known));
+/// What a preset says of its node.
+void lay_preset_over(NodeSpec& spec, const NodePreset& preset) {
+  spec.gpus = preset.gpus;
+  spec.intranode = *enum_from<Intranode>(preset.intranode);
+  spec.nics = {preset.nics, preset.nic_rate, preset.nic_link, NicNuma::local};
+  if (!preset.cpu.empty()) spec.cpu = *enum_from<CpuVendor>(preset.cpu);
+  if (!preset.gdr.empty()) spec.gdr = *enum_from<Gdr>(preset.gdr);
+  spec.sockets = preset.sockets.value_or(spec.sockets);
+  spec.pcie_switches = preset.pcie_switches.value_or(spec.pcie_switches);
 }
 
 }  // namespace
@@ -80,16 +81,14 @@ const typename Map::mapped_type& lookup(const Map& map, std::string_view name, s
 NodeSpec default_node(const Hardware& hardware, std::string_view gpu, std::string_view preset) {
   NodeSpec spec;
   if (!preset.empty()) {
-    const NodePreset& p = lookup(hardware.nodes, preset, "node.profile", "profile");
+    const NodePreset& p = node_called(hardware, preset);
     spec = default_node(hardware, gpu.empty() ? p.gpu : gpu, {});
-    spec.profile = preset;
-    if (spec.gpu == p.gpu) {
-      spec.gpus = p.gpus, spec.intranode = *enum_from<Intranode>(p.intranode);
-      spec.nics = {p.nics, p.nic_rate, p.nic_link, NicNuma::local};
-    }
+    spec.profile = p.name;
+    if (spec.gpu == gpu_called(hardware, p.gpu).kind->name) lay_preset_over(spec, p);
     return spec;
   }
-  const GpuKind& kind = lookup(hardware.gpus, gpu.empty() ? "h100-sxm" : gpu, "node.gpu", "GPU");
+  const NamedGpu named = gpu_called(hardware, gpu.empty() ? "h100-sxm" : gpu);
+  const GpuKind& kind = *named.kind;
   spec.gpu = kind.name, spec.gpus = kind.gpus;
   spec.intranode = *enum_from<Intranode>(kind.intranode);
   spec.cpu = *enum_from<CpuVendor>(kind.cpu);
@@ -97,6 +96,7 @@ NodeSpec default_node(const Hardware& hardware, std::string_view gpu, std::strin
   spec.sockets = spec.cpu == CpuVendor::arm ? std::max(1, kind.gpus / 2) : 2;
   spec.pcie_switches = kind.pcie_switches;
   spec.memory = kind.sheet.memory, spec.memory_rate = kind.sheet.memory_rate, spec.power = kind.sheet.power;
+  if (named.variant) spec.memory = named.variant->memory, spec.memory_rate = named.variant->memory_rate;
   return spec;
 }
 
@@ -207,12 +207,12 @@ Node build_node(const NodeSpec& host, const Hardware& hardware, int hosts, const
   NodeSpec& spec = node.spec;
   // Hosts of one NVLink domain are one node to NCCL: as many GPUs, NICs and sockets behind one NVSwitch.
   spec.gpus *= hosts, spec.nics.count *= hosts, spec.sockets *= hosts, spec.pcie_switches *= hosts;
-  node.gpu = lookup(hardware.gpus, spec.gpu, "node.gpu", "GPU");
+  node.gpu = *gpu_called(hardware, spec.gpu).kind;
   check(spec, node.gpu);
   if (node.gpu.nvlinks == 0 && (spec.intranode == Intranode::nvlink_pairs || spec.layout))
     node.gpu.nvlink = node.gpu.bridge_nvlink, node.gpu.nvlinks = node.gpu.bridge_nvlinks;
   if (spec.peer_to_peer != PeerToPeer::automatic) node.gpu.peer_to_peer = spec.peer_to_peer == PeerToPeer::on;
-  node.architecture = hardware.architectures.find(node.gpu.architecture)->second;
+  node.architecture = hardware.architecture(node.gpu.architecture);
   node.software = hardware.software;
   node.network = hardware.network(network_name(spec));
   node.header_efficiency = hardware.link_type(spec.nics.link, spec.nics.rate).efficiency.value;

@@ -170,10 +170,12 @@ void own_in(std::string_view section, Map& map, std::string_view path) {
 }  // namespace
 
 void Hardware::own(std::string_view path) {
+  own_in("architectures", architectures, path);
   own_in("networks", networks, path);
   own_in("compute", compute, path);
 }
 
+Architecture Hardware::architecture(std::string_view name) const { return whole(architectures, name); }
 Network Hardware::network(std::string_view name) const { return whole(networks, name); }
 ComputeModel Hardware::compute_model(std::string_view name) const { return whole(compute, name); }
 

@@ -38,7 +38,7 @@ std::vector<std::string_view> fitting_gpus(const Hardware& hardware, const NodeL
   // Those with as many NVLinks as the file has, if there are any; else all that could be.
   std::vector<std::string_view> exact, possible;
   for (const auto& [name, kind] : hardware.gpus) {
-    if (!fits(kind, layout.gpus.front())) continue;
+    if (!kind.like.empty() || !fits(kind, layout.gpus.front())) continue;
     possible.push_back(name);
     if (kind.nvlinks == nvlinks(layout.gpus.front())) exact.push_back(name);
   }

@@ -13,6 +13,7 @@
 #include "fabricast/core/names.hpp"
 #include "fabricast/core/quantity.hpp"
 #include "fabricast/core/stop.hpp"
+#include "fabricast/hardware/device_names.hpp"
 #include "init_questions.hpp"
 #include "options.hpp"
 
@@ -55,8 +56,15 @@ void check_answer(const InitQuestion& q, const std::string& value) {
     throw UserError(fmt::format("--{} '{}' is not a whole number of at least 1", q.name, value));
 }
 
+/// People call machines by other names than ours.
+std::string in_our_words(const InitQuestion& q, const std::string& answer) {
+  const NodePreset* node = std::string_view(q.name) == "node" ? find_node(shipped_hardware(), answer) : nullptr;
+  return node ? node->name : answer;
+}
+
 /// The scenario with one more answer.  \throws UserError if it is none
-Scenario with_answer(Answers& answers, const InitQuestion& q, const std::string& value) {
+Scenario with_answer(Answers& answers, const InitQuestion& q, const std::string& answer) {
+  const std::string value = in_our_words(q, answer);
   check_answer(q, value);
   Answers more = answers;
   more[q.name] = value;

@@ -2,12 +2,14 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <span>
 
 #include "commands.hpp"
 #include "fabricast/bill/prices.hpp"
 #include "fabricast/collective/algorithm.hpp"
 #include "fabricast/core/names.hpp"
 #include "fabricast/core/quantity.hpp"
+#include "fabricast/hardware/device_names.hpp"
 #include "fabricast/plan/metric.hpp"
 #include "fabricast/planner/variables.hpp"
 #include "fabricast/scenario/schema.hpp"
@@ -79,9 +81,30 @@ std::string gpu_line(const GpuKind& g) {
                                   g.sheet.memory_rate.value * 1e-9, to_text(g.sheet.power)));
 }
 
+std::string also_called(std::span<const std::string> names) {
+  return names.empty() ? std::string() : fmt::format("  also called {}\n", fmt::join(names, ", "));
+}
+
+/// All names of a kind or variant; those that others have as well come last.
+std::vector<std::string> all_names(const OtherNames& names) {
+  std::vector<std::string> all = names.aliases;
+  all.insert(all.end(), names.usual_for.begin(), names.usual_for.end());
+  all.insert(all.end(), names.also_called.begin(), names.also_called.end());
+  return all;
+}
+
+std::string variant_line(const GpuVariant& v) {
+  const std::vector<std::string> names = all_names(v.names);
+  std::string out = fmt::format("  {}: {} at {:g} GB/s, source {}\n", names.front(), to_text(v.memory),
+                                v.memory_rate.value * 1e-9, v.source);
+  return out + also_called(std::span(names).subspan(1));
+}
+
 std::string describe_gpu(Hardware& h, const GpuKind& g) {
-  std::string out = fmt::format("{}: {}\n  compute capability {}, usually {} CPUs, {} GPUs per node by {}\n", g.name,
-                                g.summary, g.compute_capability, g.cpu, g.gpus, g.intranode);
+  std::string out =
+      fmt::format("{}: {}\n{}  compute capability {}, usually {} CPUs, {} GPUs per node by {}\n", g.name, g.summary,
+                  also_called(all_names(g.names)), g.compute_capability, g.cpu, g.gpus, g.intranode);
+  for (const GpuVariant& v : g.variants) out += variant_line(v);
   if (g.nvlinks > 0) {
     const LinkType& t = h.links.find(g.nvlink)->second;
     out += fmt::format("  {} x {} of {:g} GB/s = {:.0f} GB/s of payload each way ({}..{})\n", g.nvlinks, g.nvlink,
@@ -91,7 +114,8 @@ std::string describe_gpu(Hardware& h, const GpuKind& g) {
   out += fmt::format("  {} to the host{}, NICs of {}\n  source {}\nits architecture {}: {}\n", g.pcie,
                      g.c2c.empty() ? "" : " and NVLink-C2C", to_text(g.nic_rate), g.source, g.architecture,
                      h.architectures[g.architecture].summary);
-  for (const ParameterRef& p : parameters(h.architectures[g.architecture])) out += parameter_line(p);
+  Architecture architecture = h.architecture(g.architecture);
+  for (const ParameterRef& p : parameters(architecture)) out += parameter_line(p);
   const GpuSheet& s = g.sheet;
   out += fmt::format("it computes with {} multiprocessors, {} at {:g} GB/s, {}\n  dense TFLOP/s {}\n  source {}\n",
                      s.multiprocessors, to_text(s.memory), s.memory_rate.value * 1e-9, to_text(s.power), peaks_of(s),
@@ -100,6 +124,20 @@ std::string describe_gpu(Hardware& h, const GpuKind& g) {
   out += fmt::format("its kernels, {}: {}\n", g.compute, model.summary);
   for (const ParameterRef& p : parameters(model)) out += parameter_line(p);
   return out;
+}
+
+std::string describe_node(const NodePreset& n) {
+  std::string out = fmt::format("{}: {}\n{}", n.name, n.summary, also_called(n.aliases));
+  if (!n.env.empty()) {
+    out += fmt::format("  set by {}:", n.env_by);
+    for (const auto& [name, value] : n.env) out += fmt::format(" {}={}", name, value);
+    out += "\n";
+  }
+  if (!n.note.empty()) out += fmt::format("  {}\n", n.note);
+  if (n.nvlink_domain > 1) out += fmt::format("  hosts of an NVLink domain: {}\n", n.nvlink_domain);
+  if (!n.source.empty()) out += fmt::format("  source {}\n", n.source);
+  NodeSpec spec = default_node(shipped_hardware(), "", n.name);
+  return out + fields_of(spec);
 }
 
 std::string describe_variable(const NcclVariable& v) {
@@ -210,15 +248,13 @@ constexpr std::array catalogues = {
               },
               [](const std::string& name) -> std::string {
                 Hardware h = shipped_hardware();
-                const auto it = h.gpus.find(name);
-                return it == h.gpus.end() ? std::string() : describe_gpu(h, it->second);
+                const auto named = find_gpu(h, name);
+                return named ? describe_gpu(h, *named->kind) : std::string();
               }},
     Catalogue{"nodes", "kinds of nodes for node.profile", [] { return list_map(shipped_hardware().nodes); },
               [](const std::string& name) -> std::string {
-                const auto it = shipped_hardware().nodes.find(name);
-                if (it == shipped_hardware().nodes.end()) return {};
-                NodeSpec spec = default_node(shipped_hardware(), "", name);
-                return fmt::format("{}: {}\n{}", name, it->second.summary, fields_of(spec));
+                const NodePreset* node = find_node(shipped_hardware(), name);
+                return node ? describe_node(*node) : std::string();
               }},
     Catalogue{"links", "types of links",
               [] {
@@ -347,7 +383,8 @@ constexpr std::array catalogues = {
     Catalogue{"scenario", "keys of a scenario", [] { return table_of(scenario_fields()); },
               [](const std::string& name) -> std::string {
                 if (name != "scenario") return {};
-                return "keys of a scenario, their defaults (with an H100 node) and meaning\n" + table_of(scenario_fields());
+                return "keys of a scenario, their defaults (with an H100 node) and meaning\n" +
+                       table_of(scenario_fields());
               }},
     Catalogue{"prices", "keys of a file of prices", [] { return price_fields(); },
               [](const std::string& name) -> std::string {

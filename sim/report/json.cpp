@@ -57,6 +57,8 @@ Json head_json(const World& world, const Forecast& forecast) {
   j["fabricast"] = version_text();
   j["scenario"] = effective_json(world.scenario);
   j["fingerprint"] = fmt::format("{:016x}", forecast.fingerprint);
+  if (!world.provider.variables.empty())
+    j["set_by_provider"] = {{"from", world.provider.from}, {"variables", world.provider.variables}};
   return j;
 }
 
@@ -64,8 +66,6 @@ Json head_json(const World& world, const Forecast& forecast) {
 
 std::string forecast_json(const World& world, const Forecast& forecast) {
   Json j = head_json(world, forecast);
-  if (!world.provider.variables.empty())
-    j["set_by_provider"] = {{"from", world.provider.from}, {"variables", world.provider.variables}};
   j["ranks"] = forecast.ranks;
   Json rows = Json::array();
   for (const ForecastRow& row : forecast.rows) rows.push_back(row_json(forecast, row));

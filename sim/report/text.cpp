@@ -43,6 +43,18 @@ std::string beside_line(const World& world) {
                      fmt::join(names, ", "));
 }
 
+namespace {
+
+/// Variables that count though the user does not set them; empty if there are none.
+std::string provider_text(const World& world) {
+  if (world.provider.variables.empty()) return {};
+  std::string out = fmt::format("set by {}:", world.provider.from);
+  for (const auto& [name, value] : world.provider.variables) out += fmt::format(" {}={}", name, value);
+  return out + "\n";
+}
+
+}  // namespace
+
 std::string forecast_text(const World& world, const Forecast& forecast) {
   const Scenario& s = world.scenario;
   const Communicator& comm = world.planner.comm;
@@ -54,11 +66,7 @@ std::string forecast_text(const World& world, const Forecast& forecast) {
                        to_text(comm.node.nic_line_rate), name_of(comm.node.spec.nics.link),
                        comm.gdr ? "" : " without GDR", topologies()[s.fabric.kind].name, world.setup.policy->name);
   out += fmt::format("\n# NCCL {}, timed as by {}\n", to_text(comm.version), name_of(s.workload.harness.tool));
-  if (!world.provider.variables.empty()) {
-    out += fmt::format("# set by {}:", world.provider.from);
-    for (const auto& [name, value] : world.provider.variables) out += fmt::format(" {}={}", name, value);
-    out += '\n';
-  }
+  if (const std::string set = provider_text(world); !set.empty()) out += "# " + set;
   out += beside_line(world);
   if (s.nccl.selection == Selection::best) out += "# the fastest algorithm and protocol of each size\n";
   const auto has_interval = [](const ForecastRow& row) { return row.factor > 1; };
@@ -201,6 +209,7 @@ std::string explain_text(const World& world, const Explanation& explanation) {
               : fmt::format("\nNCCL {} runs it as ", to_text(comm.version));
   out += row.plan.kernels.empty() ? algorithm_text(row) : kernels_text(row.plan);
   if (row.plan.chooser == Chooser::ofi_tuner) out += tuner_text(row.plan);
+  if (const std::string set = provider_text(world); !set.empty()) out += "  " + set;
   out += buffers_text(world, row);
   out += switches_text(world.planner, row.plan);
   if (row.plan.stands_in)

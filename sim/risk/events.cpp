@@ -23,7 +23,8 @@ struct Event {
 };
 
 int variable(const World& world, const std::string& name, int otherwise) {
-  const auto& env = world.scenario.nccl.env;
+  const auto& own = world.scenario.nccl.env;
+  const auto& env = own.contains(name) ? own : world.provider.variables;
   const auto it = env.find(name);
   if (it == env.end()) return otherwise;
   const auto value = parse_integer(it->second);

@@ -7,6 +7,7 @@
 #include "fabricast/core/file.hpp"
 #include "fabricast/core/names.hpp"
 #include "fabricast/core/quantity.hpp"
+#include "fabricast/hardware/device_names.hpp"
 #include "fabricast/planner/graph_file.hpp"
 #include "fabricast/planner/nccl.hpp"
 #include "fabricast/routing/routing.hpp"
@@ -231,6 +232,7 @@ class Reading {
     s.fabric.basics.switch_box.rate = node.nics.rate;
     s.fabric.basics.switch_box.latency = link.latency.us();
     s.nccl.version = s.hardware.gpus.find(node.gpu)->second.nccl_version;
+    if (const NodePreset* preset = find_node(s.hardware, node.profile)) s.nvlink_domain.nodes = preset->nvlink_domain;
     const bool rails = node.nics.count >= node.gpus && node.gpus > 1;
     s.fabric.kind = index_of(names_of(topologies()), rails ? "rail_optimized" : "fat_tree");
     s.routing.kind = index_of(names_of(routing_policies()), usual_routing(node.nics.link));
@@ -259,6 +261,8 @@ class Reading {
       reader_->add(at(std::move(path), std::move(message), std::move(hint)));
     };
     check_version(s);
+    for (Diagnostic& doubt : doubts_about_gpu(s.hardware, early({"node", "gpu"})))
+      result_.warnings.push_back(std::move(doubt));
     if (s.workload.kind == WorkloadKind::trace)
       for (std::string* file : {&s.workload.trace.path, &s.workload.trace.file, &s.workload.trace.groups})
         if (!file->empty()) *file = beside(path_, *file);

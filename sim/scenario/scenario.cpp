@@ -48,7 +48,8 @@ void visit_fields(FieldVisitor& visit, NodeSection& section) {
     std::string gpu = section.spec.gpu;
     if (section.layout && gpu.empty() && preset.empty()) gpu = only_fitting_gpu(*section.hardware, *section.layout);
     section.spec = default_node(*section.hardware, gpu, preset);
-    section.spec.profile = profile, section.spec.topology = topology;
+    if (preset.empty()) section.spec.profile = profile;
+    section.spec.topology = topology;
     if (section.layout) lay_topology_over(section.spec, *section.layout);
     visit_gpu(visit, section.spec);
     visit_devices(visit, section.spec);
@@ -68,7 +69,8 @@ void visit_fields(FieldVisitor& visit, ClusterSpec& spec) {
   visit("nodes", spec.nodes, "hosts of the job", between(1, 4e6));
   visit("size", spec.size, "hosts on the fabric; 0: as many as the job takes", between(0, 4e6));
   visit("placement", spec.placement,
-        "which hosts, in which rank order: in_order, random (by seed), packed, spread, rail_aligned, topology_aware, or a "
+        "which hosts, in which rank order: in_order, random (by seed), packed, spread, rail_aligned, topology_aware, "
+        "or a "
         "list of host numbers");
   visit("seed", spec.seed, "seed of a random placement", at_least(0));
   visit("order", spec.order, "host numbers in rank order, for placement list", between(0, 4e6));

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "fabricast/hardware/device_names.hpp"
 #include "fabricast/planner/variables.hpp"
 #include "fabricast/scenario/scenario.hpp"
 #include "fabricast/scenario/study.hpp"
@@ -216,8 +217,17 @@ class SchemaMaker {
     // YAML takes `2.28` for a number, and the reader takes its text.
     if (names.empty()) return {{"type", {"string", "number", "boolean"}}};
     if (field.value.empty()) names.emplace_back();
+    const std::vector<std::string> others = other_names_for(path);
+    names.insert(names.end(), others.begin(), others.end());
     if (path == "node.profile") return {{"type", "string"}, {"anyOf", {{{"enum", names}}, {{"pattern", "\\.json$"}}}}};
     return {{"enum", names}};
+  }
+
+  /// As they are written in the data; the reader takes other spellings, too.
+  static std::vector<std::string> other_names_for(const std::string& path) {
+    if (path == "node.gpu") return other_gpu_names(shipped_hardware());
+    if (path == "node.profile") return other_node_names(shipped_hardware());
+    return {};
   }
 
   static Json map_shape(const std::string& path) {

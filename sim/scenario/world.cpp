@@ -9,6 +9,7 @@
 #include "fabricast/core/error.hpp"
 #include "fabricast/core/names.hpp"
 #include "fabricast/core/quantity.hpp"
+#include "fabricast/hardware/device_names.hpp"
 #include "fabricast/planner/graph_file.hpp"
 #include "fabricast/planner/node_use.hpp"
 #include "fabricast/planner/sharp.hpp"
@@ -108,11 +109,33 @@ void check_buffers(World& world) {
                               "NCCL's algorithms are forecast"});
 }
 
-/// Those that the user leaves unset.
+/// What the provider of a named machine sets, as long as it is that machine with its own network.
+ProviderEnvironment machine_environment(const Scenario& s) {
+  const NodePreset* preset = find_node(s.hardware, s.node.spec.profile);
+  if (!s.nccl.provider_env || !preset || preset->env.empty()) return {};
+  const bool same = gpu_called(s.hardware, preset->gpu).kind->name == s.node.spec.gpu;
+  if (!same || s.node.spec.nics.link != preset->nic_link) return {};
+  return {preset->env_by, preset->env};
+}
+
+/// The user's variables, and those of providers that the user leaves unset.
+std::map<std::string, std::string> environment_with(const Scenario& s, const ProviderEnvironment& provider) {
+  std::map<std::string, std::string> environment = s.nccl.env;
+  environment.insert(provider.variables.begin(), provider.variables.end());
+  return environment;
+}
+
+/// Those of machine and network that the user leaves unset.
 /// \param host  what NCCL's variables leave of it
 ProviderEnvironment provider_of(const Scenario& s, const NodeSpec& host, const NcclVersion& version) {
   if (!s.nccl.provider_env) return {};
   ProviderEnvironment provider = provider_environment(host, gpu_of(s), version);
+  const ProviderEnvironment machine = machine_environment(s);
+  provider.variables.insert(machine.variables.begin(), machine.variables.end());
+  if (provider.from.empty())
+    provider.from = machine.from;
+  else if (!machine.from.empty() && machine.from != provider.from)
+    provider.from += " and " + machine.from;
   std::erase_if(provider.variables, [&](const auto& v) { return s.nccl.env.contains(v.first); });
   return provider;
 }
@@ -203,7 +226,7 @@ std::unique_ptr<World> build_world(Scenario scenario, const SearchGraphs* found)
   world->scenario = std::move(scenario);
   const Scenario& s = world->scenario;
   std::vector<Diagnostic> told;  // of single variables: the reader has passed them on
-  NcclSettings settings = parse_nccl_environment(main_version(s), s.nccl.env, told);
+  NcclSettings settings = parse_nccl_environment(main_version(s), environment_with(s, machine_environment(s)), told);
   if (hosts_of_node(s, settings) > 1) fill_domains(world->scenario, world->warnings);
   const int hosts = hosts_of_node(s, settings);
   NodeSpec spec = s.node.spec;
@@ -212,11 +235,8 @@ std::unique_ptr<World> build_world(Scenario scenario, const SearchGraphs* found)
   // Too little is known of a version that is only implied to go by what old ones did.
   if (!s.nccl.version_given && !settings.p2p_disable && !settings.p2p_level) use.peer_levels.reset();
   world->provider = provider_of(s, spec, settings.version);
-  if (!world->provider.variables.empty()) {
-    std::map<std::string, std::string> environment = s.nccl.env;
-    environment.insert(world->provider.variables.begin(), world->provider.variables.end());
-    settings = parse_nccl_environment(settings.version, environment, told);
-  }
+  if (!world->provider.variables.empty())
+    settings = parse_nccl_environment(settings.version, environment_with(s, world->provider), told);
   choose_policy(*world, settings);
   Node node = build_node(spec, s.hardware, hosts, use);
   // Groups of ranks in a step or another job may lie within one part or across several.

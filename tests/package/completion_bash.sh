@@ -42,7 +42,7 @@ expect "cluster.yaml" fabricast run --json out.json c
 expect "fabric plan schedule" fabricast inspect ""
 expect "cluster.yaml folder old.yml" fabricast inspect fabric ""
 expect "parallel" fabricast plan cluster.yaml --search ""
-expect "hgx-b200 hgx-b300" fabricast init --node hgx-b
+expect "hgx-b200 hgx-b200-roce hgx-b300 hgx-b300-roce" fabricast init --node hgx-b
 expect "llama3-405b llama3-70b llama3-8b" fabricast init --model llama3-
 expect "gpus" fabricast list gp
 expect "rail_only rail_optimized" fabricast describe rail

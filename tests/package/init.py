@@ -122,6 +122,9 @@ def check_file(binary, folder):
     out = run(binary, "init", "-", cwd=folder)
     if out.returncode != 0 or not out.stdout.startswith("# 16 x 8 GPUs: collective.") or out.stderr:
         faults.append(f"init - : {out.returncode} {out.stdout[:60]} {out.stderr}")
+    alias = run(binary, "init", "-", "--node", "DGX H100", cwd=folder)
+    if alias.returncode != 0 or "profile: hgx-h100" not in alias.stdout:
+        faults.append(f"init --node 'DGX H100': {alias.returncode} {alias.stderr}")
     if run(binary, "init", cwd=folder).returncode != 0 or not (folder / "scenario.yaml").exists():
         faults.append("init without a file does not write scenario.yaml")
     return faults

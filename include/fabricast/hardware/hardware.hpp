@@ -9,6 +9,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,6 +35,7 @@ using PerProtocol = std::array<T, 3>;
 /// The GPU side of NCCL's protocols, by GPU generation.
 struct Architecture {
   std::string summary;
+  std::string like;             ///< architecture whose parameters count where there are none
   Parameter launch;             ///< fixed time of one collective call, launch to launch
   Parameter issue_gap;          ///< shortest time between two calls when they overlap
   Parameter issue_per_gpu;      ///< host time per GPU when one thread drives several
@@ -117,8 +119,26 @@ struct LinkType {
   std::string source;
 };
 
+/// What people and drivers call a thing beside its own name. Capitals, blanks and signs do not count.
+struct OtherNames {
+  std::vector<std::string> aliases;      ///< of it alone
+  std::vector<std::string> usual_for;    ///< of several, of which it is the one that is usually meant
+  std::vector<std::string> also_called;  ///< of several, of which another is usually meant
+};
+
+/// The same chip with other memory.
+struct GpuVariant {
+  OtherNames names;  ///< the first alias is its own name
+  Bytes memory;
+  BytesPerSecond memory_rate;
+  std::string source;
+};
+
 struct GpuKind {
   std::string name, summary, architecture, source;
+  std::string like;  ///< kind that a topology file does not tell from it, and that is the usual one
+  OtherNames names;
+  std::vector<GpuVariant> variants;
   int compute_capability = 0;
   std::string cpu;        ///< intel, amd or arm: what it is usually sold with
   std::string intranode;  ///< default of node.intranode
@@ -139,12 +159,25 @@ struct GpuKind {
   std::string compute;  ///< name of its ComputeModel: the architecture's unless the data say so
 };
 
-/// A node that can be named in `node.profile`.
+/// A node that can be named in `node.profile`. What is absent is as usual with its kind of GPU.
 struct NodePreset {
-  std::string name, summary, gpu, intranode;
+  std::string name, summary, gpu, intranode, source;
+  std::vector<std::string> aliases;
   int gpus = 8, nics = 8;
   BytesPerSecond nic_rate;
   LinkKind nic_link = LinkKind::infiniband;
+  std::string cpu, gdr;
+  std::optional<int> sockets, pcie_switches;
+  int nvlink_domain = 1;                   ///< default of nvlink_domain.nodes
+  std::map<std::string, std::string> env;  ///< NCCL's variables that its provider sets
+  std::string env_by;                      ///< who sets them
+  std::string note;                        ///< what else its provider brings
+};
+
+/// What is no GPU that runs NCCL, or none that is modelled.
+struct OtherAccelerator {
+  std::string what, instead;
+  std::vector<std::string> names;  ///< with a star at the end: what begins so
 };
 
 struct Hardware {
@@ -154,6 +187,7 @@ struct Hardware {
   std::map<std::string, LinkType, std::less<>> links;
   std::map<std::string, GpuKind, std::less<>> gpus;
   std::map<std::string, NodePreset, std::less<>> nodes;
+  std::vector<OtherAccelerator> other_accelerators;
   /// What kernels reach, by architecture, and by kind of GPU where one differs.
   std::map<std::string, ComputeModel, std::less<>> compute;
   std::map<std::string, Stack, std::less<>> stacks;
@@ -164,9 +198,11 @@ struct Hardware {
   Parameter* find(std::string_view path);
   /// All parameters with their paths, section by section.
   std::vector<std::pair<std::string, ParameterRef>> all_parameters(bool inherited_too = false);
-  /// Gives networks and compute models values of their own, equal for now, for what they inherit and is so called, or in
-  /// a group so called.
+  /// Gives architectures, networks and compute models values of their own, equal for now, for what they inherit and is so
+  /// called, or in a group so called.
   void own(std::string_view path);
+  /// An architecture with what it inherits. \pre it is there
+  Architecture architecture(std::string_view name) const;
   /// A network with what it inherits. \pre it is there
   Network network(std::string_view name) const;
   /// A compute model with what it inherits. \pre it is there

@@ -10,7 +10,7 @@
 namespace fabricast {
 
 struct ProviderEnvironment {
-  std::string_view from;  ///< who sets them
+  std::string from;  ///< who sets them
   std::map<std::string, std::string> variables;
 };
 

@@ -53,6 +53,19 @@ TEST_CASE("explain says once what NCCL weighed, and nothing where it had no choi
   CHECK(headings(output("explain scenarios/two_nodes.yaml --size 1MiB --set workload.collective=alltoall")) == 0);
 }
 
+TEST_CASE("what the provider of a machine sets is said, and the user's word wins", "[behaviour]") {
+  const std::string machine = "scenarios/two_nodes.yaml --set node.profile=a4";
+  const std::string lead = "set by Google's gIB: NCCL_CROSS_NIC=0";
+  CHECK_THAT(output("run " + machine), Catch::Contains("# " + lead));
+  CHECK_THAT(output("explain " + machine + " --size 1MiB"), Catch::Contains("  " + lead));
+  CHECK_THAT(output("describe a4"), Catch::Contains("  " + lead));
+  const json told = json::parse(output("explain " + machine + " --size 1MiB --json -")).at("set_by_provider");
+  CHECK(told.at("from") == "Google's gIB");
+  CHECK(told.at("variables").at("NCCL_IB_QPS_PER_CONNECTION") == "4");
+  const json own = json::parse(output("run " + machine + " --set nccl.env.NCCL_IB_QPS_PER_CONNECTION=1 --json -"));
+  CHECK_FALSE(own.at("set_by_provider").at("variables").contains("NCCL_IB_QPS_PER_CONNECTION"));
+}
+
 TEST_CASE("explain says on which trees switches reduce, and why they do not", "[behaviour]") {
   const auto line = [](const std::string& words) {
     const std::string text = output("explain scenarios/sharp.yaml --set nccl.env.NCCL_ALGO=NVLS,Ring " + words);

@@ -140,8 +140,16 @@ TEST_CASE("products are told apart, and unknown ones are not guessed", "[import]
   CHECK(gpu_of_product("NVIDIA H100 PCIe") == "h100-pcie");
   CHECK(gpu_of_product("A100-SXM4-40GB") == "a100-sxm");
   CHECK(gpu_of_product("NVIDIA H200") == "h200-sxm");
-  CHECK(gpu_of_product("NVIDIA H200 NVL").empty());
-  CHECK(gpu_of_product("NVIDIA L40").empty());
+  CHECK(gpu_of_product("NVIDIA H200 NVL") == "h200-nvl");
+  CHECK(gpu_of_product("NVIDIA L40") == "l40");
+  CHECK(gpu_of_product("NVIDIA GH200 480GB") == "gh200");
+  CHECK(gpu_of_product("NVIDIA GeForce RTX 4090") == "rtx4090");
+  CHECK(gpu_of_product("NVIDIA RTX 6000 Ada Generation") == "rtx6000-ada");
+  CHECK(gpu_of_product("NVIDIA RTX PRO 6000 Blackwell Server Edition") == "rtx-pro-6000");
+  CHECK(gpu_of_product("NVIDIA B300 SXM6 AC") == "b300");
+  // A part of a GPU is not that GPU, and what several are called tells nothing.
+  CHECK(gpu_of_product("NVIDIA A100-SXM4-40GB MIG 1g.5gb").empty());
+  CHECK(gpu_of_product("NVIDIA H100").empty());
   CHECK(gpu_of_product("NVIDIA L4") == "l4");
   CHECK(gpu_of_product("NVIDIA Graphics Device").empty());
 }

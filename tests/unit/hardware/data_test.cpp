@@ -47,6 +47,8 @@ TEST_CASE("every number has an interval and a source", "[hardware]") {
   for (const auto& [name, gpu] : hardware.gpus) {
     INFO(name);
     CHECK(is_source(gpu.source));
+    CHECK(is_source(gpu.sheet.source));
+    for (const GpuVariant& variant : gpu.variants) CHECK(is_source(variant.source));
   }
   CHECK(hardware.find("architectures.hopper.nothing") == nullptr);
 }
@@ -66,6 +68,10 @@ TEST_CASE("all that GPUs, nodes and networks name is there", "[hardware]") {
     const Node node = build_node(default_node(hardware, {}, name), hardware);
     CHECK(node.graph.gpus == preset.gpus);
     CHECK(node.spec.nics.count == preset.nics);
+    CHECK(node.spec.nics.rate == preset.nic_rate);
+    CHECK((preset.cpu.empty() || preset.cpu == name_of(node.spec.cpu)));
+    CHECK((preset.source.empty() || is_source(preset.source)));
+    CHECK(preset.nvlink_domain >= 1);
   }
   for (std::size_t kind = 0; is_network(static_cast<LinkKind>(kind)); ++kind)
     CHECK(hardware.networks.count(EnumNames<LinkKind>::names[kind]));
@@ -85,6 +91,40 @@ TEST_CASE("GPUs have the links that their makers state [vendor-datasheets]", "[h
   // PCIe x16 in one direction.
   for (const auto& [name, gbps] : {std::pair{"pcie3", 15.75}, {"pcie4", 31.5}, {"pcie5", 63.}, {"pcie6", 121.}})
     CHECK(gigabytes_per_second(hardware.links.find(name)->second.rate) == Approx(gbps));
+}
+
+TEST_CASE("cards have the links that their makers state [vendor-datasheets]", "[hardware]") {
+  const Hardware& hardware = shipped_hardware();
+  // One direction of all bridges of a card.
+  const std::vector<std::tuple<const char*, int, double>> bridges = {{"rtx2080ti", 75, 50}, {"a30", 80, 100},
+                                                                     {"a40", 86, 56.25},    {"rtx-a6000", 86, 56.25},
+                                                                     {"h100-nvl", 90, 300}, {"h200-nvl", 90, 450}};
+  for (const auto& [name, capability, gbps] : bridges) {
+    const GpuKind& gpu = hardware.gpus.find(name)->second;
+    INFO(name);
+    CHECK(gpu.compute_capability == capability);
+    CHECK(gpu.nvlinks * gigabytes_per_second(hardware.links.find(gpu.nvlink)->second.rate) == Approx(gbps));
+    CHECK(gpu.intranode == "pcie");
+    NodeSpec pair = default_node(hardware, name, {});
+    pair.gpus = 2, pair.intranode = Intranode::nvlink_mesh;
+    CHECK(build_node(pair, hardware).nvlink);
+  }
+  for (const char* name : {"rtx2080ti", "rtx3080", "rtx4080", "rtx5080", "rtx5090"})
+    CHECK_FALSE(hardware.gpus.find(name)->second.peer_to_peer);
+  for (const char* name : {"t4", "a10", "a40", "rtx-a6000", "l40", "rtx6000-ada", "rtx-pro-6000"})
+    CHECK(hardware.gpus.find(name)->second.peer_to_peer);
+}
+
+TEST_CASE("an architecture like another has its parameters", "[hardware]") {
+  Hardware hardware = shipped_hardware();
+  CHECK(hardware.architecture("turing").hop[0].value == hardware.architecture("volta").hop[0].value);
+  CHECK(hardware.architecture("blackwell_rtx").rate[2].value == hardware.architecture("ada").rate[2].value);
+  CHECK(hardware.architecture("turing").pcie_hop.source.find("guess") != std::string::npos);
+  hardware.find("architectures.volta.hop_ll")->value = 9;
+  CHECK(hardware.architecture("turing").hop[0].value == 9);
+  hardware.own("architectures.turing");
+  hardware.find("architectures.volta.hop_ll")->value = 8;
+  CHECK(hardware.architecture("turing").hop[0].value == 9);
 }
 
 TEST_CASE("payload shares of packets of 4096 bytes [FABRICS-2]", "[hardware]") {

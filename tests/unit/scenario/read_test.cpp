@@ -66,6 +66,28 @@ TEST_CASE("defaults fit the hardware named", "[scenario]") {
   CHECK(with("nics: {rate: 100Gbps}").fabric.basics.switch_box.rate == BytesPerSecond{12.5e9});
 }
 
+TEST_CASE("names that people type, and the doubt of one that several have", "[scenario]") {
+  const auto read = [](const std::string& node) {
+    return parse_scenario("fabricast: 1\nnode: {" + node + "}\ncluster: {nodes: 4}\nworkload: {}\n", "s.yaml");
+  };
+  const ReadResult h100 = read("gpu: H100");
+  CHECK(h100.scenario.node.spec.gpu == "h100-sxm");
+  REQUIRE(h100.warnings.size() == 1);
+  CHECK(h100.warnings[0].message == "'H100' is taken for h100-sxm; it may also be h100-nvl, h100-pcie");
+  CHECK(h100.warnings[0].where.line == 2);
+  // The effective scenario has it in our words, and nothing is left to doubt.
+  const ReadResult again = parse_scenario(to_yaml(h100.scenario), "s.yaml");
+  CHECK(again.warnings.empty());
+  CHECK(to_yaml(again.scenario) == to_yaml(h100.scenario));
+  const NodeSpec p4d = read("profile: P4D.24xlarge").scenario.node.spec;
+  CHECK(p4d.profile == "p4d");
+  CHECK(p4d.pcie_switches == 4);
+  CHECK(read("gpu: A100-SXM4-40GB, memory: 64GiB").scenario.node.spec.memory == Bytes{std::int64_t{64} << 30});
+  CHECK(read("profile: nc-h100-v5").scenario.node.spec.pcie_switches == 0);
+  CHECK(read("profile: gb200-nvl72").scenario.nvlink_domain.nodes == 18);
+  CHECK(read("profile: gb200-tray").scenario.nvlink_domain.nodes == 1);
+}
+
 TEST_CASE("parts win over the profile", "[scenario]") {
   const auto with = [](const std::string& node) {
     return parsed("fabricast: 1\nnode: {" + node + "}\ncluster: {nodes: 4}\nworkload: {}\n").node.spec;

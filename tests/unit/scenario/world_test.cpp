@@ -285,6 +285,53 @@ TEST_CASE("what providers set counts unless the user says otherwise", "[scenario
   CHECK(world_of("node: {}\ncluster: {nodes: 2}\n")->provider.variables.empty());
 }
 
+TEST_CASE("what the provider of a machine sets counts as long as it is that machine", "[scenario]") {
+  const auto world = [](const std::string& node, const std::string& nccl = "") {
+    return world_of("node: {" + node + "}\ncluster: {nodes: 2}\n" + nccl);
+  };
+  const auto ultra = world("profile: a3-ultra");
+  CHECK(ultra->provider.from == "Google's gIB");
+  CHECK(ultra->planner.settings.qps_per_connection == 4);
+  CHECK(ultra->planner.settings.nvls_chunk == Bytes{512 << 10});
+  const auto given = world("profile: a3-ultra", "nccl: {env: {NCCL_IB_QPS_PER_CONNECTION: 2}}\n");
+  CHECK(given->planner.settings.qps_per_connection == 2);
+  CHECK_FALSE(given->provider.variables.contains("NCCL_IB_QPS_PER_CONNECTION"));
+  CHECK(given->planner.settings.nvls_chunk == Bytes{512 << 10});
+  const auto without = world("profile: a3-ultra", "nccl: {provider_env: false}\n");
+  CHECK(without->provider.variables.empty());
+  CHECK_FALSE(without->planner.settings.nvls_chunk);
+  // On another network, or with another GPU, it is another machine.
+  CHECK(world("profile: a3-ultra, nics: {link: infiniband}")->provider.variables.empty());
+  CHECK(world("profile: a3-ultra, gpu: h100-sxm")->provider.variables.empty());
+  // Machine and plugin together.
+  const auto p4d = world("profile: p4d");
+  CHECK(p4d->provider.from == "the OFI plugin");
+  CHECK(p4d->provider.variables.at("NCCL_PROTO") == "Simple");
+  CHECK(p4d->provider.variables.at("NCCL_BUFFSIZE") == "8388608");
+  CHECK(plan_collective(p4d->planner, CollectiveOp::all_reduce, 1024).protocol == Protocol::simple);
+  CHECK(p4d->scenario.node.spec.memory == Bytes{std::int64_t{40} << 30});
+}
+
+TEST_CASE("every shipped machine can be built, and NCCL knows all that its provider sets", "[scenario]") {
+  for (const auto& [name, preset] : shipped_hardware().nodes) {
+    INFO(name);
+    const std::string nodes = std::to_string(preset.nvlink_domain > 1 ? 2 * preset.nvlink_domain : 2);
+    const ReadResult read =
+        parse_scenario(head + "node: {profile: " + name + "}\ncluster: {nodes: " + nodes + "}\n", "s.yaml");
+    CHECK(read.warnings.empty());
+    CHECK(read.scenario.nvlink_domain.nodes == preset.nvlink_domain);
+    const auto world = build_world(read.scenario);
+    CHECK(world->planner.comm.nodes() == 2);
+    CHECK(world->warnings.empty());
+    std::vector<Diagnostic> told;
+    (void)parse_nccl_environment(world->planner.settings.version, preset.env, told);
+    for (const Diagnostic& d : told) CHECK(d.message.find("no effect") != std::string::npos);
+    // It reads back to the same.
+    const Scenario again = parse_scenario(to_yaml(read.scenario), "s.yaml").scenario;
+    CHECK(to_yaml(again) == to_yaml(read.scenario));
+  }
+}
+
 TEST_CASE("copies for the heads of NVLS each lose the same", "[scenario]") {
   const auto slice = [](int gpus, const char* buffers) {
     const auto w = build_world(

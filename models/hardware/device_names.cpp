@@ -1,0 +1,158 @@
+#include "fabricast/hardware/device_names.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "fabricast/core/names.hpp"
+#include "fabricast/core/text.hpp"
+
+namespace fabricast {
+
+namespace {
+
+bool counts(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
+
+bool has_name(const std::vector<std::string>& names, std::string_view bare) {
+  return std::any_of(names.begin(), names.end(), [&](const std::string& n) { return bare_name(n) == bare; });
+}
+
+/// What a kind and its variants say of a name.
+class GpuSearch {
+ public:
+  explicit GpuSearch(std::string_view bare) : bare_(bare) {}
+
+  void ask(const GpuKind& kind) {
+    if (bare_name(kind.name) == bare_) take(kind, nullptr);
+    ask(kind, nullptr, kind.name, kind.names);
+    for (const GpuVariant& v : kind.variants) ask(kind, &v, v.names.aliases.front(), v.names);
+  }
+
+  std::optional<NamedGpu> found() && {
+    if (!found_.kind) return std::nullopt;
+    if (!shared_) others_.clear();
+    found_.others = std::move(others_);
+    return std::move(found_);
+  }
+
+ private:
+  void ask(const GpuKind& kind, const GpuVariant* variant, std::string_view own, const OtherNames& names) {
+    if (has_name(names.aliases, bare_)) take(kind, variant);
+    if (has_name(names.usual_for, bare_)) take(kind, variant), shared_ = true;
+    if (has_name(names.also_called, bare_)) others_.push_back(own);
+  }
+
+  void take(const GpuKind& kind, const GpuVariant* variant) { found_.kind = &kind, found_.variant = variant; }
+
+  std::string_view bare_;
+  NamedGpu found_;
+  bool shared_ = false;
+  std::vector<std::string_view> others_;
+};
+
+bool is_of(const OtherAccelerator& other, std::string_view bare) {
+  return std::any_of(other.names.begin(), other.names.end(), [&](std::string_view name) {
+    if (!name.ends_with('*')) return bare == name;
+    name.remove_suffix(1);
+    return bare.starts_with(name);
+  });
+}
+
+/// Another maker's accelerator is not a slip of the pen.
+void refuse_other_accelerators(const Hardware& hardware, std::string_view path, std::string_view name) {
+  const std::string bare = bare_name(name);
+  for (const OtherAccelerator& other : hardware.other_accelerators)
+    if (is_of(other, bare))
+      throw UserError::at(std::string(path),
+                          fmt::format("'{}' is {}; Fabricast models NCCL on NVIDIA's GPUs", name, other.what),
+                          other.instead);
+}
+
+template <class Map>
+std::string hint_for(const Map& map, std::string_view name) {
+  std::vector<std::string_view> known;
+  for (const auto& entry : map) known.push_back(entry.first);
+  const auto near = nearest(name, known);
+  return near ? fmt::format("did you mean '{}'?", *near) : std::string();
+}
+
+}  // namespace
+
+std::string bare_name(std::string_view name) {
+  std::string bare = lower_case(name);
+  std::erase_if(bare, [](char c) { return !counts(c); });
+  constexpr std::array<std::string_view, 3> brands = {"nvidia", "tesla", "geforce"};
+  for (const std::string_view brand : brands)
+    if (bare.starts_with(brand) && bare.size() > brand.size()) bare.erase(0, brand.size());
+  return bare;
+}
+
+std::optional<NamedGpu> find_gpu(const Hardware& hardware, std::string_view name) {
+  if (const auto it = hardware.gpus.find(name); it != hardware.gpus.end()) return NamedGpu{&it->second, nullptr, {}};
+  const std::string bare = bare_name(name);
+  GpuSearch search(bare);
+  for (const auto& [key, kind] : hardware.gpus) search.ask(kind);
+  return std::move(search).found();
+}
+
+const NodePreset* find_node(const Hardware& hardware, std::string_view name) {
+  if (const auto it = hardware.nodes.find(name); it != hardware.nodes.end()) return &it->second;
+  const std::string bare = bare_name(name);
+  for (const auto& [key, node] : hardware.nodes)
+    if (bare_name(key) == bare || has_name(node.aliases, bare)) return &node;
+  return nullptr;
+}
+
+NamedGpu gpu_called(const Hardware& hardware, std::string_view name) {
+  if (auto named = find_gpu(hardware, name)) return *std::move(named);
+  refuse_other_accelerators(hardware, "node.gpu", name);
+  std::string hint = hint_for(hardware.gpus, name);
+  if (const NodePreset* node = find_node(hardware, name))
+    hint = fmt::format("it is a kind of node: node: {{profile: {}}}", node->name);
+  if (hint.empty()) hint = "`fabricast list gpus` shows the kinds; node.topology takes a host's own file";
+  throw UserError::at("node.gpu", fmt::format("unknown GPU '{}'", name), hint);
+}
+
+const NodePreset& node_called(const Hardware& hardware, std::string_view name) {
+  if (const NodePreset* node = find_node(hardware, name)) return *node;
+  refuse_other_accelerators(hardware, "node.profile", name);
+  std::string hint = hint_for(hardware.nodes, name);
+  if (const auto gpu = find_gpu(hardware, name))
+    hint = fmt::format("it is a kind of GPU: node: {{gpu: {}}}", gpu->kind->name);
+  if (hint.empty()) hint = "`fabricast list nodes` shows the kinds; a profile of your own ends in .json";
+  throw UserError::at("node.profile", fmt::format("unknown profile '{}'", name), hint);
+}
+
+std::vector<Diagnostic> doubts_about_gpu(const Hardware& hardware, std::string_view name) {
+  const auto named = find_gpu(hardware, name);
+  if (!named || named->others.empty()) return {};
+  const std::string taken = named->variant ? named->variant->names.aliases.front() : named->kind->name;
+  Diagnostic doubt;
+  doubt.severity = Diagnostic::Severity::warning;
+  doubt.path = "node.gpu";
+  doubt.message = fmt::format("'{}' is taken for {}; it may also be {}", name, taken, join(named->others, ", "));
+  doubt.hint = fmt::format("write {} to say so", taken);
+  return {doubt};
+}
+
+std::vector<std::string> other_gpu_names(const Hardware& hardware) {
+  std::vector<std::string> all;
+  const auto add = [&](const OtherNames& names) {
+    all.insert(all.end(), names.aliases.begin(), names.aliases.end());
+    all.insert(all.end(), names.usual_for.begin(), names.usual_for.end());
+  };
+  for (const auto& [key, kind] : hardware.gpus) {
+    add(kind.names);
+    for (const GpuVariant& v : kind.variants) add(v.names);
+  }
+  return all;
+}
+
+std::vector<std::string> other_node_names(const Hardware& hardware) {
+  std::vector<std::string> all;
+  for (const auto& [key, node] : hardware.nodes) all.insert(all.end(), node.aliases.begin(), node.aliases.end());
+  return all;
+}
+
+}  // namespace fabricast
