@@ -84,7 +84,7 @@ void print_growth(const std::string& scenario, int repeats, long most) {
     print_row(fmt::format("{}, {} GPUs, 100 seeds, no intervals", name, most),
               best_of(1, scenario, {nodes, "routing.seeds=100", "nccl.env.NCCL_ALGO=" + name}, {"--no-intervals"}));
   const std::string step =
-      "workload={kind: training_step, model: {preset: llama3-405b}, "
+      "workload={kind: training_step, memory: ignore, model: {preset: llama3-405b}, "
       "batch: {global: 65536}, parallel: {tensor: 8, sequence: true, pipeline: 16}}";
   for (const bool intervals : {false, true})
     print_row(fmt::format("405B step, {} GPUs{}", most, intervals ? "" : ", no intervals"),

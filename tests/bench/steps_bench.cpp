@@ -20,17 +20,17 @@ node: {profile: hgx-h100-roce}
 cluster: {nodes: 128}
 fabric: {kind: fat_tree, switch: {ports: 64}}
 routing: {kind: ecmp, seed: 1, seeds: 16}
-workload: {kind: training_step, model: {preset: llama3-405b}, batch: {global: 128}, parallel: {tensor: 8}}
+workload: {kind: training_step, memory: ignore, model: {preset: llama3-405b}, batch: {global: 128}, parallel: {tensor: 8}}
 )";
 
 constexpr auto dense =
-    "{{kind: training_step, model: {{preset: llama3-405b}}, batch: {{global: {}}}, "
+    "{{kind: training_step, memory: ignore, model: {{preset: llama3-405b}}, batch: {{global: {}}}, "
     "parallel: {{tensor: 8, sequence: true, pipeline: 16}}}}";
 constexpr auto sharded =
-    "{{kind: training_step, framework: fsdp, model: {{preset: llama3-70b}}, "
+    "{{kind: training_step, memory: ignore, framework: fsdp, model: {{preset: llama3-70b}}, "
     "batch: {{global: {}}}}}";
 constexpr auto experts =
-    "{{kind: training_step, model: {{preset: deepseek-v3}}, batch: {{global: {}}}, "
+    "{{kind: training_step, memory: ignore, model: {{preset: deepseek-v3}}, batch: {{global: {}}}, "
     "parallel: {{pipeline: 16, expert: 64}}}}";
 
 }  // namespace

@@ -2,9 +2,10 @@
 // larger plans, in which all connections of a channel count at all times (docs/models/flow-engine.md).
 #include "edge_paths.hpp"
 
-#include <map>
+#include <unordered_map>
 
 #include "crossings.hpp"
+#include "fabricast/core/rng.hpp"
 
 namespace fabricast {
 
@@ -64,9 +65,16 @@ class Collector {
   std::size_t found_ = 0;
   EdgePaths out_;
   Path path_;
-  std::map<std::vector<std::uint32_t>, std::uint32_t> paths_;
+  struct Hash {
+    std::size_t operator()(const std::vector<std::uint32_t>& resources) const {
+      std::uint64_t hash = 0;
+      for (const std::uint32_t r : resources) hash = mix64(hash ^ r);
+      return static_cast<std::size_t>(hash);
+    }
+  };
+  std::unordered_map<std::vector<std::uint32_t>, std::uint32_t, Hash> paths_;
   // By link, and not an array: such a plan crosses few links, of however large a fabric.
-  std::map<std::uint32_t, std::uint32_t> link_of_;
+  std::unordered_map<std::uint32_t, std::uint32_t> link_of_;
 };
 
 }  // namespace

@@ -76,6 +76,24 @@ const EdgePaths* NetworkCounter::edge_paths() {
   return *edge_paths_;
 }
 
+double NetworkCounter::slowest_link(std::uint32_t channel, std::size_t edge) const {
+  double slowest = 0;
+  for (const EdgePaths::Pair& pair : (*edge_paths_)->edges[channel][edge].pairs)
+    for (const EdgePaths::Hop& hop : pair.hops) slowest = std::max(slowest, hop.part / edge_rates_[hop.link]);
+  return slowest;
+}
+
+const std::vector<double>& NetworkCounter::slowest_on_ways() {
+  const EdgePaths* paths = edge_paths();
+  // Sizes and protocols ask again and again.
+  if (!slowest_on_ways_.empty() || !paths) return slowest_on_ways_;
+  for (std::uint32_t c = 0; c < paths->edges.size(); ++c) {
+    double& sum = slowest_on_ways_.emplace_back(0);
+    for (std::size_t e = 0; e < paths->edges[c].size(); ++e) sum += slowest_link(c, e);
+  }
+  return slowest_on_ways_;
+}
+
 const EdgeGroups& NetworkCounter::edges(std::uint32_t channel) {
   // Asked for where a channel is timed: that is one or two of a class.
   if (!seen_[channel].ways) see(channel, seen_[channel]);

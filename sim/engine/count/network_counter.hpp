@@ -22,6 +22,10 @@ class NetworkCounter {
   const EdgeGroups& edges(std::uint32_t channel);
   /// Null where there are too many.
   const EdgePaths* edge_paths();
+  /// Of a connection alone: the most that one of its links takes, s per byte on the wire. \pre edge_paths() is not null
+  double slowest_link(std::uint32_t channel, std::size_t edge) const;
+  /// The sum of it over the connections of each channel; empty where there are too many.
+  const std::vector<double>& slowest_on_ways();
   /// B/s, by number of the link in these.
   const std::vector<double>& edge_rates() const { return edge_rates_; }
   /// Of PAT; the plan's is PAT.
@@ -53,6 +57,7 @@ class NetworkCounter {
   std::vector<EdgeGroups> seen_;         ///< by channel; empty: not asked for yet
   std::optional<const EdgePaths*> edge_paths_;
   std::vector<double> edge_rates_;
+  std::vector<double> slowest_on_ways_;
 };
 
 }  // namespace fabricast

@@ -60,22 +60,17 @@ EdgeCrowd edge_crowd(const ChannelView& v, std::uint32_t channel, std::size_t e,
 }
 
 double slowest_link(const ChannelView& v, std::uint32_t channel, std::size_t edge) {
-  NetworkCounter& network = *v.loads.network;
-  const EdgePaths& paths = *network.edge_paths();
-  const std::vector<double>& rates = network.edge_rates();
-  double slowest = 0;
-  for (const EdgePaths::Pair& pair : paths.edges[channel][edge].pairs)
-    for (const EdgePaths::Hop& hop : pair.hops) slowest = std::max(slowest, hop.part * v.costs.wire / rates[hop.link]);
-  return slowest;
+  return v.loads.network->slowest_link(channel, edge) * v.costs.wire;
 }
 
 std::vector<double> seconds_on_ways(const ChannelView& v) {
-  const EdgePaths* paths = v.loads.network ? v.loads.network->edge_paths() : nullptr;
   std::vector<double> seconds(static_cast<std::size_t>(v.plan.channels), 0);
+  // One channel has no other to be slower than. Of sends and receives it has a connection for each pair of ranks.
+  if (seconds.size() == 1) return seconds;
+  if (!v.loads.network) return seconds;
+  const std::vector<double>& slowest = v.loads.network->slowest_on_ways();
   // Of channels with one share the one with the slowest paths takes longest, as a first slice meets all links in turn.
-  for (std::size_t c = 0; paths && c < seconds.size(); ++c)
-    for (std::size_t e = 0; e < paths->edges[c].size(); ++e)
-      seconds[c] += slowest_link(v, static_cast<std::uint32_t>(c), e);
+  for (std::size_t c = 0; c < slowest.size(); ++c) seconds[c] = slowest[c] * v.costs.wire;
   return seconds;
 }
 
