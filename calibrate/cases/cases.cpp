@@ -49,7 +49,12 @@ MeasuredCase read_case(const json& j) {
   if (j.contains("gdr") && !j.at("gdr").is_null()) c.gdr = j.at("gdr").get<bool>();
   for (const auto& [key, value] : j.at("env").items()) c.env[key] = text_of(value);
   for (const auto& [key, value] : j.at("harness").items()) c.harness[key] = text_of(value);
+  c.site = c.system;
+  if (j.contains("site")) take(j, "site", c.site);
+  if (j.contains("nvlink_domain_nodes")) c.nvlink_domain_nodes = j.at("nvlink_domain_nodes").get<int>();
   if (j.contains("set_aside")) take(j, "set_aside", c.set_aside);
+  if (c.set_aside.empty() && j.value("confidence", "") == "low")
+    c.set_aside = "its source leaves open what was measured";
   for (const json& row : j.at("rows"))
     c.rows.push_back({row.at("bytes").get<std::int64_t>(), row.at("time_us").get<double>()});
   return c;
@@ -120,7 +125,9 @@ std::string scenario_of(const MeasuredCase& c) {
                      c.nic_gbps.value_or(400), c.link);
   if (c.gdr) y += fmt::format("  gdr: {}\n", *c.gdr);
   y += fmt::format("cluster: {{nodes: {}}}\n", c.nodes);
-  if ((c.gpu == "gb200" || c.gpu == "gb300") && c.nodes > 1) y += "nvlink_domain: {nodes: 18}\n";
+  constexpr int trays = 18;  // of a full rack
+  if ((c.gpu == "gb200" || c.gpu == "gb300") && c.nodes > 1)
+    y += fmt::format("nvlink_domain: {{nodes: {}}}\n", c.nvlink_domain_nodes.value_or(trays));
   if (network) {
     const bool rails = c.nics && *c.nics >= c.gpus_per_node && c.gpus_per_node > 1;
     y += fmt::format("fabric: {{kind: {}}}\nrouting: {{kind: adaptive}}\n", rails ? "rail_optimized" : "fat_tree");

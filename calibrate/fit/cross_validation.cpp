@@ -1,4 +1,8 @@
 // How far off forecasts are for what a fit has not seen.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
 #include <set>
 
 #include "fabricast/core/error.hpp"
@@ -82,13 +86,30 @@ class OwnCalibration {
 
 }  // namespace
 
-CrossValidation leave_one_out(const std::vector<MeasuredCase>& cases, const Hardware& prior, const FitOptions& options,
-                              bool calibrated) {
+std::map<std::string, std::string> left_out_with(const std::vector<MeasuredCase>& cases, const Hardware& hardware,
+                                                 LeftOut by) {
+  std::map<std::string, std::string> with;
+  for (const MeasuredCase& c : cases) {
+    if (by == LeftOut::system) with[c.system] = c.system;
+    if (by == LeftOut::site) with[c.system] = c.site;
+    if (by != LeftOut::kind) continue;
+    // A system is of the kind of its network, if some case of it has one.
+    const bool network = c.nodes > 1 && !c.link.empty();
+    const std::string kind = fmt::format("{} {}", hardware.gpus.at(c.gpu).architecture, network ? c.link : c.intranode);
+    if (network || !with.contains(c.system)) with[c.system] = kind;
+  }
+  return with;
+}
+
+CrossValidation leave_out(const std::vector<MeasuredCase>& cases, const Hardware& prior, const FitOptions& options,
+                          LeftOut by, bool calibrated) {
   const FitProblem problem(cases, prior);
-  std::set<std::string> systems, fitted_systems;
-  for (const MeasuredCase& c : cases) systems.insert(c.system);
+  std::map<std::string, std::vector<std::string>> together;  // systems
+  for (const auto& [system, name] : left_out_with(cases, prior, by)) together[name].push_back(system);
+  std::set<std::string> fitted_systems;
   for (const FitProblem::Row& row : problem.rows()) fitted_systems.insert(row.system);
-  if (fitted_systems.size() < 2) throw UserError("leaving one out takes cases of two systems or more");
+  if (together.size() < 2 || fitted_systems.size() < 2)
+    throw UserError(fmt::format("leaving one {} out takes cases of two or more", name_of(by)));
   const TwoFits all = fit_twice(problem, options);
   // All cases count, also those that no fit looks at.
   const std::vector<CaseRunner> runners(cases.begin(), cases.end());
@@ -98,9 +119,9 @@ CrossValidation leave_one_out(const std::vector<MeasuredCase>& cases, const Hard
       if (runner.measured().system == system) add_errors(system, runner.run(hardware, interval_draws), rows);
     return rows;
   };
-  const auto fit_without = [&](const std::string& system) {
+  const auto fit_without = [&](const std::vector<std::string>& systems) {
     FitOptions without = options;
-    without.left_out = {system};
+    without.left_out = systems;
     FitTask task = task_of(problem, without);
     if (options.identified > 0) {
       Linearization first_derivatives = all.first_derivatives;
@@ -116,15 +137,18 @@ CrossValidation leave_one_out(const std::vector<MeasuredCase>& cases, const Hard
   const Hardware whole = fit_at(problem, all.task, all.last, all.derivatives, options.seed).hardware;
   OwnCalibration own(cases, options);
   std::vector<ErrorRow> in_sample, left_out;
-  for (const std::string& system : systems) {
-    const std::vector<ErrorRow> with = errors_of(system, whole);
-    const Hardware others = fitted_systems.contains(system) ? fit_without(system) : whole;
-    const std::vector<ErrorRow> without = errors_of(system, others);
-    if (calibrated) own.add(system, others);
-    in_sample.insert(in_sample.end(), with.begin(), with.end());
-    left_out.insert(left_out.end(), without.begin(), without.end());
+  for (const auto& [name, systems] : together) {
+    const bool fitted =
+        std::any_of(systems.begin(), systems.end(), [&](const auto& s) { return fitted_systems.contains(s); });
+    const Hardware others = fitted ? fit_without(systems) : whole;
+    for (const std::string& system : systems) {
+      const std::vector<ErrorRow> with = errors_of(system, whole), without = errors_of(system, others);
+      if (calibrated) own.add(system, others);
+      in_sample.insert(in_sample.end(), with.begin(), with.end());
+      left_out.insert(left_out.end(), without.begin(), without.end());
+    }
   }
-  CrossValidation v{{error_table(in_sample), error_table(left_out)}, std::nullopt};
+  CrossValidation v{{by, error_table(in_sample), error_table(left_out)}, std::nullopt};
   if (calibrated) v.calibrated = own.result();
   return v;
 }

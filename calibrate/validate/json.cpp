@@ -63,9 +63,9 @@ Json pair_json(const ConfigurationPair& p) {
 std::string validation_json(const Validation& v) {
   Json j = {{"fabricast", version_text()}, {"bands", Json::array()}, {"errors", table_json(v.errors)}};
   for (const Band& b : bands) j["bands"].push_back(b.name);
-  if (v.leave_one_out)
-    j["leave_one_out"] = {{"in_sample", table_json(v.leave_one_out->in_sample)},
-                          {"left_out", table_json(v.leave_one_out->left_out)}};
+  for (const LeaveOneOut& l : v.leave_out)
+    j["leave_out"][std::string(name_of(l.by))] = {{"in_sample", table_json(l.in_sample)},
+                                                  {"left_out", table_json(l.left_out)}};
   if (v.calibrated)
     j["calibrated"] = {{"larger_jobs", change_json(v.calibrated->larger_before, v.calibrated->larger_after)},
                        {"other_sizes", change_json(v.calibrated->sizes_before, v.calibrated->sizes_after)}};

@@ -50,12 +50,18 @@ std::string change_markdown(const ErrorTable& before, const ErrorTable& after, b
   return out;
 }
 
-std::string leave_one_out_markdown(const LeaveOneOut& l) {
-  return "\n## Errors of systems left out of the fit, in %\n\n"
-         "In sample > left out. For each system all parameters are fitted anew from their priors to the cases of the "
-         "other systems, and\n"
-         "its own are forecast with them: what to expect of a system never seen. The first number is of a fit to "
-         "all.\n\n" +
+std::string leave_out_markdown(const LeaveOneOut& l) {
+  std::string_view what;
+  switch (l.by) {
+    case LeftOut::system: what = "each system"; break;
+    case LeftOut::site: what = "each site (a place, a provider's node type, or an author)"; break;
+    case LeftOut::kind: what = "each kind (a GPU generation on a kind of network, or of node)"; break;
+  }
+  return fmt::format(
+             "\n## Errors of systems left out of the fit by {}, in %\n\n"
+             "In sample > left out. For {} all parameters are fitted anew from their priors to the cases of\n"
+             "the others, and its own are forecast with them. The first number is of a fit to all.\n\n",
+             name_of(l.by), what) +
          change_markdown(l.in_sample, l.left_out, true);
 }
 
@@ -81,7 +87,8 @@ std::string calibrated_markdown(const Calibrated& c) {
 std::string validation_markdown(const Validation& v, const Hardware& hardware) {
   std::string out =
       "# Validation\n\n"
-      "Written by `fabricast calibrate validate --leave-one-out --calibrated --markdown docs/validation.md`; anyone "
+      "Written by `fabricast calibrate validate --leave-out site --leave-out kind --markdown docs/validation.md`; "
+      "anyone "
       "can run it again.\n\n"
       "Error of a row: |ln(forecast / measured)|; of a system in a band: exp(median over its rows) - 1. Each system "
       "counts once in each\n"
@@ -99,7 +106,7 @@ std::string validation_markdown(const Validation& v, const Hardware& hardware) {
   out +=
       fmt::format("\n{} rows of {} cases are counted; in {} of them another algorithm stands in for NCCL's choice.\n",
                   v.errors.rows, v.cases.size(), v.stand_ins);
-  if (v.leave_one_out) out += leave_one_out_markdown(*v.leave_one_out);
+  for (const LeaveOneOut& l : v.leave_out) out += leave_out_markdown(l);
   if (v.calibrated) out += calibrated_markdown(*v.calibrated);
   out += directions_markdown(v.pairs);
   out +=

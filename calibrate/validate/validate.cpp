@@ -159,9 +159,9 @@ std::string validation_text(const Validation& v, bool rows) {
   summary("MEAN", v.errors.mean);
   summary("WORST DECILE", v.errors.worst_decile);
   out += directions_text(v.pairs);
-  if (v.leave_one_out)
-    out += "left out of the fit: median error in % in sample > left out\n" +
-           change_text(v.leave_one_out->in_sample, v.leave_one_out->left_out, true);
+  for (const LeaveOneOut& l : v.leave_out)
+    out += fmt::format("left out of the fit by {}: median error in % in sample > left out\n", name_of(l.by)) +
+           change_text(l.in_sample, l.left_out, true);
   if (v.calibrated) out += calibrated_text(*v.calibrated);
   for (const auto& [id, why] : v.failed) out += fmt::format("did not run: {}: {}\n", id, why);
   out += fmt::format("{} cases, {} rows, {} of them by another algorithm than NCCL's; {} did not run\n", v.cases.size(),

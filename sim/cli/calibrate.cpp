@@ -43,38 +43,59 @@ FitOptions fit_options_of(const Options& options, int identified) {
   return o;
 }
 
+/// What `--leave-out` names, each once.
+std::vector<LeftOut> left_out_of(const Options& options) {
+  constexpr auto& names = EnumNames<LeftOut>::names;
+  std::vector<LeftOut> by;
+  for (const std::string& word : options.list("leave-out")) {
+    const auto it = std::find(names.begin(), names.end(), word);
+    if (it == names.end())
+      throw UserError(fmt::format("--leave-out: '{}' can not be left out", word), suggestion(word, names));
+    const auto one = static_cast<LeftOut>(it - names.begin());
+    if (std::find(by.begin(), by.end(), one) == by.end()) by.push_back(one);
+  }
+  return by;
+}
+
 int validate(const std::vector<std::string>& arguments) {
   Options options("calibrate validate", "Forecasts measured cases and counts the errors by system and size.", {});
   options.add()("cases", po::value<std::string>(), "file of measured cases (default: the shipped ones)")(
       "steps", po::value<std::string>()->implicit_value(""),
-      "validate forecasts of steps instead: those of a file, or the shipped ones")(
-      "only", po::value<std::string>(), "only cases whose id contains this")(
+      "validate forecasts of steps instead: those of a file, or the shipped ones")("only", po::value<std::string>(),
+                                                                                   "only cases whose id contains this")(
       "profile", po::value<std::string>(), "lay a fitted profile over the shipped parameters")(
-      "leave-one-out", "fit anew from the priors without each system in turn, and count its errors then: minutes")(
+      "leave-out", po::value<std::vector<std::string>>()->composing(),
+      "fit anew from the priors without each `site`, `kind` or `system` in turn, and count its errors then: minutes; "
+      "may be repeated")(
       "calibrated",
-      "with --leave-one-out, then calibrate each system with some of its own cases, and count its errors on "
+      "with --leave-out, then calibrate each system with some of its own cases, and count its errors on "
       "the others: minutes more")("identified", po::value<std::string>(),
                                   "for those fits, as of `calibrate fit`, in percent (default 1000)")(
       "prior-weight", po::value<std::string>(), "for those fits, as of `calibrate fit`, in percent (default 100)")(
       "markdown", po::value<std::string>(), "write the page for the docs")(
       "json", po::value<std::string>(), "write JSON to a file, or `-` for standard output alone")("rows",
                                                                                                   "print every row");
+  options.words("leave-out", EnumNames<LeftOut>::names);
   if (!options.parse(arguments)) return 0;
   if (options.has("steps")) return validate_steps_of(options);
   for (const std::string name : {"calibrated", "identified", "prior-weight"})
-    if (options.has(name) && !options.has("leave-one-out"))
-      throw UserError("--" + name + ": only with --leave-one-out", "without it nothing is fitted");
+    if (options.has(name) && !options.has("leave-out"))
+      throw UserError("--" + name + ": only with --leave-out", "without it nothing is fitted");
+  const std::vector<LeftOut> left_out_by = left_out_of(options);
   const std::string markdown = output_path(options, "markdown"), json = output_path(options, "json");
   if (!json.empty() && json == markdown) throw UserError(fmt::format("--json and --markdown both want '{}'", json));
   Hardware hardware = shipped_hardware();
   if (options.has("profile")) overlay_profile(hardware, read_file(options.text("profile")), options.text("profile"));
   const std::vector<MeasuredCase> cases = chosen_cases(options);
   Validation v = validate_cases(cases, hardware);
-  if (options.has("leave-one-out")) {
+  for (const LeftOut by : left_out_by) {
     FitOptions fit_options = fit_options_of(options, 1000);
     fit_options.iterations = 40;  // as the shipped fit
-    CrossValidation crossed = leave_one_out(cases, prior_hardware(), fit_options, options.has("calibrated"));
-    v.leave_one_out = std::move(crossed.leave_one_out), v.calibrated = std::move(crossed.calibrated);
+    // What is calibrated starts from a fit without the first of them.
+    const bool calibrated = options.has("calibrated") && !v.calibrated;
+    CrossValidation crossed = leave_out(cases, prior_hardware(), fit_options, by, calibrated);
+    v.leave_out.push_back(std::move(crossed.leave_one_out));
+    if (crossed.calibrated) v.calibrated = std::move(crossed.calibrated);
   }
   if (!markdown.empty()) emit(markdown, validation_markdown(v, hardware));
   if (!json.empty()) emit(json, validation_json(v));

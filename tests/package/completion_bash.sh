@@ -34,7 +34,7 @@ expect_some "--version" fabricast --
 expect "calibrate" fabricast cal
 expect "fit import probe validate" fabricast calibrate ""
 expect "--identified --iterations" fabricast calibrate fit --i
-expect "--leave-one-out" fabricast calibrate validate --le
+expect "--leave-out" fabricast calibrate validate --le
 expect "cluster.yaml folder old.yml" fabricast run ""
 expect "--json" fabricast run cluster.yaml --js
 expect "" fabricast run --json ""

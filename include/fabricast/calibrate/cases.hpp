@@ -21,13 +21,16 @@ struct MeasuredRow {
 /// One system, collective, number of nodes and set of NCCL variables.
 struct MeasuredCase {
   std::string id, system, collective, gpu, intranode, link, nccl_version;
+  std::string site;  ///< what systems of one place, provider's node type or author have in common; else the system
   int nodes = 1, gpus_per_node = 1;
+  std::optional<int> nvlink_domain_nodes;  ///< where nodes share an NVLink domain
   std::optional<int> nics;
   std::optional<double> nic_gbps;
   std::optional<bool> gdr;
   std::map<std::string, std::string> env;
   std::map<std::string, std::string> harness;
-  std::string set_aside;  ///< why no fit looks at it: something of it that a scenario can not say; usually empty
+  /// Why no fit looks at it: something of it that a scenario can not say, or that its source does not; usually empty.
+  std::string set_aside;
   std::vector<MeasuredRow> rows;
 };
 

@@ -50,17 +50,21 @@ struct Fit {
 
 Fit fit_parameters(const std::vector<MeasuredCase>& cases, const Hardware& start, const FitOptions& options);
 
+/// By system, the name of what it is left out with.
+std::map<std::string, std::string> left_out_with(const std::vector<MeasuredCase>& cases, const Hardware& hardware,
+                                                 LeftOut by);
+
 struct CrossValidation {
   LeaveOneOut leave_one_out;
   std::optional<Calibrated> calibrated;
 };
 
-/// Fits all systems, then all but each in turn. A fit without a system starts where the fit of all ends, with the
-/// priors' pull as ever: what only that system told goes back to its prior.
+/// Fits all systems, then all but those of each site, or whatever is left out together, in turn. A fit without some
+/// starts where the fit of all ends, with the priors' pull as ever: what only they told goes back to its prior.
 /// \param calibrated  then also with some measurements of each system's own
-/// \throws UserError if there are not two systems
-CrossValidation leave_one_out(const std::vector<MeasuredCase>& cases, const Hardware& prior, const FitOptions& options,
-                              bool calibrated = false);
+/// \throws UserError if there is nothing to fit to beside what is left out
+CrossValidation leave_out(const std::vector<MeasuredCase>& cases, const Hardware& prior, const FitOptions& options,
+                          LeftOut by, bool calibrated = false);
 
 /// The fitted parameters as a profile (JSON) that `node.profile` takes.
 std::string profile_json(const Fit& fit, const std::string& source);

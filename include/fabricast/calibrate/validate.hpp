@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "fabricast/calibrate/directions.hpp"
+#include "fabricast/core/enum_names.hpp"
 
 namespace fabricast {
 
@@ -41,8 +42,17 @@ std::array<double, 2> error_halves(const std::vector<ErrorRow>& rows);
 /// Adds the rows of a case.
 void add_errors(const std::string& system, const ForecastOfCase& forecast, std::vector<ErrorRow>& errors);
 
-/// How far off forecasts are for a system that the fit has not seen; both by parameters fitted for the table.
+/// What is left out together: a system alone, all of one site (a place, a provider's node type or an author), or all of
+/// one kind (a GPU generation on a kind of network, or of node where there is none).
+enum class LeftOut { system, site, kind };
+template <>
+struct EnumNames<LeftOut> {
+  static constexpr std::array<std::string_view, 3> names{"system", "site", "kind"};
+};
+
+/// How far off forecasts are for systems that the fit has not seen; both by parameters fitted for the table.
 struct LeaveOneOut {
+  LeftOut by = LeftOut::system;
   ErrorTable in_sample, left_out;
 };
 
@@ -67,7 +77,7 @@ struct Validation {
   ErrorTable errors;                                        ///< of rows whose algorithm has a schedule
   int stand_ins = 0;                                        ///< rows for which another algorithm than NCCL's was timed
   std::vector<ConfigurationPair> pairs;  ///< of all cases that ran; where another algorithm stands in, it is compared
-  std::optional<LeaveOneOut> leave_one_out;
+  std::vector<LeaveOneOut> leave_out;
   std::optional<Calibrated> calibrated;
 };
 

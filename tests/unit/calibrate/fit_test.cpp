@@ -60,7 +60,7 @@ TEST_CASE("a system left out is forecast by what the others tell, else by the pr
                                            case_of("volta", "v100-sxm", "all_reduce", truth)};
   FitOptions options = options_of();
   options.identified = 10;
-  const LeaveOneOut l = leave_one_out(cases, prior_hardware(), options).leave_one_out;
+  const LeaveOneOut l = leave_out(cases, prior_hardware(), options, LeftOut::system).leave_one_out;
   const ErrorTable unfitted = validate_cases(cases, prior_hardware()).errors;
   for (std::size_t band = 0; band < bands.size(); ++band) {
     for (const char* system : {"hopper-a", "hopper-b", "volta"})
@@ -75,7 +75,7 @@ TEST_CASE("a system left out is forecast by what the others tell, else by the pr
 
 TEST_CASE("leaving one out takes two systems", "[calibrate]") {
   const std::vector<MeasuredCase> cases = {case_of("one", "h100-sxm", "all_reduce", prior_hardware())};
-  CHECK_THROWS_AS(leave_one_out(cases, prior_hardware(), options_of()), UserError);
+  CHECK_THROWS_AS(leave_out(cases, prior_hardware(), options_of(), LeftOut::site), UserError);
 }
 
 }  // namespace

@@ -45,7 +45,7 @@ TEST_CASE("a validation in JSON has what the text has", "[calibrate]") {
   CHECK(j.at("errors").at("systems").at("lab").at(1).is_null());
   CHECK(j.at("cases").at(0).at("rows").at(1).at("measured_us") == 1500);
   CHECK(j.at("failed").size() == v.failed.size());
-  CHECK(!j.contains("leave_one_out"));
+  CHECK(!j.contains("leave_out"));
   CHECK(!j.at("errors").contains("covered"));  // none were asked for
 }
 
@@ -53,7 +53,7 @@ TEST_CASE("tables of changes tell of intervals before them where there are some"
   const std::vector<ErrorRow> without = {{"a", 0, std::log(1.2), 0}, {"b", 0, std::log(0.5), 0}};
   const std::vector<ErrorRow> with = {{"a", 0, std::log(1.1), std::log(1.3)}, {"b", 0, std::log(0.9), std::log(1.3)}};
   Validation v;
-  v.leave_one_out = LeaveOneOut{error_table(with), error_table(with)};
+  v.leave_out = {{LeftOut::site, error_table(with), error_table(with)}};
   v.calibrated = Calibrated{error_table(without), error_table(with), {}, {}, error_table(without), error_table(with)};
   const auto count = [](const std::string& text, const std::string& part) {
     int n = 0;
