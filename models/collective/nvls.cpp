@@ -43,8 +43,6 @@ std::unique_ptr<ChannelProgram> program(const Communicator& comm, const Plan& pl
   return heads_program(comm, plan, channel, {comm.heads, true, comm.nodes() > 1});
 }
 
-void adjust_costs(const Communicator& comm, const Plan& plan, ProtocolCosts& c) { nvswitch_costs(comm, plan, c); }
-
 void cut(const Communicator& comm, const ChunkLimits& limits, Plan& plan) {
   constexpr std::array shorter = {HeadsLimit{64, 65536}, HeadsLimit{8, 32768}, HeadsLimit{2, 16384}};
   cut_for_heads(comm, limits, limits.nvls.value_or(131072), shorter, plan);
@@ -68,7 +66,7 @@ CollectiveAlgorithm nvls_algorithm() {
           .node_transfers = node_transfers,
           .program = program,
           .cut = cut,
-          .adjust_costs = adjust_costs};
+          .adjust_costs = nvswitch_costs};
 }
 
 }  // namespace fabricast

@@ -50,7 +50,7 @@ def check(shell, cases):
     faults = []
     for typed, wanted in cases:
         shell.send(typed + "\t")
-        found, text = shell.read_until(wanted, 30)
+        found, text = shell.read_until(wanted)
         if not found:
             faults.append(f"'{typed}<Tab>' does not show '{wanted}': {text[-300:]!r}")
         shell.send("\x03")

@@ -1,43 +1,27 @@
-// Draws for random tests that are the same with every standard library: the generator is laid down by the standard, its
-// distributions are not.
+// What random tests draw, beside the numbers of Rng itself.
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <initializer_list>
 #include <iterator>
-#include <random>
+
+#include "fabricast/core/rng.hpp"
 
 namespace fabricast::test {
 
-class Dice {
- public:
-  explicit Dice(std::uint64_t seed) : numbers_(seed) {}
+inline int from_to(Rng& rng, int least, int most) {
+  return least + static_cast<int>(rng.below(static_cast<std::uint64_t>(most - least + 1)));
+}
+/// Once in so many times.
+inline bool once_in(Rng& rng, std::uint64_t times) { return rng.below(times) == 0; }
 
-  /// 0 to bound - 1, each as likely as any other. \pre bound > 0
-  std::uint64_t below(std::uint64_t bound) {
-    const std::uint64_t limit = UINT64_MAX / bound * bound;
-    std::uint64_t number = numbers_();
-    while (number >= limit) number = numbers_();
-    return number % bound;
-  }
-  int from_to(int least, int most) {
-    return least + static_cast<int>(below(static_cast<std::uint64_t>(most - least + 1)));
-  }
-  /// Once in so many times.
-  bool once_in(std::uint64_t times) { return below(times) == 0; }
-
-  template <class T>
-  T one_of(std::initializer_list<T> list) {
-    return list.begin()[below(list.size())];
-  }
-  template <class List>
-  const auto& one_from(const List& list) {
-    return list[below(std::size(list))];
-  }
-
- private:
-  std::mt19937_64 numbers_;
-};
+template <class T>
+T one_of(Rng& rng, std::initializer_list<T> list) {
+  return list.begin()[rng.below(list.size())];
+}
+template <class List>
+const auto& one_from(Rng& rng, const List& list) {
+  return list[rng.below(std::size(list))];
+}
 
 }  // namespace fabricast::test

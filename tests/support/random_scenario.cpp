@@ -50,38 +50,38 @@ std::string keys_of(const Box& box) {
                      box.nics.empty() ? "" : fmt::format("  nics: {}\n", box.nics), box.gdr);
 }
 
-std::string draw_cluster(Dice& dice, int nodes, int size) {
+std::string draw_cluster(Rng& rng, int nodes, int size) {
   std::string more;
   if (size > nodes) more += fmt::format(", size: {}", size);
-  if (dice.once_in(2)) more += fmt::format(", placement: random, seed: {}", dice.from_to(1, 1000));
+  if (once_in(rng, 2)) more += fmt::format(", placement: random, seed: {}", from_to(rng, 1, 1000));
   return fmt::format("{{nodes: {}{}}}", nodes, more);
 }
 
-std::string draw_leaf_spine(Dice& dice, int size, int nics) {
-  const int leaves = dice.one_of({2, 2, 3, 4});
-  const int cables = dice.one_of({1, 2, 4});
-  const int oversubscription = dice.one_of({1, 2, 4});
+std::string draw_leaf_spine(Rng& rng, int size, int nics) {
+  const int leaves = one_of(rng, {2, 2, 3, 4});
+  const int cables = one_of(rng, {1, 2, 4});
+  const int oversubscription = one_of(rng, {1, 2, 4});
   const int below = (size + leaves - 1) / leaves * nics;
   return fmt::format("{{kind: leaf_spine, leaves: {}, spines: {}, cables: {}}}", leaves,
                      std::max(1, below / (cables * oversubscription)), cables);
 }
 
-std::string draw_fabric(Dice& dice, int size, int nics) {
-  const std::uint64_t kind = dice.below(4);
-  if (kind == 0) return draw_leaf_spine(dice, size, nics);
-  const int ports = dice.one_of({8, 16, 32});
+std::string draw_fabric(Rng& rng, int size, int nics) {
+  const std::uint64_t kind = rng.below(4);
+  if (kind == 0) return draw_leaf_spine(rng, size, nics);
+  const int ports = one_of(rng, {8, 16, 32});
   if (kind == 1) return fmt::format("{{kind: rail_optimized, switch: {{ports: {}}}}}", ports);
   return fmt::format("{{kind: fat_tree, switch: {{ports: {}}}, oversubscription: {}}}", ports,
-                     dice.one_of({1, 1, 2, 4}));
+                     one_of(rng, {1, 1, 2, 4}));
 }
 
-std::string draw_routing(Dice& dice) {
-  const auto kind = dice.one_of<std::string_view>({"ecmp", "ecmp", "ecmp", "adaptive", "adaptive", "spray", "static"});
+std::string draw_routing(Rng& rng) {
+  const auto kind = one_of<std::string_view>(rng, {"ecmp", "ecmp", "ecmp", "adaptive", "adaptive", "spray", "static"});
   if (kind != "ecmp") return fmt::format("{{kind: {}}}", kind);
-  const int seed = dice.from_to(1, 1000);
-  const auto hash = dice.one_of<std::string_view>({"crc16", "crc32", "xor"});
-  const auto bits = dice.one_of<std::string_view>({"per_tier", "same"});
-  const auto salt = dice.one_of<std::string_view>({"per_switch", "shared"});
+  const int seed = from_to(rng, 1, 1000);
+  const auto hash = one_of<std::string_view>(rng, {"crc16", "crc32", "xor"});
+  const auto bits = one_of<std::string_view>(rng, {"per_tier", "same"});
+  const auto salt = one_of<std::string_view>(rng, {"per_switch", "shared"});
   return fmt::format("\n  {{kind: ecmp, seed: {}, seeds: 1, hash: {}, bits: {}, salt: {}}}", seed, hash, bits, salt);
 }
 
@@ -91,11 +91,11 @@ struct Call {
 };
 
 /// NCCL has these; which of them fit, depends on the nodes.
-Call draw_call(Dice& dice, bool single) {
+Call draw_call(Rng& rng, bool single) {
   static constexpr std::string_view all_reduce = "all_reduce";
   const Words any{"LL", "LL128", "Simple"}, simple{"Simple"};
   const Words rooted{"all_reduce", "all_gather", "reduce_scatter", "broadcast", "reduce"};
-  const std::uint64_t kind = dice.below(single ? 4 : 8);
+  const std::uint64_t kind = rng.below(single ? 4 : 8);
   switch (kind) {
     case 0: return {"ring", any, rooted};
     case 1: return {"tree", any, {all_reduce}};
@@ -108,25 +108,25 @@ Call draw_call(Dice& dice, bool single) {
   }
 }
 
-std::string draw_variables(Dice& dice, const Call& call) {
+std::string draw_variables(Rng& rng, const Call& call) {
   std::string list;
   const auto add = [&](std::string_view name, auto value) { list += fmt::format("    {}: {}\n", name, value); };
-  if (!call.algorithm.empty()) add("NCCL_ALGO", call.algorithm), add("NCCL_PROTO", dice.one_from(call.protocols));
+  if (!call.algorithm.empty()) add("NCCL_ALGO", call.algorithm), add("NCCL_PROTO", one_from(rng, call.protocols));
   if (call.algorithm == "nvls" || call.algorithm.starts_with("collnet")) add("NCCL_COLLNET_ENABLE", 1);
-  if (dice.once_in(3)) {
-    add("NCCL_IB_QPS_PER_CONNECTION", dice.one_of({2, 3, 4, 8}));
-    add("NCCL_IB_SPLIT_DATA_ON_QPS", dice.from_to(0, 1));
+  if (once_in(rng, 3)) {
+    add("NCCL_IB_QPS_PER_CONNECTION", one_of(rng, {2, 3, 4, 8}));
+    add("NCCL_IB_SPLIT_DATA_ON_QPS", from_to(rng, 0, 1));
   }
-  if (dice.once_in(4)) add("NCCL_MAX_NCHANNELS", dice.one_of({1, 2, 4, 8}));
-  if (dice.once_in(6)) add("NCCL_CROSS_NIC", dice.from_to(0, 2));
-  if (dice.once_in(6)) add("NCCL_PXN_DISABLE", 1);
+  if (once_in(rng, 4)) add("NCCL_MAX_NCHANNELS", one_of(rng, {1, 2, 4, 8}));
+  if (once_in(rng, 6)) add("NCCL_CROSS_NIC", from_to(rng, 0, 2));
+  if (once_in(rng, 6)) add("NCCL_PXN_DISABLE", 1);
   return list.empty() ? "" : "  env:\n" + list;
 }
 
 /// 32 KiB to 512 MiB, evenly on a logarithmic axis; whole kibibytes, so that the file says them exactly.
-std::int64_t draw_bytes(Dice& dice) {
-  const std::int64_t least = std::int64_t{1} << dice.from_to(5, 18);
-  return 1024 * (least + static_cast<std::int64_t>(dice.below(static_cast<std::uint64_t>(least))));
+std::int64_t draw_bytes(Rng& rng) {
+  const std::int64_t least = std::int64_t{1} << from_to(rng, 5, 18);
+  return 1024 * (least + static_cast<std::int64_t>(rng.below(static_cast<std::uint64_t>(least))));
 }
 
 }  // namespace
@@ -138,52 +138,51 @@ std::string RandomScenario::yaml() const {
       node, domain, cluster, fabric, routing, faults, version, variables, collective, bytes / 1024);
 }
 
-RandomScenario draw_scenario(Dice& dice) {
+RandomScenario draw_scenario(Rng& rng) {
   RandomScenario s;
-  const Box& box = dice.once_in(3) ? dice.one_from(single_boxes) : dice.one_from(boxes);
-  const bool single = box.gpus == 1, domain = box.gpu == "gb200" && dice.once_in(2);
-  const int nodes = domain ? 2 * dice.from_to(1, box.most_nodes / 2) : dice.from_to(single ? 2 : 1, box.most_nodes);
-  const int size = nodes + (dice.once_in(3) ? dice.from_to(0, nodes) : 0);
+  const Box& box = once_in(rng, 3) ? one_from(rng, single_boxes) : one_from(rng, boxes);
+  const bool single = box.gpus == 1, domain = box.gpu == "gb200" && once_in(rng, 2);
+  const int nodes = domain ? 2 * from_to(rng, 1, box.most_nodes / 2) : from_to(rng, single ? 2 : 1, box.most_nodes);
+  const int size = nodes + (once_in(rng, 3) ? from_to(rng, 0, nodes) : 0);
   s.node = keys_of(box);
   if (domain) s.domain = "nvlink_domain: {nodes: 2}\n";
-  s.cluster = draw_cluster(dice, nodes, size);
-  s.fabric = draw_fabric(dice, size, box.gpus);
-  s.routing = draw_routing(dice);
-  s.version = dice.one_of<std::string_view>({"2.18", "2.22", "2.28", "2.28"});
-  const Call call = draw_call(dice, single);
+  s.cluster = draw_cluster(rng, nodes, size);
+  s.fabric = draw_fabric(rng, size, box.gpus);
+  s.routing = draw_routing(rng);
+  s.version = one_of<std::string_view>(rng, {"2.18", "2.22", "2.28", "2.28"});
+  const Call call = draw_call(rng, single);
   if (call.algorithm == "pat") s.version = "2.28";
-  s.variables = draw_variables(dice, call);
-  s.collective = dice.one_from(call.collectives);
-  s.bytes = draw_bytes(dice);
+  s.variables = draw_variables(rng, call);
+  s.collective = one_from(rng, call.collectives);
+  s.bytes = draw_bytes(rng);
   return s;
 }
 
 namespace {
 
-std::string draw_link_inside(Dice& dice, const World& world, std::uint32_t host) {
+std::string draw_link_inside(Rng& rng, const World& world, std::uint32_t host) {
   const NodeGraph& graph = world.planner.comm.node.graph;
-  return fmt::format("node{}.{}", host, graph.link_name(static_cast<std::uint16_t>(dice.below(graph.links.size()))));
+  return fmt::format("node{}.{}", host, graph.link_name(static_cast<std::uint16_t>(rng.below(graph.links.size()))));
 }
 
-std::string draw_link_outside(Dice& dice, const Fabric& fabric, std::uint32_t host) {
+std::string draw_link_outside(Rng& rng, const Fabric& fabric, std::uint32_t host) {
   const std::uint32_t ports = fabric.ports_per_node(), between = fabric.cables() - fabric.endpoints();
-  if (between == 0 || dice.once_in(2))
-    return fabric.name(fabric.endpoint(host, static_cast<std::uint32_t>(dice.below(ports))));
-  return fabric.name(LinkId(2 * (fabric.endpoints() + static_cast<std::uint32_t>(dice.below(between)))));
+  if (between == 0 || once_in(rng, 2))
+    return fabric.name(fabric.endpoint(host, static_cast<std::uint32_t>(rng.below(ports))));
+  return fabric.name(LinkId(2 * (fabric.endpoints() + static_cast<std::uint32_t>(rng.below(between)))));
 }
 
 }  // namespace
 
-std::string draw_faults(Dice& dice, const World& world) {
+std::string draw_faults(Rng& rng, const World& world) {
   const Communicator& comm = world.planner.comm;
   std::string list;
-  for (int left = dice.from_to(1, 2); left > 0; --left) {
-    const std::uint32_t host = comm.placement[dice.below(comm.placement.size())];
-    const bool outside = world.fabric && !dice.once_in(3);
-    const std::string link =
-        outside ? draw_link_outside(dice, *world.fabric, host) : draw_link_inside(dice, world, host);
+  for (int left = from_to(rng, 1, 2); left > 0; --left) {
+    const std::uint32_t host = comm.placement[rng.below(comm.placement.size())];
+    const bool outside = world.fabric && !once_in(rng, 3);
+    const std::string link = outside ? draw_link_outside(rng, *world.fabric, host) : draw_link_inside(rng, world, host);
     const bool may_be_down = outside && !link.starts_with("node");
-    const int percent = may_be_down && dice.once_in(4) ? 0 : dice.one_of({5, 10, 25, 50, 80});
+    const int percent = may_be_down && once_in(rng, 4) ? 0 : one_of(rng, {5, 10, 25, 50, 80});
     list += fmt::format("  - {{link: '{}', rate: {}}}\n", link, percent / 100.0);
   }
   return "faults:\n" + list;

@@ -29,9 +29,9 @@ void use_sharp(Planner& planner, SharpService sharp, const SearchGraphs* found =
 /// Whether there is a schedule.
 bool is_simulated(const Communicator& comm, CollectiveOp op, Algorithm algorithm, Protocol protocol);
 
-/// NCCL's plan: of what it runs without asking its cost model (CollectiveAlgorithm::take), else a kernel on symmetric memory
-/// where there is one, else what the OFI plugin's tuner chooses, else the best
-/// algorithm by NCCL's estimate. Where NCCL would choose an algorithm without schedule, the best of the others stands in.
+/// NCCL's plan: of what it runs without asking its cost model (CollectiveAlgorithm::take), else a kernel on symmetric
+/// memory where there is one, else what the OFI plugin's tuner chooses, else the best algorithm by NCCL's estimate. Where
+/// NCCL would choose an algorithm without schedule, the best of the others stands in.
 /// \throws UserError if no algorithm serves the operation.
 Plan plan_collective(const Planner& planner, CollectiveOp op, std::int64_t bytes);
 /// The plan for a given algorithm and protocol, whatever NCCL would choose.

@@ -10,7 +10,6 @@
 #include <algorithm>
 
 #include "../time/channel_time.hpp"
-#include "fabricast/collective/algorithm.hpp"
 #include "fabricast/engine/engine.hpp"
 
 namespace fabricast {
@@ -27,8 +26,7 @@ class BoundEngine final : public NetworkEngine {
   CollectiveResult run(const Plan& asked) override {
     const Communicator& comm = *setup_.comm;
     ProtocolCosts costs = protocol_costs(comm, asked);
-    Plan plan = asked;
-    if (find_by_algorithm(plan.algorithm)->one_stream) plan.channels = 1;
+    const Plan plan = plan_of_streams(asked);
     // No receives, and the two parts of a block that copy up and down do not slow each other.
     costs.visits = costs.sends, costs.both_ways = 2;
     InsidePaths paths(comm);

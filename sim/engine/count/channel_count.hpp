@@ -5,7 +5,6 @@
 // comes soon. On a large fabric it comes when the list is as long as the array would be.
 #pragma once
 
-#include <limits>
 #include <utility>
 #include <vector>
 

@@ -58,12 +58,12 @@ struct Walk {
   bool weighted = false;                    ///< counts are in units of parts of connections
   std::vector<FabricCount::Trips> trips{};  ///< few: most paths are as long as others
 
-  void took(double latency, const Flow& flow = {}) {
+  void took(double latency, const Flow& flow = {}, std::uint64_t count = 1) {
     const auto it = std::find_if(trips.begin(), trips.end(), [&](const auto& t) { return t.latency == latency; });
     if (it != trips.end())
-      ++it->count;
+      it->count += count;
     else
-      trips.push_back({flow, latency, 1});
+      trips.push_back({flow, latency, count});
   }
 };
 

@@ -5,7 +5,7 @@
 #include <unordered_map>
 
 #include "crossings.hpp"
-#include "fabricast/core/rng.hpp"
+#include "row_numbers.hpp"
 
 namespace fabricast {
 
@@ -68,8 +68,8 @@ class Collector {
   struct Hash {
     std::size_t operator()(const std::vector<std::uint32_t>& resources) const {
       std::uint64_t hash = 0;
-      for (const std::uint32_t r : resources) hash = mix64(hash ^ r);
-      return static_cast<std::size_t>(hash);
+      for (const std::uint32_t r : resources) hash = hash_on(hash, r);
+      return static_cast<std::size_t>(hash_end(hash));
     }
   };
   std::unordered_map<std::vector<std::uint32_t>, std::uint32_t, Hash> paths_;

@@ -21,11 +21,6 @@ void require_paths(const FabricCount& count) {
     if (blocked) throw UserError::at("faults", "the fabric is cut for a while: connections of a group have no path");
 }
 
-Plan streams_of(Plan plan) {
-  if (find_by_algorithm(plan.algorithm)->one_stream) plan.channels = 1;
-  return plan;
-}
-
 }  // namespace
 
 FabricConnections::FabricConnections(const NetworkSetup& setup, const Router& router, const Plan& plan,
@@ -33,7 +28,7 @@ FabricConnections::FabricConnections(const NetworkSetup& setup, const Router& ro
     : crossed_(std::move(crossed)), first_{0} {
   // The engine that timed the group has mostly counted it: then nothing is routed again.
   if (!crossed_) {
-    const Plan streams = streams_of(plan);
+    const Plan streams = plan_of_streams(plan);
     crossed_ = count_alone({*setup.comm, streams, *setup.fabric, router, setup.segments.front(),
                             protocol_costs(*setup.comm, streams).tree_weight, setup.threads});
   }
@@ -53,7 +48,7 @@ void FabricConnections::for_each(const std::function<void(std::uint32_t, std::ui
 }
 
 double wire_bytes(const NetworkSetup& setup, const Plan& plan) {
-  return protocol_costs(*setup.comm, streams_of(plan)).wire;
+  return protocol_costs(*setup.comm, plan_of_streams(plan)).wire;
 }
 
 BytesPerSecond resource_rate(const NetworkSetup& setup, const Router& router, std::uint32_t resource) {

@@ -20,6 +20,11 @@ Flow flow_of(const Communicator& comm, const Fabric& fabric, const NetworkEdge& 
                       static_cast<std::uint32_t>(edge_index % 2), pair);
 }
 
+Plan plan_of_streams(Plan plan) {
+  if (find_by_algorithm(plan.algorithm)->one_stream) plan.channels = 1;
+  return plan;
+}
+
 Loads count_loads(const Communicator& comm, const Plan& plan, const Fabric* fabric, const Router* router,
                   const NetworkSegment& segment, InsidePaths& paths, std::shared_ptr<SharedCount> count,
                   std::size_t threads) {

@@ -105,6 +105,9 @@ class InsidePaths {
 
 class SharedCount;
 
+/// The plan with one channel where one stream stands for all: they work on the same messages, as of sends and receives.
+Plan plan_of_streams(Plan plan);
+
 /// \param count  of the fabric's links, if there is one already. \param threads  that may count them
 /// \throws UserError if a connection has no path, and no fault ends.
 Loads count_loads(const Communicator& comm, const Plan& plan, const Fabric* fabric, const Router* router,

@@ -33,22 +33,6 @@ struct Crossed {
   }
 };
 
-/// Messages by how long their paths are.
-class Lengths {
- public:
-  void took(double latency, const Flow& flow, std::uint64_t messages = 1) {
-    const auto it = std::find_if(trips_.begin(), trips_.end(), [&](const auto& t) { return t.latency == latency; });
-    if (it != trips_.end())
-      it->messages += messages;
-    else
-      trips_.push_back({flow, latency, messages});
-  }
-  const std::vector<PatCrowds::Trips>& trips() const { return trips_; }
-
- private:
-  std::vector<PatCrowds::Trips> trips_;
-};
-
 /// The kinds of crowds that one channel's messages are in.
 class Kinds {
  public:
@@ -110,7 +94,6 @@ struct Channel {
   Crossed crossed;  ///< of the dimension
   ChannelCount count;
   Walk walk;
-  Lengths lengths;
   Kinds kinds;
   std::uint64_t blocks = 0;  ///< that every rank sends, and receives, on paths that end at its port's links
 };
@@ -124,7 +107,7 @@ class Counter {
         messages_(zeros(input.fabric.links() + input.router.bundles())) {
     const std::uint32_t resources = input.fabric.links() + input.router.bundles();
     for (int c = 0; c < input.plan.channels; ++c)
-      channels_.push_back({{}, ChannelCount(resources, static_cast<std::uint32_t>(c)), {}, {}, Kinds(input), 0});
+      channels_.push_back({{}, ChannelCount(resources, static_cast<std::uint32_t>(c)), {}, Kinds(input), 0});
   }
 
   PatCount operator()() {
@@ -205,7 +188,7 @@ class Counter {
     // By itself, as links are all over memory: the processor then has many of them on their way at once.
     if (!channel.walk.weighted)
       for (const Crossed::Link& l : crossed.links) channel.count.add(l.resource, blocks);
-    if (direct && in_.router.route(*direct, path)) channel.lengths.took(path.latency.value, *direct, directs);
+    if (direct && in_.router.route(*direct, path)) channel.walk.took(path.latency.value, *direct, directs);
   }
 
   void add(Channel& channel, const Flow& flow, std::uint64_t blocks, Path& path) const {
@@ -224,7 +207,7 @@ class Counter {
     if (!in_.router.ends_at_ports())
       for (const std::size_t i : {std::size_t{0}, last})
         channel.count.add(path.resources[i], count_of(path, i) * blocks);
-    channel.lengths.took(path.latency.value, flow);
+    channel.walk.took(path.latency.value, flow);
   }
 
   void count_ports(Channel& channel) const {
@@ -332,10 +315,10 @@ class Counter {
   }
 
   void merge_trips(PatCrowds& found) const {
-    Lengths all;
+    Walk all;
     for (const Channel& c : channels_)
-      for (const PatCrowds::Trips& t : c.lengths.trips()) all.took(t.latency, t.first, t.messages);
-    found.trips = all.trips();
+      for (const FabricCount::Trips& t : c.walk.trips) all.took(t.latency, t.first, t.count);
+    found.trips = std::move(all.trips);
   }
 
   /// Ports that differ: each rank's, by one of its connections.

@@ -29,14 +29,8 @@ struct PatCrowds {
   std::vector<Crowd> crowds;  ///< the first: none, the path has no link between switches
   /// By channel and place, then by sending rank: number of the crowd. Empty where all of them have none.
   std::vector<std::vector<std::uint16_t>> of;
-  /// Messages whose paths are equally long in a fabric of alike links; `first` is one of them.
-  struct Trips {
-    Flow first;
-    double latency = 0;  ///< s, where they were counted
-    std::uint64_t messages = 0;
-  };
-  std::vector<Trips> trips;
-  std::uint32_t port = 0;  ///< one of those that are sent from
+  std::vector<FabricCount::Trips> trips;  ///< of the messages of all channels
+  std::uint32_t port = 0;                 ///< one of those that are sent from
   /// By rank: the port that it sends from, and the one it receives at. Empty where all are of one kind.
   std::vector<std::uint32_t> out, in;
 

@@ -33,7 +33,6 @@
 #include "../count/count_store.hpp"
 #include "../count/network_counter.hpp"
 #include "../time/channel_time.hpp"
-#include "../time/edge_crowd.hpp"
 #include "../time/peer_time.hpp"
 #include "fabricast/collective/algorithm.hpp"
 #include "fabricast/core/error.hpp"
@@ -53,9 +52,7 @@ class FlowEngine final : public NetworkEngine {
   CollectiveResult run(const Plan& asked) override {
     const Communicator& comm = *setup_.comm;
     const ProtocolCosts costs = protocol_costs(comm, asked);
-    Plan plan = asked;
-    // Where channels work on the same messages, as of sends and receives, one stream stands for all of them.
-    if (find_by_algorithm(plan.algorithm)->one_stream) plan.channels = 1;
+    const Plan plan = plan_of_streams(asked);
     const auto channels = static_cast<std::size_t>(plan.channels);
     const std::vector<Stream> streams = streams_of(plan);
     std::vector<double> caps(channels);
@@ -246,9 +243,11 @@ class FlowEngine final : public NetworkEngine {
     };
     std::vector<std::size_t> longest = slowest;
     // A first slice meets the links of its path one after the other, so the slowest path may matter more than the least
-    // share: both candidates are timed.
-    const std::vector<double> way = seconds_on_ways({*setup_.comm, plan, costs, loads, slice, 0, 0, true});
-    for (std::size_t c = 0; c < open.size(); ++c)
+    // share: both candidates are timed. One channel has no other to be slower than; of sends and receives it would list a
+    // connection for each pair of ranks.
+    const std::vector<double> way =
+        loads.network && open.size() > 1 ? loads.network->slowest_on_ways() : std::vector<double>();
+    for (std::size_t c = 0; c < way.size(); ++c)
       if (open[c] && way[c] > way[longest[class_of[c]]] * (1 + 1e-9)) longest[class_of[c]] = c;
     std::vector<ChannelTime> times;
     for (std::size_t k = 0; k < slowest.size(); ++k) {

@@ -21,6 +21,11 @@ Stream stream_of(const ChannelView& v) {
   return find_by_algorithm(v.plan.algorithm)->stream(v.comm, v.plan, v.channel);
 }
 
+/// Bytes that a connection carries, all slices together.
+double payload_of(const Stream& s) {
+  return static_cast<double>(s.sends * (s.loops * s.slices * s.slice + s.tail_slices * s.tail_slice));
+}
+
 void time_slices(const ChannelView& v, const Stream& stream, const Timing& timing, ChannelTime& t) {
   const Services services(v, timing.looks);
   t.makespan = timing.makespan(services, stream, 1);
@@ -38,20 +43,16 @@ void time_slices(const ChannelView& v, const Stream& stream, const Timing& timin
     return Pace{count, std::max(gpu, v.costs.proxy_round(bytes)), bytes, bytes};
   };
   // An event graph lets slices overlap; the bytes of a link that binds can not.
-  if (network)
-    t.bytes = static_cast<double>(stream.sends) *
-              (static_cast<double>(stream.loops * stream.slices) * static_cast<double>(stream.slice) +
-               static_cast<double>(stream.tail_slices * stream.tail_slice));
+  if (network) t.bytes = payload_of(stream);
   if (timing.skew) t.work += timing.skew(services, stream);
   if (stream.loops > 0) t.whole = pace(stream.loops * stream.slices, stream.slice);
   if (stream.tail_slices > 0) t.tail = pace(stream.tail_slices, stream.tail_slice);
 }
 
 void split_slices(const ChannelView& v, const Stream& stream, const Timing& timing, ChannelTime& t) {
-  const std::int64_t payload = stream.loops * stream.slices * stream.slice + stream.tail_slices * stream.tail_slice;
   // Empty slices leave what no link can shorten: hops, overheads and the handshakes of the protocol.
   t.latency = std::min(t.makespan, timing.makespan(Services(v, timing.looks), stream, 0));
-  t.transfer = std::min(t.makespan, static_cast<double>(stream.sends * payload) / v.rate);
+  t.transfer = std::min(t.makespan, payload_of(stream) / v.rate);
   split_overlapping(t);
 }
 

@@ -38,7 +38,7 @@ struct ChannelTime {
         makespan + whole.seconds(other) - whole.seconds(rate) + tail.seconds(other) - tail.seconds(rate);
     return std::max(paced, bytes > 0 ? bytes / other : 0);
   }
-  double bytes = 0;
+  double bytes = 0;  ///< of payload that it moves in all; 0 on one node, where nothing crosses the fabric
 };
 
 /// Without the parts that only a report needs: latency, transfer.

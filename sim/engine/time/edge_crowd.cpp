@@ -63,15 +63,4 @@ double slowest_link(const ChannelView& v, std::uint32_t channel, std::size_t edg
   return v.loads.network->slowest_link(channel, edge) * v.costs.wire;
 }
 
-std::vector<double> seconds_on_ways(const ChannelView& v) {
-  std::vector<double> seconds(static_cast<std::size_t>(v.plan.channels), 0);
-  // One channel has no other to be slower than. Of sends and receives it has a connection for each pair of ranks.
-  if (seconds.size() == 1) return seconds;
-  if (!v.loads.network) return seconds;
-  const std::vector<double>& slowest = v.loads.network->slowest_on_ways();
-  // Of channels with one share the one with the slowest paths takes longest, as a first slice meets all links in turn.
-  for (std::size_t c = 0; c < slowest.size(); ++c) seconds[c] = slowest[c] * v.costs.wire;
-  return seconds;
-}
-
 }  // namespace fabricast

@@ -37,7 +37,5 @@ EdgeCrowd edge_crowd(const ChannelView& view, std::uint32_t channel, std::size_t
 
 /// s per byte of a message that meets no other.
 double slowest_link(const ChannelView& view, std::uint32_t channel, std::size_t edge);
-/// By channel: the same of all its connections together. 0 where the loads have no edge paths.
-std::vector<double> seconds_on_ways(const ChannelView& view);
 
 }  // namespace fabricast

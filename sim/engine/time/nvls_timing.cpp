@@ -6,16 +6,10 @@
 
 namespace fabricast {
 
-namespace {
-
-double makespan(const Services& services, const Stream& stream, double scale) {
-  return makespan_of(nvls_path(services, slice_bytes(stream, scale)), stream);
-}
-
-}  // namespace
-
 Timing nvls_timing() {
-  return {.name = "nvls", .summary = "in the NVSwitch, and perhaps up and down a tree of nodes", .makespan = makespan};
+  return {.name = "nvls",
+          .summary = "in the NVSwitch, and perhaps up and down a tree of nodes",
+          .makespan = makespan_along<nvls_path>};
 }
 
 }  // namespace fabricast

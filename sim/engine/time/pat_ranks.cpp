@@ -249,9 +249,9 @@ PatNetwork pat_network(const ChannelView& v) {
   for (const std::uint32_t port : crowds.out) fastest = std::max(fastest, network.rate(port));
   if (crowds.out.empty()) fastest = network.rate(crowds.port);
   found.nic = v.costs.wire / fastest;
-  for (const PatCrowds::Trips& trips : crowds.trips) {
-    found.latency += network.latency(trips.first) * static_cast<double>(trips.messages);
-    messages += static_cast<double>(trips.messages);
+  for (const FabricCount::Trips& trips : crowds.trips) {
+    found.latency += network.latency(trips.first) * static_cast<double>(trips.count);
+    messages += static_cast<double>(trips.count);
   }
   found.latency /= std::max(1.0, messages);
   return found;

@@ -7,15 +7,14 @@ namespace fabricast {
 
 namespace {
 
-double makespan(const Services& services, const Stream& stream, double scale) {
-  return makespan_of(sharp_path(services, slice_bytes(stream, scale), NodePart::heads), stream);
-}
+Pipeline path(const Services& services, SliceBytes bytes) { return sharp_path(services, bytes, NodePart::heads); }
 
 }  // namespace
 
 Timing sharp_heads_timing() {
-  return {
-      .name = "sharp_heads", .summary = "heads inside nodes, switches that reduce between them", .makespan = makespan};
+  return {.name = "sharp_heads",
+          .summary = "heads inside nodes, switches that reduce between them",
+          .makespan = makespan_along<path>};
 }
 
 }  // namespace fabricast

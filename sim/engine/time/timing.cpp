@@ -10,6 +10,7 @@
 #include <array>
 
 #include "fabricast/core/error.hpp"
+#include "fabricast/core/names.hpp"
 
 namespace fabricast {
 
@@ -28,10 +29,9 @@ std::span<const Timing> timings() {
 }
 
 const Timing& find_timing(std::string_view name) {
-  const auto all = timings();
-  const auto it = std::find_if(all.begin(), all.end(), [&](const Timing& t) { return t.name == name; });
-  FABRICAST_CHECK(it != all.end(), "a stream names a timing that is not in timings.inc");
-  return *it;
+  const Timing* timing = find_by_name(timings(), name);
+  FABRICAST_CHECK(timing, "a stream names a timing that is not in timings.inc");
+  return *timing;
 }
 
 SliceBytes slice_bytes(const Stream& stream, double scale) {

@@ -32,6 +32,12 @@ const Timing& find_timing(std::string_view name);
 SliceBytes slice_bytes(const Stream& stream, double scale);
 /// As many slices along a path as the stream has.
 double makespan_of(Pipeline path, const Stream& stream);
+/// The makespan of a timing whose slices go along one path, as `Timing::makespan` has it.
+/// \tparam path  (Services, SliceBytes) -> Pipeline
+template <auto path>
+double makespan_along(const Services& services, const Stream& stream, double scale) {
+  return makespan_of(path(services, slice_bytes(stream, scale)), stream);
+}
 /// Latency and transfer overlap. The larger one counts in full, the other one for what it adds.
 void split_overlapping(ChannelTime& time);
 

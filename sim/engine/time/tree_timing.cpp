@@ -5,16 +5,9 @@
 
 namespace fabricast {
 
-namespace {
-
-double makespan(const Services& services, const Stream& stream, double scale) {
-  return makespan_of(tree_path(services, slice_bytes(stream, scale)), stream);
-}
-
-}  // namespace
-
 Timing tree_timing() {
-  return {.name = "tree", .summary = "a pipeline up a tree of nodes and down again", .makespan = makespan};
+  return {
+      .name = "tree", .summary = "a pipeline up a tree of nodes and down again", .makespan = makespan_along<tree_path>};
 }
 
 }  // namespace fabricast

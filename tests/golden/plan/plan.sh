@@ -17,13 +17,13 @@ workload: {collective: all_reduce, sizes: [1MiB, 256MiB]}
 sweep:
   fabric.kind: [fat_tree, rail_optimized, rail_only]
   fabric.oversubscription: [1, 2]
-  cluster.nodes: {from: 48, to: 128, step: 16}
+  cluster.nodes: {from: 48, to: 128, step: 8}
   fabric.switch.ports: [64, 32, 4]
 objective: {minimize: time_us, keep: "busbw_gbps >= 0.9 * best", pareto: [time_us, busbw_gbps]}
 YAML
 "$fabricast" plan study.yaml --no-intervals --threads 1 --csv one.csv --json one.json --results one.db > one.txt
 check "a sweep ends well" test $? -eq 0
-check "108 rows" test "$(wc -l < one.csv)" -eq 109
+check "198 rows" test "$(wc -l < one.csv)" -eq 199
 check "a leaf of 4 ports is too small for a node in a fat tree" grep -q ',refused,fat_tree,1,48,4,.*fabric.switch.ports' one.csv
 
 rows() { python3 -c "import sqlite3,sys; print(sqlite3.connect(sys.argv[1]).execute('select count(*) from rows').fetchone()[0])" "$1"; }

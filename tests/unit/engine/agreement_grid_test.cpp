@@ -65,12 +65,11 @@ std::vector<double> times(const GridCase& c, const std::string& engine, const st
   return list;
 }
 
-/// How far the bound engine may be above chunk. Of sends and receives it has one rank stand for all, as flow does. For trees
-/// beside a slow NIC it is no bound: why is not known.
+/// How far the bound engine may be above chunk. Of sends and receives it has one rank stand for all, as flow does. For
+/// trees beside a slow NIC it is no bound: why is not known.
 double most_above_chunk(const GridCase& c) {
-  if (c.yaml.find("NCCL_ALGO") == std::string::npos) return 1.01;
-  const bool slow_nic = c.condition.starts_with("NIC at"), tree = c.yaml.find("NCCL_ALGO: tree") != std::string::npos;
-  return slow_nic && tree ? 1.08 : 1.001;
+  if (c.algorithm == "p2p") return 1.01;
+  return c.algorithm == "tree" && c.condition.starts_with("NIC at") ? 1.08 : 1.001;
 }
 
 /// Flow over chunk, by cell.

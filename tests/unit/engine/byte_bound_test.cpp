@@ -34,12 +34,12 @@ std::unique_ptr<World> world_of(const RandomScenario& scenario) {
 
 /// Nothing if the parts do not fit together.
 std::optional<Drawn> draw(std::uint64_t seed) try {
-  Dice dice(seed);
+  Rng rng(seed);
   Drawn drawn;
-  drawn.scenario = draw_scenario(dice);
+  drawn.scenario = draw_scenario(rng);
   drawn.world = world_of(drawn.scenario);
-  if (!dice.once_in(3)) {
-    drawn.scenario.faults = draw_faults(dice, *drawn.world);
+  if (!once_in(rng, 3)) {
+    drawn.scenario.faults = draw_faults(rng, *drawn.world);
     drawn.world = world_of(drawn.scenario);
   }
   const auto plan = [&] { return plan_workload(*drawn.world, drawn.scenario.bytes); };

@@ -33,10 +33,11 @@
 #include <optional>
 
 #include "fabricast/collective/algorithm.hpp"
-#include "fabricast/core/rng.hpp"
 #include "fabricast/scenario/world.hpp"
+#include "support/dice.hpp"
 
 using namespace fabricast;
+using fabricast::test::one_of;
 
 namespace {
 
@@ -55,11 +56,6 @@ struct Draw {
         node, job, nodes, fabric, clos ? fmt::format(", oversubscription: {}", ratio) : "", routing, version);
   }
 };
-
-template <class T>
-T one_of(Rng& rng, std::initializer_list<T> list) {
-  return list.begin()[rng.below(list.size())];
-}
 
 Draw draw_scenario(Rng& rng) {
   Draw d;
