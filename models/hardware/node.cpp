@@ -238,7 +238,7 @@ std::vector<int> hosts_of(const Node& node, const std::vector<int>& gpus) {
   return {hosts.begin(), hosts.end()};
 }
 
-Node restricted_to(const Node& whole, const std::vector<int>& gpus, const Hardware& hardware, const NodeUse& use) {
+Node restricted_to(const Node& whole, const std::vector<int>& gpus, const NodeUse& use) {
   Node node = whole;
   const std::vector<int> hosts = hosts_of(whole, gpus);
   const auto left = static_cast<int>(hosts.size());

@@ -157,7 +157,7 @@ static std::vector<std::vector<int>> groups_of(const Node& node) {
   return groups;
 }
 
-Node split_by_network(const Node& host, const NcclSettings& s, const Hardware& hardware, const NodeUse& use) {
+Node split_by_network(const Node& host, const NcclSettings& s, const NodeUse& use) {
   if (!s.shm_disable.value_or(false) || host.spec.gpus < 2) return host;
   const std::vector<std::vector<int>> groups = groups_of(host);
   if (groups.size() == 1) return host;
@@ -167,7 +167,7 @@ Node split_by_network(const Node& host, const NcclSettings& s, const Hardware& h
   if (!std::all_of(groups.begin(), groups.end(), alike))
     refuse("NCCL_SHM_DISABLE", "leaves groups of GPUs that differ in size or lie across each other",
            "allow host memory, or peer to peer by NCCL_P2P_LEVEL");
-  Node part = restricted_to(host, groups.front(), hardware, use);
+  Node part = restricted_to(host, groups.front(), use);
   part.parts = static_cast<int>(groups.size());
   return part;
 }

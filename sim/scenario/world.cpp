@@ -241,7 +241,7 @@ std::unique_ptr<World> build_world(Scenario scenario, const SearchGraphs* found)
   Node node = build_node(spec, s.hardware, hosts, use);
   // Groups of ranks in a step or another job may lie within one part or across several.
   if (s.workload.kind == WorkloadKind::collective && s.jobs.empty() && s.background.empty())
-    node = split_by_network(node, settings, s.hardware, use);
+    node = split_by_network(node, settings, use);
   settings.given_graphs = s.nccl.graphs;
   if (s.nccl.graphs) check_graphs(*s.nccl.graphs, node, s.cluster.nodes > hosts);
   const bool shared = hosts > 1;

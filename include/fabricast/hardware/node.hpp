@@ -146,7 +146,7 @@ Node build_node(const NodeSpec& host, const Hardware& hardware, int hosts = 1, c
 /// The node as a communicator of some of its GPUs finds it, in the order given. NICs stay; of several hosts that share
 /// the NVSwitch, those without such a GPU go with their NICs. Links of the graph keep their numbers and names.
 /// \param use  as the node was built with
-Node restricted_to(const Node& whole, const std::vector<int>& gpus, const Hardware& hardware, const NodeUse& use = {});
+Node restricted_to(const Node& whole, const std::vector<int>& gpus, const NodeUse& use = {});
 /// The hosts that hold such GPUs, rising.
 std::vector<int> hosts_of(const Node& node, const std::vector<int>& gpus);
 

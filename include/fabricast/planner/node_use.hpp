@@ -19,7 +19,7 @@ NodeUse use_of_node(NodeSpec& spec, const NcclSettings& settings, std::vector<Di
 /// A host whose GPUs may not meet in host memory, as NCCL sees it: where some do not reach others, those that do are nodes
 /// of their own, which use the NICs beside them. \returns the first of them, with their number
 /// \throws UserError if they are not alike.
-Node split_by_network(const Node& host, const NcclSettings& settings, const Hardware& hardware, const NodeUse& use);
+Node split_by_network(const Node& host, const NcclSettings& settings, const NodeUse& use);
 
 /// \throws UserError if NCCL_SHM_DISABLE takes the only way between the GPUs of a node.
 void check_ways_inside(const Node& node, const NcclSettings& settings);

@@ -55,7 +55,7 @@ Planner& Communicators::of(const TeamShape& shape, const Team& team, std::uint32
     // A graph file is about the whole node.
     if (static_cast<int>(shape.gpus.size()) < all.gpus()) settings.given_graphs.reset();
     planner = std::make_unique<Planner>(
-        make_planner(restricted_to(all.node, shape.gpus, world_.scenario.hardware, use_of(world_.scenario, settings)),
+        make_planner(restricted_to(all.node, shape.gpus, use_of(world_.scenario, settings)),
                      team.placement, static_cast<std::uint32_t>(team.placement.size() / shape.nodes), settings));
     planner->buffers = world_.planner.buffers;
   }

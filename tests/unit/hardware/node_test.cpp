@@ -160,10 +160,10 @@ TEST_CASE("GPUs of a DGX-1 that are no neighbours are joined by one between them
       CHECK(node.graph.gpu_gpu_distance(a, b) == (neighbours ? PathType::NVL : PathType::NVB));
     }
   // Of two GPUs alone there is none between: 0 and 5 are at different sockets.
-  const Node pair = restricted_to(node, {0, 5}, shipped_hardware());
+  const Node pair = restricted_to(node, {0, 5});
   CHECK(pair.way(0, 1) == PeerWay::host_memory);
   CHECK_FALSE(pair.nvlink);
-  CHECK(restricted_to(node, {0, 1}, shipped_hardware()).all_nvlink);
+  CHECK(restricted_to(node, {0, 1}).all_nvlink);
 }
 
 TEST_CASE("each two cards with a bridge", "[hardware]") {

@@ -218,7 +218,7 @@ TEST_CASE("GPUs that reach each other over the network alone are nodes", "[plann
   const auto split = [](NodeSpec spec, test::Variables variables) {
     variables.emplace("NCCL_SHM_DISABLE", "1");
     const Used u = used(spec, variables);
-    return split_by_network(u.node(), test::nccl_settings(variables), shipped_hardware(), u.use);
+    return split_by_network(u.node(), test::nccl_settings(variables), u.use);
   };
   const Node alone = split(h100, {{"NCCL_P2P_DISABLE", "1"}});
   CHECK(alone.parts == 8);

@@ -10,7 +10,7 @@ Node node_of(std::string_view gpu, int hosts = 1) {
   return build_node(test::node_spec(gpu), shipped_hardware(), hosts);
 }
 Planner two_nodes(const Node& whole, const std::vector<int>& gpus) {
-  const Node part = restricted_to(whole, gpus, shipped_hardware());
+  const Node part = restricted_to(whole, gpus);
   const auto hosts = static_cast<std::uint32_t>(part.hosts);
   std::vector<std::uint32_t> placement(2 * hosts);
   for (std::uint32_t h = 0; h < placement.size(); ++h) placement[h] = h;
@@ -46,7 +46,7 @@ TEST_CASE("all GPUs are the node itself", "[planner]") {
 
 TEST_CASE("GPUs keep their names and numbers, links theirs", "[hardware]") {
   const Node whole = node_of("h100-sxm");
-  const Node part = restricted_to(whole, {5, 2}, shipped_hardware());
+  const Node part = restricted_to(whole, {5, 2});
   CHECK(part.spec.gpus == 2);
   CHECK(part.nics == whole.nics);
   CHECK(part.graph.vertices[part.graph.gpu(0)].name == "gpu5");
@@ -61,7 +61,7 @@ TEST_CASE("GPUs keep their names and numbers, links theirs", "[hardware]") {
 TEST_CASE("of a mesh only the links between the GPUs stay", "[hardware]") {
   NodeSpec spec = test::node_spec("v100-sxm");
   spec.gpus = 4, spec.intranode = Intranode::nvlink_mesh;
-  const Node part = restricted_to(build_node(spec, shipped_hardware()), {1, 3}, shipped_hardware());
+  const Node part = restricted_to(build_node(spec, shipped_hardware()), {1, 3});
   REQUIRE(part.layout.gpus[0].nvlinks.size() == 1);
   CHECK(part.layout.gpus[0].nvlinks[0].peer == 1);
   CHECK(part.layout.gpus[0].nvlinks[0].count == Approx(2));
@@ -69,7 +69,7 @@ TEST_CASE("of a mesh only the links between the GPUs stay", "[hardware]") {
 
 TEST_CASE("hosts of a NVLink domain without a GPU of the group are left out", "[hardware]") {
   const Node whole = node_of("gb200", 4);
-  const Node part = restricted_to(whole, {4, 5, 12, 13}, shipped_hardware());
+  const Node part = restricted_to(whole, {4, 5, 12, 13});
   CHECK(part.hosts == 2);
   CHECK(hosts_of(whole, {4, 5, 12, 13}) == std::vector<int>{1, 3});
   CHECK(part.nics == whole.nics / 2);
@@ -81,12 +81,12 @@ TEST_CASE("hosts of a NVLink domain without a GPU of the group are left out", "[
 TEST_CASE("GPUs below one PCIe switch copy directly where those of the node do not", "[hardware]") {
   NodeSpec spec = test::node_spec("a100-pcie");
   spec.gpus = 4, spec.intranode = Intranode::pcie, spec.pcie_switches = 2;
-  const Node whole = build_node(spec, shipped_hardware());
+  const Node whole = build_node(spec);
   CHECK_FALSE(whole.peer_to_peer);
-  CHECK(restricted_to(whole, {0, 1}, shipped_hardware()).peer_to_peer);
-  CHECK_FALSE(restricted_to(whole, {0, 1, 2}, shipped_hardware()).peer_to_peer);
+  CHECK(restricted_to(whole, {0, 1}).peer_to_peer);
+  CHECK_FALSE(restricted_to(whole, {0, 1, 2}).peer_to_peer);
   // NCCL lets two GPUs of an AMD host copy across its root ports.
-  CHECK(restricted_to(whole, {1, 2}, shipped_hardware()).peer_to_peer);
+  CHECK(restricted_to(whole, {1, 2}).peer_to_peer);
 }
 
 }  // namespace
