@@ -81,7 +81,7 @@ TEST_CASE("hosts of a NVLink domain without a GPU of the group are left out", "[
 TEST_CASE("GPUs below one PCIe switch copy directly where those of the node do not", "[hardware]") {
   NodeSpec spec = test::node_spec("a100-pcie");
   spec.gpus = 4, spec.intranode = Intranode::pcie, spec.pcie_switches = 2;
-  const Node whole = build_node(spec);
+  const Node whole = build_node(spec, shipped_hardware());
   CHECK_FALSE(whole.peer_to_peer);
   CHECK(restricted_to(whole, {0, 1}).peer_to_peer);
   CHECK_FALSE(restricted_to(whole, {0, 1, 2}).peer_to_peer);
