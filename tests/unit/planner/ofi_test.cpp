@@ -205,9 +205,10 @@ TEST_CASE("NCCL adds the latency that a device states to its network hops", "[pl
     return planner.costs.of[4][static_cast<std::size_t>(a)][static_cast<std::size_t>(p)].latency;
   };
   using enum Algorithm;
-  // 254 steps, 30 over the network; the flush of Simple a second time [NCCL-tuning-1.4].
-  CHECK(latency(ring, Protocol::simple, {2, 27, 0}) == Approx(8.4 + 224 * 3.4 + 30 * (14 + 2 * 75)));
-  CHECK(latency(ring, Protocol::ll128, {2, 27, 0}) == Approx(14 + 224 * 1.9 + 30 * (4 + 75)));
+  // 254 steps, 30 over the network; the flush of Simple a second time. On AMD's CPUs a step takes at least NCCL's
+  // overhead of the network, 2 us and in Simple 6 [NCCL-tuning-1.4].
+  CHECK(latency(ring, Protocol::simple, {2, 27, 0}) == Approx(8.4 + 224 * 6.0 + 30 * (14 + 2 * 75)));
+  CHECK(latency(ring, Protocol::ll128, {2, 27, 0}) == Approx(14 + 224 * 2.0 + 30 * (4 + 75)));
   CHECK(latency(tree, Protocol::ll128, {2, 27, 0}) == Approx(14 + 2 * (7 * 1.25 + 4 * (8.5 + 75))));
   CHECK(latency(nvlstree, Protocol::simple, {2, 27, 0}) == Approx(25 + 2 * 4 * (14 + 2 * 75)));
   // Before 2.17 it stood in the place of NCCL's own.
