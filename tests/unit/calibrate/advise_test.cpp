@@ -121,7 +121,7 @@ TEST_CASE("the advised run narrows a parameter as much as foretold", "[calibrate
     CHECK(without > n.before / 2);
     CHECK(with < 2 * n.after);
     CHECK(with > n.after / 2);
-    CHECK(with < 0.7 * without);
+    CHECK(with < 0.85 * without);
   }
 }
 
