@@ -18,10 +18,11 @@ double loss_of(const LeastSquares& problem, const Minimum& at) {
     if (const double w = weight(problem, i); w > 0) sum += w * robust_loss(at.residuals[i], problem.scale);
   for (Index j = 0; j < problem.precision.size(); ++j)
     sum += problem.precision[j] * (at.x[j] - problem.prior[j]) * (at.x[j] - problem.prior[j]);
+  if (problem.bonds.rows() > 0) sum += (problem.bonds * (at.x - problem.prior)).squaredNorm();
   return sum;
 }
 
-/// The linear problem around a point: rows of the data, times the roots of their weights, then of the priors.
+/// The linear problem around a point: rows of the data, times the roots of their weights, then of the priors and bonds.
 struct Linear {
   Eigen::MatrixXd matrix;
   Eigen::VectorXd right;
@@ -29,7 +30,8 @@ struct Linear {
 
 Linear linear_at(const LeastSquares& problem, const Minimum& at, const Eigen::MatrixXd& derivatives) {
   const Index rows = derivatives.rows(), unknowns = derivatives.cols(), priors = problem.precision.size();
-  Linear l{Eigen::MatrixXd::Zero(rows + priors, unknowns), Eigen::VectorXd::Zero(rows + priors)};
+  const Index bonds = problem.bonds.rows();
+  Linear l{Eigen::MatrixXd::Zero(rows + priors + bonds, unknowns), Eigen::VectorXd::Zero(rows + priors + bonds)};
   for (Index i = 0; i < rows; ++i) {
     const double root = std::sqrt(weight(problem, i) * robust_weight(at.residuals[i], problem.scale));
     l.matrix.row(i) = root * derivatives.row(i);
@@ -39,6 +41,10 @@ Linear linear_at(const LeastSquares& problem, const Minimum& at, const Eigen::Ma
     const double root = std::sqrt(problem.precision[j]);
     l.matrix(rows + j, j) = root;
     l.right[rows + j] = -root * (at.x[j] - problem.prior[j]);
+  }
+  if (bonds > 0) {
+    l.matrix.bottomRows(bonds) = problem.bonds;
+    l.right.tail(bonds) = -problem.bonds * (at.x - problem.prior);
   }
   return l;
 }

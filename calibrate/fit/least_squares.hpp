@@ -1,6 +1,6 @@
 // Robust nonlinear least squares with priors:
 //
-//   minimize  sum_i w_i rho(r_i(x))  +  sum_j q_j (x_j - c_j)^2
+//   minimize  sum_i w_i rho(r_i(x))  +  sum_j q_j (x_j - c_j)^2  +  |B (x - c)|^2
 //
 // by Levenberg-Marquardt [Marquardt1963]: each step solves the linear problem around x, damped in proportion to the
 // columns' lengths, by an orthogonal decomposition, so that columns nearly alike cost no more digits than they must.
@@ -20,6 +20,7 @@ struct LeastSquares {
   std::function<Eigen::MatrixXd(const Eigen::VectorXd& x, const Eigen::VectorXd& residuals)> derivatives;
   Eigen::VectorXd weights;                                        ///< w [rows]; none: all 1
   Eigen::VectorXd prior, precision;                               ///< c and q [unknowns]; none: no priors
+  Eigen::MatrixXd bonds;                                          ///< B [any x unknowns]; none: no bonds
   double scale = std::numeric_limits<double>::infinity();         ///< s; infinite: rho(r) = r^2
   double longest_step = std::numeric_limits<double>::infinity();  ///< of one unknown
   double damping = 1e-2;    ///< of the first step; much above 1: careful, for a start far off

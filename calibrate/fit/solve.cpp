@@ -16,11 +16,39 @@ double prior_sigma(const Parameter& p) {
   return std::max(0.01, std::log(std::max(p.high, p.value * 1.02) / std::max(p.low, p.value * 0.02)) / 2);
 }
 
+/// What a parameter is of, whatever kind it belongs to: siblings share it.
+std::string family_of(const std::string& path) {
+  const auto first = path.find('.'), last = path.rfind('.');
+  const std::string section = path.substr(0, first);
+  return section == "architectures" || section == "networks" ? section + path.substr(last) : path;
+}
+
+constexpr double sibling_sigma = 0.3;  // half of what holds 90 % of siblings, in logarithms
+
 double counted(const FitTask& task) { return static_cast<double>((task.weights.array() > 0).count()); }
 
 double prior_precision(const FitProblem& problem, const FitTask& task, std::size_t j) {
   const double sigma = prior_sigma(problem.priors()[j]);
   return task.prior_weight * counted(task) / (sigma * sigma);
+}
+
+/// One row for every free parameter with free siblings: its distance from their mean.
+Eigen::MatrixXd bonds_of(const FitProblem& problem, const FitTask& task) {
+  const auto unknowns = static_cast<Index>(task.free.size());
+  std::map<std::string, std::vector<Index>> families;
+  for (Index k = 0; k < unknowns; ++k)
+    families[family_of(problem.parameters()[task.free[static_cast<std::size_t>(k)]])].push_back(k);
+  std::erase_if(families, [](const auto& family) { return family.second.size() < 2; });
+  Index rows = 0;
+  for (const auto& [name, members] : families) rows += static_cast<Index>(members.size());
+  Eigen::MatrixXd bonds = Eigen::MatrixXd::Zero(rows, unknowns);
+  Index row = 0;
+  for (const auto& [name, members] : families)
+    for (const Index member : members) {
+      for (const Index other : members) bonds(row, other) = -1 / static_cast<double>(members.size());
+      bonds(row++, member) += 1;
+    }
+  return std::sqrt(task.sibling_weight * counted(task)) / sibling_sigma * bonds;
 }
 
 Eigen::VectorXd free_part(const FitTask& task, const Eigen::VectorXd& theta) {
@@ -100,6 +128,7 @@ LeastSquares least_squares(const FitProblem& problem, const FitTask& task, const
   l.precision.resize(l.prior.size());
   for (Index k = 0; k < l.prior.size(); ++k)
     l.precision[k] = prior_precision(problem, task, task.free[static_cast<std::size_t>(k)]);
+  if (task.sibling_weight > 0) l.bonds = bonds_of(problem, task);
   l.scale = task.scale, l.iterations = task.iterations;
   l.longest_step = 0.7;  // a step of more than a factor two is a guess beyond the linear picture
   if (task.progress)
@@ -121,18 +150,23 @@ FitPoint solve(const FitProblem& problem, const FitTask& task, FitPoint point, L
 
 double prior_deviation(const Parameter& prior) { return prior_sigma(prior) / quantile_95; }
 
+double sibling_deviation() { return sibling_sigma / quantile_95; }
+
 LinearFit linear_fit(const FitProblem& problem, const FitTask& task, const FitPoint& point,
                      const Linearization& derivatives) {
   const LeastSquares l = least_squares(problem, task, point.theta, nullptr);
   const Eigen::MatrixXd columns = free_columns(task, derivatives);
-  const Index rows = columns.rows(), unknowns = columns.cols();
+  const Index rows = columns.rows(), unknowns = columns.cols(), bonds = l.bonds.rows();
   LinearFit fit;
-  fit.roots = Eigen::VectorXd::Zero(rows + unknowns);
-  Eigen::MatrixXd matrix(rows + unknowns, unknowns);
+  fit.roots = Eigen::VectorXd::Zero(rows + unknowns + bonds);
+  Eigen::MatrixXd matrix(rows + unknowns + bonds, unknowns);
   for (Index i = 0; i < rows; ++i)
     fit.roots[i] = std::sqrt(task.weights[i] * robust_weight(point.residuals[i], task.scale));
-  fit.roots.tail(unknowns) = l.precision.cwiseSqrt();
-  matrix << fit.roots.head(rows).asDiagonal() * columns, Eigen::MatrixXd(fit.roots.tail(unknowns).asDiagonal());
+  fit.roots.segment(rows, unknowns) = l.precision.cwiseSqrt();
+  fit.roots.tail(bonds).setConstant(std::sqrt(task.sibling_weight * counted(task)) / sibling_sigma);
+  matrix.topRows(rows) = fit.roots.head(rows).asDiagonal() * columns;
+  matrix.middleRows(rows, unknowns) = Eigen::MatrixXd(fit.roots.segment(rows, unknowns).asDiagonal());
+  if (bonds > 0) matrix.bottomRows(bonds) = l.bonds;
   fit.solution = matrix.completeOrthogonalDecomposition().pseudoInverse();
   fit.parameters_used = fit.solution.leftCols(rows).cwiseProduct(matrix.topRows(rows).transpose()).sum();
   return fit;

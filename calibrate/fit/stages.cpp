@@ -52,7 +52,7 @@ std::array<Parameter, bands.size()> spreads_after(const FitProblem& problem, con
 FitTask task_of(const FitProblem& problem, const FitOptions& options) {
   FitTask task;
   task.weights = row_weights(problem, options.left_out);
-  task.prior_weight = options.prior_weight, task.scale = options.scale;
+  task.prior_weight = options.prior_weight, task.sibling_weight = options.sibling_weight, task.scale = options.scale;
   task.iterations = options.iterations, task.progress = options.progress;
   for (std::size_t j = 0; j < problem.parameters().size(); ++j) {
     const std::string& path = problem.parameters()[j];

@@ -66,7 +66,7 @@ class HeadsProgram final : public ChannelProgram {
     return heads_.nvswitch && node_of(from) == node_of(to);
   }
   /// A head moves one chunk while the others copy those of all heads.
-  int sharers(std::int32_t worker, std::int64_t) const override {
+  double sharers(std::int32_t worker, std::int64_t) const override {
     const bool head = worker < first_tree() && (worker % 4 == up || worker % 4 == down);
     return head && !plan_.registered ? static_cast<int>(heads_.gpus.size()) : 1;
   }

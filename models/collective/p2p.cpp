@@ -204,7 +204,7 @@ class PeerProgram final : public ChannelProgram {
     if (peer != rank) is_sender(worker) ? step.to.push_back(other + 1) : step.from.push_back(other);
     return step;
   }
-  int sharers(std::int32_t worker, std::int64_t index) const override {
+  double sharers(std::int32_t worker, std::int64_t index) const override {
     // Parts of the same turn, in all places of the rank.
     const std::size_t turn = part_at(worker, index);
     int busy = 0;

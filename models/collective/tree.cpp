@@ -3,6 +3,7 @@
 // Half of the channels use one tree, half the other. Inside a node the GPUs form a chain to the GPU at the NIC. Depth
 // is logarithmic in nodes, so small messages want it; every byte crosses the network twice per node in the worst case,
 // so large ones on many nodes want a ring [Sanders2009].
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -13,6 +14,20 @@
 namespace fabricast {
 
 namespace {
+
+/// Of a block's threads, those that reduce upwards and those that broadcast downwards. Lines of LL and LL128 take a warp
+/// its time whatever the others do, so each part has the rate of its warps: seven tenths go up, as a reduction reads from
+/// three, the rest down [NCCL-device]. In Simple memory is as busy with half of them.
+struct TreeThreads {
+  double up = 1, down = 1;
+};
+TreeThreads tree_threads(const Plan& plan) {
+  if (plan.protocol == Protocol::simple) return {};
+  constexpr int warp = 32;
+  const int up = std::max(1, plan.threads * 7 / (10 * warp)) * warp;
+  const int down = std::max(warp, plan.threads - up);
+  return {static_cast<double>(up) / plan.threads, static_cast<double>(down) / plan.threads};
+}
 
 bool supports(CollectiveOp op) { return op == CollectiveOp::all_reduce; }
 
@@ -62,6 +77,13 @@ class TreeProgram final : public ChannelProgram {
     const Place place = place_of(worker / 2);
     if (worker % 2 == 1 && place.parent < 0) return 0;
     return loops_.whole + (loops_.tail_chunk > 0 ? 1 : 0);
+  }
+
+  double sharers(std::int32_t worker, std::int64_t) const override {
+    // The root goes both ways in one operation of all threads.
+    if (place_of(worker / 2).parent < 0) return 1;
+    const TreeThreads threads = tree_threads(plan_);
+    return 1 / (worker % 2 == 0 ? threads.up : threads.down);
   }
 
   Step step(std::int32_t worker, std::int64_t index) const override {
@@ -125,10 +147,16 @@ std::unique_ptr<ChannelProgram> program(const Communicator& comm, const Plan& pl
   return std::make_unique<TreeProgram>(comm, plan, channel);
 }
 
-void adjust_costs(const Communicator& comm, const Plan&, ProtocolCosts& c) {
+void adjust_costs(const Communicator& comm, const Plan& plan, ProtocolCosts& c) {
   // One part of a block's threads goes up, the other down [NCCL-device].
-  c.both_ways = comm.node.software.both_ways.value;
+  if (plan.protocol == Protocol::simple) c.both_ways = comm.node.software.both_ways.value;
+  const TreeThreads threads = tree_threads(plan);
+  c.up = threads.up;
+  c.down = threads.down;
+  // With a GPU in each of two nodes what comes down goes no further.
+  c.down_alone = comm.ranks() > 2 ? c.down : std::min(1.0, c.down / c.last_receive);
   c.hop_network *= comm.node.network.tree_factor.value;
+  if (plan.protocol == Protocol::ll) c.hop_inside *= comm.node.software.tree_hop_ll.value;
 }
 
 /// In LL128 shorter chunks for shorter buffers, so that the tree's pipeline fills.
@@ -146,7 +174,7 @@ void cut(const Communicator& comm, const ChunkLimits&, Plan& plan) {
 /// In which of the two trees.
 int timed_apart(const Communicator& comm, int channel) { return comm.tree_index(channel); }
 
-constexpr std::array<std::string_view, 1> own_parameters = {".tree_factor"};
+constexpr std::array<std::string_view, 2> own_parameters = {".tree_factor", ".tree_hop_ll"};
 
 }  // namespace
 

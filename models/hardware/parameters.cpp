@@ -71,19 +71,21 @@ std::vector<ParameterRef> parameters(Network& n) {
 }
 
 std::vector<ParameterRef> parameters(Software& s) {
-  return {{"channel_launch_before_2.9", "us", "per channel and call, NCCL before 2.9", &s.channel_launch_old},
-          {"channel_launch", "us", "per channel and call", &s.channel_launch},
-          {"ll_check", "GB/s", "payload of LL lines whose flags a proxy thread checks", &s.ll_check},
-          {"network_hop_before_2.20", "", "hops over a network, NCCL before 2.20, relative to later ones",
-           &s.network_hop_old},
-          {"last_receive", "", "cost of a receive-only step relative to one that also sends", &s.last_receive},
-          {"issue_group", "us", "host time per GPU for a group of sends and receives, beyond issue_per_gpu",
-           &s.issue_group},
-          {"both_ways", "", "rate of a block whose threads go up and down a tree at once, relative to one way",
-           &s.both_ways},
-          {"gdr_by_cpu_efficiency", "", "GPUDirect RDMA through a CPU: share of the PCIe payload rate", &s.gdr_by_cpu},
-          {"pytorch", "us", "added when PyTorch times every call by events", &s.pytorch},
-          {"host_timed", "us", "added when the host times and synchronizes every call", &s.host_timed}};
+  return {
+      {"channel_launch_before_2.9", "us", "per channel and call, NCCL before 2.9", &s.channel_launch_old},
+      {"channel_launch", "us", "per channel and call", &s.channel_launch},
+      {"ll_check", "GB/s", "payload of LL lines whose flags a proxy thread checks", &s.ll_check},
+      {"network_hop_before_2.20", "", "hops over a network, NCCL before 2.20, relative to later ones",
+       &s.network_hop_old},
+      {"last_receive", "", "cost of a receive-only step relative to one that also sends", &s.last_receive},
+      {"issue_group", "us", "host time per GPU for a group of sends and receives, beyond issue_per_gpu",
+       &s.issue_group},
+      {"both_ways", "", "rate of a block whose threads go up and down a tree at once, relative to one way",
+       &s.both_ways},
+      {"tree_hop_ll", "", "LL hop along a tree's chain inside a node, relative to one around a ring", &s.tree_hop_ll},
+      {"gdr_by_cpu_efficiency", "", "GPUDirect RDMA through a CPU: share of the PCIe payload rate", &s.gdr_by_cpu},
+      {"pytorch", "us", "added when PyTorch times every call by events", &s.pytorch},
+      {"host_timed", "us", "added when the host times and synchronizes every call", &s.host_timed}};
 }
 
 std::vector<ParameterRef> parameters(ComputeModel& c) {

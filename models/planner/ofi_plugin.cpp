@@ -44,6 +44,9 @@ std::map<std::string, std::string> ofi_variables(OfiPlatform platform, const Ncc
   if (platform == OfiPlatform::none) return variables;
   // With EFA earlier versions fail on NVLS.
   if (version < ofi_nvls_since) variables["NCCL_NVLS_ENABLE"] = "0";
+  // LL and LL128 need data in order within 128 B, which sends and receives of the first EFA do not promise.
+  const bool older = platform == OfiPlatform::p3dn || platform == OfiPlatform::p4d || platform == OfiPlatform::other;
+  if (older) variables["NCCL_PROTO"] = "Simple";
   if (platform == OfiPlatform::p3dn || platform == OfiPlatform::other) return variables;
   variables["NCCL_BUFFSIZE"] = "8388608";
   variables["NCCL_P2P_NET_CHUNKSIZE"] = "524288";

@@ -105,6 +105,14 @@ double mean_hop_inside(const Communicator& comm, const Plan& plan) {
   return sum;
 }
 
+/// Of a block's most threads, the part that a plan has. A line of LL or LL128 takes a warp its time whatever the others
+/// do, so fewer warps move less; in Simple they keep more loads under way each.
+double part_of_threads(const Plan& plan, const CollectiveAlgorithm& algorithm) {
+  constexpr double most_ll = 512, most_ll128 = 640;  // [NCCL-protocols]
+  if (algorithm.in_pairs || plan.protocol == Protocol::simple) return 1;
+  return std::min(1.0, plan.threads / (plan.protocol == Protocol::ll ? most_ll : most_ll128));
+}
+
 /// Of the GPU: its threads, what they hand on to the next GPU, and the launch.
 ProtocolCosts costs_inside(const Communicator& comm, const Plan& plan) {
   const Node& node = comm.node;
@@ -117,7 +125,7 @@ ProtocolCosts costs_inside(const Communicator& comm, const Plan& plan) {
   // Flags travel with the data in LL and LL128; only Simple has a separate handshake per slice.
   c.slice = plan.protocol == Protocol::simple ? gpu.slice.us().value : 0;
   c.cut_through = plan.protocol != Protocol::simple;
-  c.copy_rate = gpu.rate[p].gbps().value;
+  c.copy_rate = gpu.rate[p].gbps().value * part_of_threads(plan, *find_by_algorithm(plan.algorithm));
   c.last_receive = node.software.last_receive.value;
   c.hop_inside = mean_hop_inside(comm, plan);
   c.launch = gpu.launch.us().value;
@@ -139,8 +147,8 @@ void add_network(const Communicator& comm, const Plan& plan, ProtocolCosts& c) {
   c.message = network.message.us().value;
   if (network.thread_rate.value > 0) c.thread = 1 / network.thread_rate.gbps().value;
   if (ll) c.check = 1 / node.software.ll_check.gbps().value;
-  // LL lines leave from host memory, whose messages go eagerly.
-  if (!ll) c.rendezvous_bytes = network.message_threshold.value * 1024, c.rendezvous = network.rendezvous.us().value;
+  c.rendezvous_bytes = network.message_threshold.value * 1024;
+  c.rendezvous = network.rendezvous.us().value;
 }
 
 /// What the way between GPU and NIC adds to a hop, and switches that reduce.

@@ -34,10 +34,9 @@ void show_fit(int iteration, double loss) {
   if (isatty(STDERR_FILENO)) fmt::print(stderr, "\riteration {}: mean loss {:.5f} ", iteration, loss);
 }
 
-/// \param identified  percent, unless given
-FitOptions fit_options_of(const Options& options, int identified) {
+FitOptions fit_options_of(const Options& options) {
   FitOptions o;
-  o.identified = options.integer("identified", identified, 0, 100000) / 100.0;
+  o.identified = options.integer("identified", 0, 0, 100000) / 100.0;
   o.prior_weight *= options.integer("prior-weight", 100, 1, 100000) / 100.0;
   o.progress = show_fit;
   return o;
@@ -70,7 +69,7 @@ int validate(const std::vector<std::string>& arguments) {
       "calibrated",
       "with --leave-out, then calibrate each system with some of its own cases, and count its errors on "
       "the others: minutes more")("identified", po::value<std::string>(),
-                                  "for those fits, as of `calibrate fit`, in percent (default 1000)")(
+                                  "for those fits, as of `calibrate fit`, in percent")(
       "prior-weight", po::value<std::string>(), "for those fits, as of `calibrate fit`, in percent (default 100)")(
       "markdown", po::value<std::string>(), "write the page for the docs")(
       "json", po::value<std::string>(), "write JSON to a file, or `-` for standard output alone")("rows",
@@ -89,7 +88,7 @@ int validate(const std::vector<std::string>& arguments) {
   const std::vector<MeasuredCase> cases = chosen_cases(options);
   Validation v = validate_cases(cases, hardware);
   for (const LeftOut by : left_out_by) {
-    FitOptions fit_options = fit_options_of(options, 1000);
+    FitOptions fit_options = fit_options_of(options);
     fit_options.iterations = 40;  // as the shipped fit
     // What is calibrated starts from a fit without the first of them.
     const bool calibrated = options.has("calibrated") && !v.calibrated;
@@ -113,9 +112,7 @@ int fit(const std::vector<std::string>& arguments) {
       "from-priors", "start from data sheets and studies, without the shipped fit")(
       "identified", po::value<std::string>(),
       "keep parameters at their start that the data alone do not tell to within this factor, in percent, e.g. 250")(
-      "prior-weight", po::value<std::string>(),
-      "what the start counts against the data, in percent; 100: a parameter at the end of its interval as much as a "
-      "system that is 7 % off in one band")(
+      "prior-weight", po::value<std::string>(), "what the start counts against the data, in percent (default 100)")(
       "parameters", po::value<std::vector<std::string>>()->composing(),
       "parameter or group to fit, e.g. networks.roce (default: all); may be repeated")(
       "leave-out", po::value<std::vector<std::string>>()->composing(), "a system not to look at; may be repeated")(
@@ -130,7 +127,7 @@ int fit(const std::vector<std::string>& arguments) {
   Hardware hardware = options.has("from-priors") ? prior_hardware() : shipped_hardware();
   if (options.has("profile")) overlay_profile(hardware, read_file(options.text("profile")), options.text("profile"));
   const std::vector<MeasuredCase> cases = chosen_cases(options);
-  FitOptions fit_options = fit_options_of(options, 0);
+  FitOptions fit_options = fit_options_of(options);
   fit_options.parameters = options.list("parameters");
   for (const std::string& prefix : fit_options.parameters) hardware.own(prefix);
   const auto known = hardware.all_parameters();

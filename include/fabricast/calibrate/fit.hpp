@@ -2,7 +2,9 @@
 //
 // Robust nonlinear least squares on ln(forecast / measured), in the logarithms of the parameters:
 //
-//   minimize  sum_i w_i rho(r_i)  +  sum_j ((ln p_j - ln prior_j) / sigma_j)^2 * prior_weight
+//   minimize  sum_i w_i rho(r_i)  +  sum_j prior_weight (d_j / sigma_j)^2  +  sum_j sibling_weight ((d_j - D_j) / 0.3)^2
+//
+//   d_j = ln p_j - ln prior_j,   D_j  its mean over parameters of this name of all architectures, or networks
 //
 // Each system counts about once in each size band, however many rows it has; Cauchy's rho keeps outliers from leading
 // [Huber1964]; the prior is the shipped value with the width of its interval. Solved by Levenberg-Marquardt with
@@ -23,7 +25,10 @@ struct FitOptions {
   std::vector<std::string> parameters;  ///< paths, or groups of them (`networks.roce`); empty: all that some case uses
   std::vector<std::string> left_out;    ///< systems not to look at
   int iterations = 12;
-  double prior_weight = 5.2e-5;  ///< of one parameter, as a part of all rows: as a system 7 % off in one band
+  double prior_weight = 2e-5;  ///< of one parameter, as a part of all rows
+  /// The same of the pull towards the mean of its siblings: the parameter of the same name of other architectures, or
+  /// other networks. A kind of which few cases tell starts from what others showed, not from a guess [Gelman2006].
+  double sibling_weight = 1e-4;
   double scale = 0.12;           ///< of Cauchy's loss: beyond the repeatability of idle systems
   /// If > 0: fit once more, with all parameters left at their start that the data alone do not tell to within this
   /// factor, at 90 %.

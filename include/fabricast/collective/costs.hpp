@@ -1,6 +1,8 @@
 // What stands between a schedule and its time: the costs of one call's stations (protocol/costs.hpp).
 #pragma once
 
+#include <algorithm>
+
 #include "fabricast/collective/communicator.hpp"
 
 namespace fabricast {
@@ -13,6 +15,8 @@ struct ProtocolCosts {
   double burst = 0;          ///< s; LL only: added as a step grows to `burst_bytes`
   double copy_rate = 0;      ///< B/s of payload that one channel's threads handle
   double both_ways = 2;      ///< trees and chains: by how much that rate grows where the threads go up and down at once
+  double up = 1, down = 1;   ///< trees: the parts of a block's threads that go up and down, where none helps the other
+  double down_alone = 1;     ///< the same part, or what it amounts to where nobody below hands on
   double copies = 1;         ///< bytes that they handle for each byte of a slice: NVLS copies the chunks of all heads
   bool in_place = false;     ///< NVLS: none of them is copied in and out
   double unaligned = 1;      ///< sends and receives: how much longer a copy takes whose data begins off 16 B
@@ -38,7 +42,7 @@ struct ProtocolCosts {
   /// B/s of a slice that the threads of a channel move: of all parts of a pair of ranks, of one head's chunks.
   double most_rate(const Plan& plan) const { return copy_rate * plan.parts / copies; }
   /// The same while data go both ways.
-  double steady_rate(const Plan& plan) const { return most_rate(plan) * both_ways / 2; }
+  double steady_rate(const Plan& plan) const { return most_rate(plan) * std::min({both_ways / 2, up, down_alone}); }
   /// How much slower a head of NVLS is with so many nodes that it sends to or receives from.
   double fan_out(int connections) const { return 1 + fan * connections / 3; }
   /// Overhead of a slice of `bytes` at a GPU.

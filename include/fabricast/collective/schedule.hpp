@@ -70,7 +70,7 @@ class ChannelProgram {
   /// `in_nvswitch`.
   virtual bool is_flag(std::int32_t, std::int32_t) const { return false; }
   /// How many such workers a channel's threads have to serve: what this one is slower.
-  virtual int sharers(std::int32_t, std::int64_t) const { return 1; }
+  virtual double sharers(std::int32_t, std::int64_t) const { return 1; }
   /// Whether the caller's data of a step begins at a multiple of 16 B: if not, it is copied byte by byte.
   virtual bool aligned(std::int32_t, std::int64_t) const { return true; }
   /// NICs by which a message leaves its node and enters the other; -1: the channel has one connection between the

@@ -97,6 +97,7 @@ struct Software {
   Parameter last_receive;     ///< cost of a receive-only step relative to one that also sends
   Parameter issue_group;      ///< host time per GPU for a group of sends and receives, beyond issue_per_gpu
   Parameter both_ways;        ///< what a block copies whose threads go up and down a tree, of what it does one way
+  Parameter tree_hop_ll;      ///< a hop in LL along a tree's chain inside a node, relative to one around a ring
   Parameter gdr_by_cpu;       ///< GPUDirect RDMA through a CPU's root complex: share of the PCIe payload rate
   Parameter pytorch;          ///< added when PyTorch times every call by events
   Parameter host_timed;       ///< added when every call is timed and synchronized by the host

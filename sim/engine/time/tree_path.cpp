@@ -161,6 +161,12 @@ class TreePath {
     return {s_.threads(0) + (s_.threads(bytes) - s_.threads(0)) * factor, 0, link};
   }
 
+  /// The part of a block's threads that works there: at the root all of them.
+  double threads_at(const Spot& spot) const {
+    if (spot.node == root_ && spot.position == 0) return 1;
+    return spot.up ? v_.costs.up : v_.costs.down;
+  }
+
   void add_worker(Spot spot, std::size_t hop, Next next) {
     Station w;
     if (layout_.by_nvswitch) {
@@ -169,8 +175,10 @@ class TreePath {
       stations_.push_back(w), spots_.push_back(spot);
       return;
     }
+    const double slower = 1 / threads_at(spot);
     const auto service = [&](double bytes) {
-      return Service{s_.threads(bytes), 0, s_.link(hop, bytes), s_.copying(bytes)};
+      const double copying = slower * s_.copying(bytes);
+      return Service{v_.costs.gpu_overhead(bytes) + copying, 0, s_.link(hop, bytes), copying};
     };
     w.whole = service(bytes_.whole), w.tail = service(bytes_.tail);
     if (next == inside) {
@@ -181,7 +189,10 @@ class TreePath {
   }
   void add_last(std::int64_t leaf) {
     Station w;
-    const auto service = [&](double bytes) { return Service{s_.receive(bytes), 0, 0, s_.receiving(bytes)}; };
+    const auto service = [&](double bytes) {
+      const double copying = s_.receiving(bytes) / v_.costs.down;
+      return Service{v_.costs.gpu_overhead(bytes) + copying, 0, 0, copying};
+    };
     w.whole = service(bytes_.whole), w.tail = service(bytes_.tail);
     stations_.push_back(w), spots_.push_back({leaf, gpus_ - 1, false});
   }

@@ -185,9 +185,13 @@ TEST_CASE("instances of EC2 by GPUs and NICs", "[planner]") {
 
 TEST_CASE("the plugin's variables, by instance", "[planner]") {
   const NcclVersion recent{2, 27, 0};
-  for (const OfiPlatform without : {none, p3dn, other}) CHECK(ofi_variables(without, recent).empty());
+  CHECK(ofi_variables(none, recent).empty());
+  const test::Variables unordered{{"NCCL_PROTO", "Simple"}};
+  for (const OfiPlatform older : {p3dn, other}) CHECK(ofi_variables(older, recent) == unordered);
   const test::Variables first{{"NCCL_BUFFSIZE", "8388608"}, {"NCCL_P2P_NET_CHUNKSIZE", "524288"}};
-  CHECK(ofi_variables(p4d, recent) == first);
+  test::Variables both = first;
+  both.insert(unordered.begin(), unordered.end());
+  CHECK(ofi_variables(p4d, recent) == both);
   test::Variables all = first;
   all.insert(
       {{"NCCL_NVLSTREE_MAX_CHUNKSIZE", "524288"}, {"NCCL_NVLS_CHUNKSIZE", "524288"}, {"NCCL_NET_FORCE_FLUSH", "0"}});

@@ -1,0 +1,73 @@
+// What a block's threads move: by their number, and by the part of them that goes up or down a tree.
+#include <fmt/format.h>
+
+#include <catch2/catch.hpp>
+
+#include "fabricast/protocol/costs.hpp"
+#include "fabricast/report/forecast.hpp"
+#include "fabricast/scenario/world.hpp"
+
+namespace fabricast {
+namespace {
+
+std::unique_ptr<World> world_of(const std::string& choice, const std::string& sizes = "1MiB",
+                                const std::string& set = "network.engine=flow", int nodes = 4) {
+  return build_world(
+      parse_scenario(fmt::format("fabricast: 1\nnode: {{gpu: a100-sxm, gpus: 8}}\ncluster: {{nodes: {}}}\n"
+                                 "nccl: {{version: \"2.21\", env: {{{}}}}}\nworkload: {{collective: all_reduce, "
+                                 "sizes: [{}], harness: {{tool: isolated}}}}\n",
+                                 nodes, choice, sizes),
+                     "threads.yaml", {set})
+          .scenario);
+}
+
+ProtocolCosts costs_of(const World& world, Plan plan, int threads) {
+  plan.threads = threads;
+  return protocol_costs(world.planner.comm, plan);
+}
+
+TEST_CASE("LL and LL128 move as much as a block has warps", "[engine]") {
+  for (const std::string protocol : {"LL", "LL128", "Simple"}) {
+    CAPTURE(protocol);
+    const auto world = world_of("NCCL_ALGO: Ring, NCCL_PROTO: " + protocol);
+    const Plan plan = plan_collective(world->planner, CollectiveOp::all_reduce, 1 << 20);
+    const int most = protocol == "LL" ? 512 : 640;  // [NCCL-protocols]
+    const double whole = costs_of(*world, plan, most).copy_rate;
+    const double part = protocol == "Simple" ? 1 : 0.25;
+    CHECK(costs_of(*world, plan, most / 4).copy_rate == Approx(part * whole));
+  }
+}
+
+TEST_CASE("seven tenths of a tree's warps go up, the others down", "[engine]") {
+  const auto parts = [](const std::string& protocol, int threads) {
+    const auto world = world_of("NCCL_ALGO: Tree, NCCL_PROTO: " + protocol);
+    return costs_of(*world, plan_collective(world->planner, CollectiveOp::all_reduce, 1 << 20), threads);
+  };
+  const ProtocolCosts ll128 = parts("LL128", 640), ll = parts("LL", 512), small = parts("LL", 64);
+  CHECK(ll128.up == Approx(14.0 / 20));
+  CHECK(ll128.down == Approx(6.0 / 20));
+  CHECK(ll.up == Approx(11.0 / 16));  // whole warps
+  CHECK(ll.down == Approx(5.0 / 16));
+  CHECK(small.up == Approx(0.5));
+  CHECK(small.down == Approx(0.5));
+  CHECK(ll128.both_ways == 2);
+  CHECK(parts("Simple", 512).up == 1);
+}
+
+TEST_CASE("both engines hold a tree in LL128 to the part of the threads that goes down", "[engine]") {
+  // In the chain inside each of two nodes every GPU hands on what comes down at 0.3 of the block's rate.
+  for (const char* engine : {"flow", "chunk"}) {
+    CAPTURE(engine);
+    const auto world =
+        world_of("NCCL_ALGO: Tree, NCCL_PROTO: LL128", "32MiB", fmt::format("network.engine={}", engine), 2);
+    const ForecastRow row = run_forecast(*world).rows.front();
+    const Architecture& gpu = world->planner.comm.node.architecture;
+    const double rate = gpu.rate[static_cast<std::size_t>(Protocol::ll128)].gbps().value;
+    const double least = static_cast<double>(row.plan.bytes) / row.plan.channels / (0.3 * rate);
+    CHECK(row.result.makespan.value >= least);
+    CHECK(row.result.makespan.value < 1.5 * least);
+  }
+}
+
+}  // namespace
+}  // namespace fabricast
