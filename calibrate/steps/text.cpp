@@ -39,7 +39,7 @@ std::string steps_text(const StepValidation& v) {
 std::string steps_markdown(const StepValidation& v, const Hardware& hardware) {
   std::string out =
       "# Validation of step times\n\n"
-      "Written by `fabricast calibrate validate --steps --leave-one-out --markdown docs/validation-steps.md`.\n"
+      "Written by `fabricast calibrate validate --steps --leave-out software --markdown docs/validation-steps.md`.\n"
       "Published steps are in `calibrate/data/steps.json`, each with its scenario and source; what was not published "
       "of\n"
       "them and is taken from public run scripts, identities or guesses is said in\n"

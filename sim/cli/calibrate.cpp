@@ -64,8 +64,8 @@ int validate(const std::vector<std::string>& arguments) {
                                                                                    "only cases whose id contains this")(
       "profile", po::value<std::string>(), "lay a fitted profile over the shipped parameters")(
       "leave-out", po::value<std::vector<std::string>>()->composing(),
-      "fit anew from the priors without each `site`, `kind` or `system` in turn, and count its errors then: minutes; "
-      "may be repeated")(
+      "fit anew from the priors without each `site`, `kind` or `system` in turn (of steps: `software`), and count its "
+      "errors then: minutes; may be repeated")(
       "calibrated",
       "with --leave-out, then calibrate each system with some of its own cases, and count its errors on "
       "the others: minutes more")("identified", po::value<std::string>(),

@@ -35,9 +35,13 @@ int validate_steps_of(const Options& options) {
   const std::string markdown = output_path(options, "markdown");
   Hardware hardware = shipped_hardware();
   if (options.has("profile")) overlay_profile(hardware, read_file(options.text("profile")), options.text("profile"));
+  for (const std::string& word : options.list("leave-out"))
+    if (word != "software")
+      throw UserError("--leave-out: of steps one can leave out 'software', each generation in turn",
+                      "--steps --leave-out software");
   const std::vector<StepCase> steps = chosen_steps(options);
   StepValidation v = validate_steps(steps, hardware, progress_bar());
-  if (options.has("leave-one-out")) v.left_out = leave_out_stacks(steps, prior_hardware(), {}, progress_bar());
+  if (options.has("leave-out")) v.left_out = leave_out_stacks(steps, prior_hardware(), {}, progress_bar());
   if (!markdown.empty()) emit(markdown, steps_markdown(v, hardware));
   if (markdown != "-") emit("-", steps_text(v));
   return 0;
