@@ -135,17 +135,12 @@ Bootstrap bootstrap(const FitProblem& problem, const FitTask& task, const FitPoi
                     const Linearization& derivatives, int replicates, std::uint64_t seed) {
   const LinearFit linear = linear_fit(problem, task, point, derivatives);
   const auto unknowns = static_cast<Index>(task.free.size()), rows = static_cast<Index>(problem.rows().size());
-  const Index bonds = linear.roots.size() - rows - unknowns;
   Bootstrap b{error_model(problem, task, point, linear.parameters_used), Eigen::MatrixXd(replicates, unknowns)};
   Rng rng(seed);
   for (int r = 0; r < replicates; ++r) {
-    Eigen::VectorXd right(rows + unknowns + bonds);
-    right.head(rows) = linear.roots.head(rows).cwiseProduct(draw_errors(problem, task, b.errors, rng));
-    for (Index k = 0; k < unknowns; ++k)
-      right[rows + k] = linear.roots[rows + k] * rng.normal() *
-                        prior_deviation(problem.priors()[task.free[static_cast<std::size_t>(k)]]);
-    for (Index k = rows + unknowns; k < right.size(); ++k)
-      right[k] = linear.roots[k] * rng.normal() * sibling_deviation();
+    Eigen::VectorXd right(rows + linear.prior_errors.size());
+    right.head(rows) = linear.roots.cwiseProduct(draw_errors(problem, task, b.errors, rng));
+    for (Index k = rows; k < right.size(); ++k) right[k] = linear.prior_errors[k - rows] * rng.normal();
     b.moved.row(r) = (linear.solution * right).transpose();
   }
   return b;

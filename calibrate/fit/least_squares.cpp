@@ -16,36 +16,28 @@ double loss_of(const LeastSquares& problem, const Minimum& at) {
   double sum = 0;
   for (Index i = 0; i < at.residuals.size(); ++i)
     if (const double w = weight(problem, i); w > 0) sum += w * robust_loss(at.residuals[i], problem.scale);
-  for (Index j = 0; j < problem.precision.size(); ++j)
-    sum += problem.precision[j] * (at.x[j] - problem.prior[j]) * (at.x[j] - problem.prior[j]);
-  if (problem.bonds.rows() > 0) sum += (problem.bonds * (at.x - problem.prior)).squaredNorm();
-  return sum;
+  const Eigen::MatrixXd prior = prior_root(problem, at.x.size());
+  return prior.rows() > 0 ? sum + (prior * (at.x - problem.prior)).squaredNorm() : sum;
 }
 
-/// The linear problem around a point: rows of the data, times the roots of their weights, then of the priors and bonds.
+/// The linear problem around a point: rows of the data, times the roots of their weights, then of the prior.
 struct Linear {
   Eigen::MatrixXd matrix;
   Eigen::VectorXd right;
 };
 
 Linear linear_at(const LeastSquares& problem, const Minimum& at, const Eigen::MatrixXd& derivatives) {
-  const Index rows = derivatives.rows(), unknowns = derivatives.cols(), priors = problem.precision.size();
-  const Index bonds = problem.bonds.rows();
-  Linear l{Eigen::MatrixXd::Zero(rows + priors + bonds, unknowns), Eigen::VectorXd::Zero(rows + priors + bonds)};
+  const Index rows = derivatives.rows(), unknowns = derivatives.cols();
+  const Eigen::MatrixXd prior = prior_root(problem, unknowns);
+  Linear l{Eigen::MatrixXd(rows + prior.rows(), unknowns), Eigen::VectorXd(rows + prior.rows())};
   for (Index i = 0; i < rows; ++i) {
     const double root = std::sqrt(weight(problem, i) * robust_weight(at.residuals[i], problem.scale));
     l.matrix.row(i) = root * derivatives.row(i);
     l.right[i] = -root * at.residuals[i];
   }
-  for (Index j = 0; j < priors; ++j) {
-    const double root = std::sqrt(problem.precision[j]);
-    l.matrix(rows + j, j) = root;
-    l.right[rows + j] = -root * (at.x[j] - problem.prior[j]);
-  }
-  if (bonds > 0) {
-    l.matrix.bottomRows(bonds) = problem.bonds;
-    l.right.tail(bonds) = -problem.bonds * (at.x - problem.prior);
-  }
+  if (prior.rows() == 0) return l;
+  l.matrix.bottomRows(prior.rows()) = prior;
+  l.right.tail(prior.rows()) = -prior * (at.x - problem.prior);
   return l;
 }
 
@@ -69,6 +61,14 @@ Eigen::VectorXd damped_step(const Linear& l, const Eigen::VectorXd& scales, doub
 }
 
 }  // namespace
+
+Eigen::MatrixXd prior_root(const LeastSquares& problem, Index unknowns) {
+  const Index own = problem.precision.size(), bonds = problem.bonds.rows();
+  Eigen::MatrixXd root = Eigen::MatrixXd::Zero(own + bonds, unknowns);
+  if (own > 0) root.topRows(own).diagonal() = problem.precision.cwiseSqrt();
+  if (bonds > 0) root.bottomRows(bonds) = problem.bonds;
+  return root;
+}
 
 double robust_loss(double r, double scale) {
   return std::isinf(scale) ? r * r : scale * scale * std::log1p(r * r / (scale * scale));

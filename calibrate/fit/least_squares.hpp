@@ -38,6 +38,9 @@ double robust_loss(double residual, double scale);
 /// Its derivative by the residual, over twice the residual.
 double robust_weight(double residual, double scale);
 
+/// R [any x unknowns] of what the prior adds, |R (x - c)|^2: the roots of the precisions, then the bonds.
+Eigen::MatrixXd prior_root(const LeastSquares& problem, Eigen::Index unknowns);
+
 /// The loss at x; infinite where x can not be.
 Minimum evaluate(const LeastSquares& problem, Eigen::VectorXd x);
 /// \pre the loss at `start` is finite

@@ -27,9 +27,12 @@ constexpr double sibling_sigma = 0.3;  // half of what holds 90 % of siblings, i
 
 double counted(const FitTask& task) { return static_cast<double>((task.weights.array() > 0).count()); }
 
+/// What a parameter's distance of one sigma counts. \param weight  as a part of all rows
+double pull_of(const FitTask& task, double weight) { return weight * counted(task); }
+
 double prior_precision(const FitProblem& problem, const FitTask& task, std::size_t j) {
   const double sigma = prior_sigma(problem.priors()[j]);
-  return task.prior_weight * counted(task) / (sigma * sigma);
+  return pull_of(task, task.prior_weight) / (sigma * sigma);
 }
 
 /// One row for every free parameter with free siblings: its distance from their mean.
@@ -48,7 +51,7 @@ Eigen::MatrixXd bonds_of(const FitProblem& problem, const FitTask& task) {
       for (const Index other : members) bonds(row, other) = -1 / static_cast<double>(members.size());
       bonds(row++, member) += 1;
     }
-  return std::sqrt(task.sibling_weight * counted(task)) / sibling_sigma * bonds;
+  return std::sqrt(pull_of(task, task.sibling_weight)) / sibling_sigma * bonds;
 }
 
 Eigen::VectorXd free_part(const FitTask& task, const Eigen::VectorXd& theta) {
@@ -150,23 +153,21 @@ FitPoint solve(const FitProblem& problem, const FitTask& task, FitPoint point, L
 
 double prior_deviation(const Parameter& prior) { return prior_sigma(prior) / quantile_95; }
 
-double sibling_deviation() { return sibling_sigma / quantile_95; }
-
 LinearFit linear_fit(const FitProblem& problem, const FitTask& task, const FitPoint& point,
                      const Linearization& derivatives) {
   const LeastSquares l = least_squares(problem, task, point.theta, nullptr);
   const Eigen::MatrixXd columns = free_columns(task, derivatives);
-  const Index rows = columns.rows(), unknowns = columns.cols(), bonds = l.bonds.rows();
+  const Index rows = columns.rows(), unknowns = columns.cols();
+  const Eigen::MatrixXd prior = prior_root(l, unknowns);
   LinearFit fit;
-  fit.roots = Eigen::VectorXd::Zero(rows + unknowns + bonds);
-  Eigen::MatrixXd matrix(rows + unknowns + bonds, unknowns);
+  fit.roots.resize(rows);
   for (Index i = 0; i < rows; ++i)
     fit.roots[i] = std::sqrt(task.weights[i] * robust_weight(point.residuals[i], task.scale));
-  fit.roots.segment(rows, unknowns) = l.precision.cwiseSqrt();
-  fit.roots.tail(bonds).setConstant(std::sqrt(task.sibling_weight * counted(task)) / sibling_sigma);
-  matrix.topRows(rows) = fit.roots.head(rows).asDiagonal() * columns;
-  matrix.middleRows(rows, unknowns) = Eigen::MatrixXd(fit.roots.segment(rows, unknowns).asDiagonal());
-  if (bonds > 0) matrix.bottomRows(bonds) = l.bonds;
+  // Intervals and siblings hold 90 % within their sigma, which the roots divide by.
+  fit.prior_errors.setConstant(prior.rows(), std::sqrt(pull_of(task, task.sibling_weight)) / quantile_95);
+  fit.prior_errors.head(unknowns).setConstant(std::sqrt(pull_of(task, task.prior_weight)) / quantile_95);
+  Eigen::MatrixXd matrix(rows + prior.rows(), unknowns);
+  matrix << fit.roots.asDiagonal() * columns, prior;
   fit.solution = matrix.completeOrthogonalDecomposition().pseudoInverse();
   fit.parameters_used = fit.solution.leftCols(rows).cwiseProduct(matrix.topRows(rows).transpose()).sum();
   return fit;

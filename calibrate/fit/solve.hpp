@@ -39,14 +39,13 @@ FitPoint solve(const FitProblem& problem, const FitTask& task, FitPoint point, L
 
 /// Standard deviation of the logarithm by the parameter's interval, which holds 90 %.
 double prior_deviation(const Parameter& prior);
-/// The same of a parameter around the mean of its siblings: in logarithms less their priors.
-double sibling_deviation();
 
 /// The fit as linear around a point: what errors of the rows, and of the priors' centres, make of the free parameters.
 struct LinearFit {
-  Eigen::MatrixXd solution;    ///< [free parameter][row, then free parameter, then bond], of errors times their roots
-  Eigen::VectorXd roots;       ///< of weights [row], then of the precisions of priors [free parameter] and of bonds
-  double parameters_used = 0;  ///< by the data: trace of the hat matrix
+  Eigen::MatrixXd solution;      ///< [free parameter][row, then row of the prior], of errors times their roots
+  Eigen::VectorXd roots;         ///< of weights [row]
+  Eigen::VectorXd prior_errors;  ///< standard deviations, times their roots [row of the prior: `prior_root`]
+  double parameters_used = 0;    ///< by the data: trace of the hat matrix
 };
 LinearFit linear_fit(const FitProblem& problem, const FitTask& task, const FitPoint& point,
                      const Linearization& derivatives);
