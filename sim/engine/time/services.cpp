@@ -94,11 +94,15 @@ double Services::at_nic() const {
   return least;
 }
 
-double Services::threads(double bytes) const { return v_.costs.gpu_overhead(bytes) + copying(bytes); }
+double Services::threads(double bytes, double part) const {
+  return v_.costs.gpu_overhead(bytes) + copying(bytes, part);
+}
 
-double Services::copying(double bytes) const { return v_.costs.copies * bytes / v_.costs.copy_rate; }
+double Services::copying(double bytes, double part) const {
+  return v_.costs.copies * bytes / (v_.costs.copy_rate * part);
+}
 
-double Services::receiving(double bytes) const { return v_.costs.last_receive * copying(bytes); }
+double Services::receiving(double bytes, double part) const { return v_.costs.last_receive * copying(bytes, part); }
 
 double Services::link(std::size_t hop, double bytes) const {
   return hop < hop_seconds_.size() ? hop_seconds_[hop] * bytes : 0;
@@ -144,7 +148,9 @@ double Services::staggered_link(std::size_t hop, double bytes) const {
   return in_step + (n - 1) * std::max(0.0, in_step - apart);
 }
 
-double Services::receive(double bytes) const { return v_.costs.gpu_overhead(bytes) + receiving(bytes); }
+double Services::receive(double bytes, double part) const {
+  return v_.costs.gpu_overhead(bytes) + receiving(bytes, part);
+}
 
 double Services::connections(const View& edge, std::uint32_t group) const {
   const LinkGroup &port = v_.loads.groups[edge.port], &link = v_.loads.groups[group];

@@ -49,10 +49,11 @@ class Services {
   /// A GPU that sends over the i-th hop inside the node; i out of range: to the NIC's buffer. Its threads and the links
   /// work at once, so the slower of them counts. Channels run in step, so a link inside the node is shared by all.
   double gpu(std::size_t hop, double bytes) const { return std::max(threads(bytes), link(hop, bytes)); }
-  double threads(double bytes) const;
+  /// \param part  of a block's threads that do it
+  double threads(double bytes, double part = 1) const;
   /// What of it is copying.
-  double copying(double bytes) const;
-  double receiving(double bytes) const;
+  double copying(double bytes, double part = 1) const;
+  double receiving(double bytes, double part = 1) const;
   double link(std::size_t hop, double bytes) const;
   /// The same in a certain node; `link` is that of the worst.
   double link_in(std::uint32_t node, std::size_t hop, double bytes) const;
@@ -74,7 +75,7 @@ class Services {
   /// the node only as far as a slice takes longer than that.
   double staggered_link(std::size_t hop, double bytes) const;
   /// A step that only receives: no link, only a copy.
-  double receive(double bytes) const;
+  double receive(double bytes, double part = 1) const;
 
   /// s per byte of a message on edge e that its NIC sends by itself. A NIC sends one message after the other, so only
   /// messages of other NICs share the links beyond.

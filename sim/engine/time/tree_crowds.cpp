@@ -29,8 +29,8 @@ class Clock {
     for (std::size_t c = 0; c < layout.shapes.size(); ++c)
       if (layout.shapes[c].nic_in == layout.shapes[static_cast<std::size_t>(v_.channel)].nic_in) sharers += v_.use[c];
     // Up and down: a node has one parent, and two children in half of the trees.
-    pace_ = std::max({v_.costs.gpu_overhead(bytes) + s_.copying(bytes) / std::min(v_.costs.up, v_.costs.down),
-                      v_.costs.proxy_round(bytes), 2 * sharers * bytes * s_.at_nic()});
+    pace_ = std::max({s_.threads(bytes, std::min(v_.costs.up, v_.costs.down)), v_.costs.proxy_round(bytes),
+                      2 * sharers * bytes * s_.at_nic()});
   }
 
   std::vector<EdgeTime> times_of(std::size_t channel, const TreeTable& table) const {

@@ -175,10 +175,9 @@ class TreePath {
       stations_.push_back(w), spots_.push_back(spot);
       return;
     }
-    const double slower = 1 / threads_at(spot);
+    const double part = threads_at(spot);
     const auto service = [&](double bytes) {
-      const double copying = slower * s_.copying(bytes);
-      return Service{v_.costs.gpu_overhead(bytes) + copying, 0, s_.link(hop, bytes), copying};
+      return Service{s_.threads(bytes, part), 0, s_.link(hop, bytes), s_.copying(bytes, part)};
     };
     w.whole = service(bytes_.whole), w.tail = service(bytes_.tail);
     if (next == inside) {
@@ -189,9 +188,9 @@ class TreePath {
   }
   void add_last(std::int64_t leaf) {
     Station w;
+    const double part = v_.costs.down;
     const auto service = [&](double bytes) {
-      const double copying = s_.receiving(bytes) / v_.costs.down;
-      return Service{v_.costs.gpu_overhead(bytes) + copying, 0, 0, copying};
+      return Service{s_.receive(bytes, part), 0, 0, s_.receiving(bytes, part)};
     };
     w.whole = service(bytes_.whole), w.tail = service(bytes_.tail);
     stations_.push_back(w), spots_.push_back({leaf, gpus_ - 1, false});
