@@ -84,10 +84,10 @@ double hop_inside(const Communicator& comm, const Plan& plan, PeerWay way) {
 }
 
 /// The same over all hops of a channel: a message on its way around a ring meets each of them.
-double mean_hop_inside(const Communicator& comm, const Plan& plan) {
+double mean_hop_inside(const Communicator& comm, const Plan& plan, const CollectiveAlgorithm& algorithm) {
   const std::vector<PeerWay>& ways = comm.node.peer_ways;
   std::vector<NodeTransfer> transfers;
-  if (!ways.empty()) find_by_algorithm(plan.algorithm)->node_transfers(comm, plan, 0, 0, transfers);
+  if (!ways.empty()) algorithm.node_transfers(comm, plan, 0, 0, transfers);
   std::array<double, 4> hops{};  // by way
   for (const NodeTransfer& t : transfers)
     if (t.kind == NodeTransfer::Kind::gpu_to_gpu)
@@ -114,7 +114,7 @@ double part_of_threads(const Plan& plan, const CollectiveAlgorithm& algorithm) {
 }
 
 /// Of the GPU: its threads, what they hand on to the next GPU, and the launch.
-ProtocolCosts costs_inside(const Communicator& comm, const Plan& plan) {
+ProtocolCosts costs_inside(const Communicator& comm, const Plan& plan, const CollectiveAlgorithm& algorithm) {
   const Node& node = comm.node;
   const Architecture& gpu = node.architecture;
   const auto p = static_cast<std::size_t>(plan.protocol);
@@ -125,9 +125,9 @@ ProtocolCosts costs_inside(const Communicator& comm, const Plan& plan) {
   // Flags travel with the data in LL and LL128; only Simple has a separate handshake per slice.
   c.slice = plan.protocol == Protocol::simple ? gpu.slice.us().value : 0;
   c.cut_through = plan.protocol != Protocol::simple;
-  c.copy_rate = gpu.rate[p].gbps().value * part_of_threads(plan, *find_by_algorithm(plan.algorithm));
+  c.copy_rate = gpu.rate[p].gbps().value * part_of_threads(plan, algorithm);
   c.last_receive = node.software.last_receive.value;
-  c.hop_inside = mean_hop_inside(comm, plan);
+  c.hop_inside = mean_hop_inside(comm, plan, algorithm);
   c.launch = gpu.launch.us().value;
   c.launch += channel_launch(comm, plan);
   return c;
@@ -175,7 +175,7 @@ void add_visits(const Communicator& comm, const Plan& plan, ProtocolCosts& c) {
 ProtocolCosts protocol_costs(const Communicator& comm, const Plan& plan) {
   const CollectiveAlgorithm& algorithm = *find_by_algorithm(plan.algorithm);
   const bool network = comm.nodes() > 1;
-  ProtocolCosts c = costs_inside(comm, plan);
+  ProtocolCosts c = costs_inside(comm, plan, algorithm);
   if (network) add_network(comm, plan, c);
   if (algorithm.adjust_costs) algorithm.adjust_costs(comm, plan, c);
   if (!network) return c;
