@@ -184,6 +184,10 @@ bool falls_back(const Scenario& s, const Planner& planner, CollectiveOp collecti
   return true;
 }
 
+bool tells_peer_levels(const Scenario& s, const NcclSettings& settings) {
+  return s.nccl.version_given || settings.p2p_disable || settings.p2p_level;
+}
+
 EvenDomains even_domains(int nodes, int domain) {
   const int domains = (nodes + domain - 1) / domain;
   return {domains, (nodes + domains - 1) / domains};
@@ -232,8 +236,7 @@ std::unique_ptr<World> build_world(Scenario scenario, const SearchGraphs* found)
   NodeSpec spec = s.node.spec;
   limit_to_switches(s, spec, world->warnings);
   NodeUse use = use_of_node(spec, settings, world->warnings);
-  // Too little is known of a version that is only implied to go by what old ones did.
-  if (!s.nccl.version_given && !settings.p2p_disable && !settings.p2p_level) use.peer_levels.reset();
+  if (!tells_peer_levels(s, settings)) use.peer_levels.reset();
   world->provider = provider_of(s, spec, settings.version);
   if (!world->provider.variables.empty())
     settings = parse_nccl_environment(settings.version, environment_with(s, world->provider), told);

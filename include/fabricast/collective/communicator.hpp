@@ -1,8 +1,8 @@
 // The ranks of a job as NCCL sees them, and the plan of one call: what a schedule is made from.
 //
 // A NCCL node is what reaches each other without the network: a host, the hosts of an NVLink domain, or a part of a host
-// where peer to peer and host memory are both off. Rank r is GPU r % gpus of NCCL node r / gpus; host h of the job sits at place `placement[h]` of the fabric. Both structs are plain values; the planner
-// fills them.
+// where peer to peer and host memory are both off. Rank r is GPU r % gpus of NCCL node r / gpus; host h of the job sits at
+// place `placement[h]` of the fabric. Both structs are plain values; the planner fills them.
 #pragma once
 
 #include <algorithm>

@@ -43,6 +43,10 @@ NcclVersion main_version(const Scenario& scenario);
 /// \throws UserError if this NCCL stops there
 bool falls_back(const Scenario& scenario, const Planner& planner, CollectiveOp collective);
 
+/// Whether the scenario tells how far GPUs access each other directly: by a variable, or as NCCL's version is given. Too
+/// little is known of a version that is only implied to go by what old ones did.
+bool tells_peer_levels(const Scenario& scenario, const NcclSettings& settings);
+
 /// NVLink domains as a job fills them.
 struct EvenDomains {
   int domains = 1, each = 1;  ///< and hosts of one

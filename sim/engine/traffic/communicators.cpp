@@ -19,8 +19,7 @@ constexpr std::uint32_t qps_of_communicator = 1024;
 
 NodeUse use_of(const Scenario& s, const NcclSettings& settings) {
   NodeUse use;
-  if (s.nccl.version_given || settings.p2p_disable || settings.p2p_level)
-    use.peer_levels = peer_levels(settings, s.node.spec.cpu);
+  if (tells_peer_levels(s, settings)) use.peer_levels = peer_levels(settings, s.node.spec.cpu);
   return use;
 }
 
@@ -55,8 +54,8 @@ Planner& Communicators::of(const TeamShape& shape, const Team& team, std::uint32
     // A graph file is about the whole node.
     if (static_cast<int>(shape.gpus.size()) < all.gpus()) settings.given_graphs.reset();
     planner = std::make_unique<Planner>(
-        make_planner(restricted_to(all.node, shape.gpus, use_of(world_.scenario, settings)),
-                     team.placement, static_cast<std::uint32_t>(team.placement.size() / shape.nodes), settings));
+        make_planner(restricted_to(all.node, shape.gpus, use_of(world_.scenario, settings)), team.placement,
+                     static_cast<std::uint32_t>(team.placement.size() / shape.nodes), settings));
     planner->buffers = world_.planner.buffers;
   }
   Communicator& comm = planner->comm;
