@@ -44,14 +44,13 @@ FitOptions fit_options_of(const Options& options) {
 
 /// What `--leave-out` names, each once.
 std::vector<LeftOut> left_out_of(const Options& options) {
-  constexpr auto& names = EnumNames<LeftOut>::names;
   std::vector<LeftOut> by;
   for (const std::string& word : options.list("leave-out")) {
-    const auto it = std::find(names.begin(), names.end(), word);
-    if (it == names.end())
-      throw UserError(fmt::format("--leave-out: '{}' can not be left out", word), suggestion(word, names));
-    const auto one = static_cast<LeftOut>(it - names.begin());
-    if (std::find(by.begin(), by.end(), one) == by.end()) by.push_back(one);
+    const auto one = enum_from<LeftOut>(word);
+    if (!one)
+      throw UserError(fmt::format("--leave-out: '{}' can not be left out", word),
+                      suggestion(word, EnumNames<LeftOut>::names));
+    if (std::find(by.begin(), by.end(), *one) == by.end()) by.push_back(*one);
   }
   return by;
 }
