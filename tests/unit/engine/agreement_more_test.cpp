@@ -71,11 +71,12 @@ TEST_CASE("reductions in the NVSwitch agree") {
 }
 
 TEST_CASE("trees of heads agree") {
-  for (const int nodes : {2, 3, 4}) compare({h100, nodes, Algorithm::nvlstree, "all_reduce", 0.01, 0.03});
-  compare({four, 8, Algorithm::nvlstree, "all_reduce", 0.01, 0.045});
+  compare({h100, 2, Algorithm::nvlstree, "all_reduce", 0.01, 0.07});
+  for (const int nodes : {3, 4}) compare({h100, nodes, Algorithm::nvlstree, "all_reduce", 0.01, 0.055});
+  compare({four, 8, Algorithm::nvlstree, "all_reduce", 0.03, 0.09});
   // Two heads' trees meet on each NIC.
   const std::string shared = "{gpu: h100-sxm, gpus: 8, nics: {count: 4}}";
-  compare({shared, 3, Algorithm::nvlstree, "all_reduce", 0.01, 0.03}, "1KiB, 1MiB, 8MiB, 64MiB");
+  compare({shared, 3, Algorithm::nvlstree, "all_reduce", 0.01, 0.06}, "1KiB, 1MiB, 8MiB, 64MiB");
 }
 
 // Nothing hides the links then. How the ways up and down meet on them is known on average only, which shows with few
