@@ -86,7 +86,7 @@ TEST_CASE("trees of heads agree on registered buffers") {
   for (const int nodes : {2, 4})
     compare({h100, nodes, Algorithm::nvlstree, "all_reduce", 0.01, 0.09, "registered"}, sizes);
   compare({h100, 3, Algorithm::nvlstree, "all_reduce", 0.01, 0.135, "registered"}, sizes);
-  compare({four, 8, Algorithm::nvlstree, "all_reduce", 0.04, 0.09, "registered"}, sizes);
+  compare({four, 8, Algorithm::nvlstree, "all_reduce", 0.04, 0.11, "registered"}, sizes);
 }
 
 TEST_CASE("parallel aggregated trees agree") {
