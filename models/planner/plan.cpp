@@ -16,10 +16,15 @@ namespace fabricast {
 
 namespace {
 
+/// Whether an EFA reaches the memory of such GPUs: on the machines with NVLink from A100 on, and on those of Blackwell
+/// [OFI-plugin].
+bool efa_reaches(const GpuKind& gpu) { return gpu.compute_capability >= (gpu.nvlinks > 0 ? 80 : 100); }
+
 /// \param distance  from the GPUs to their NICs
 bool gdr_of(const Node& node, PathType distance, const NcclSettings& settings) {
   if (node.spec.gdr != Gdr::automatic) return node.spec.gdr == Gdr::on;
   if (node.spec.nics.link == LinkKind::socket || node.nics == 0) return false;
+  if (node.spec.nics.link == LinkKind::efa && !efa_reaches(node.gpu)) return false;
   // The OFI and TCPX plugins decide for themselves, and do.
   const bool plugin = node.spec.nics.link == LinkKind::efa || node.spec.nics.link == LinkKind::gpudirect_tcpx;
   const PathType level = settings.gdr_level.value_or(plugin ? PathType::SYS : PathType::P2C);

@@ -102,6 +102,19 @@ TEST_CASE("variables act on the host of a topology file, too", "[planner]") {
   CHECK_FALSE(planner(spec, {}).comm.gdr);
 }
 
+TEST_CASE("EFA reaches the memory of GPUs from P4d on", "[planner]") {
+  const auto gdr = [](const std::string& gpu, int gpus, Intranode intranode) {
+    NodeSpec spec = h100;
+    spec.gpu = gpu, spec.gpus = gpus, spec.intranode = intranode, spec.nics.link = LinkKind::efa;
+    return planner(spec, {}).comm.gdr;
+  };
+  CHECK(gdr("h100-sxm", 8, Intranode::nvswitch));
+  CHECK(gdr("a100-sxm", 8, Intranode::nvswitch));
+  CHECK_FALSE(gdr("v100-sxm", 8, Intranode::nvlink_mesh));
+  CHECK_FALSE(gdr("t4", 4, Intranode::pcie));
+  CHECK_FALSE(gdr("l40s", 8, Intranode::pcie));
+}
+
 TEST_CASE("each host of an NVLink domain has the NICs that variables leave", "[planner]") {
   const NodeSpec gb200 = test::preset_spec("gb200-tray");
   const NodeUse use = used(gb200, {{"NCCL_IB_HCA", "mlx5_1,mlx5_3"}}).use;
