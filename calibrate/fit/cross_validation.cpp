@@ -13,6 +13,8 @@ namespace fabricast {
 namespace {
 
 constexpr int interval_draws = 8;
+/// A fit without some starts where the fit of all ends: further steps hardly move what is left out.
+constexpr int steps_without = 6;
 
 /// The point with all parameters but the free ones at their prior.
 Eigen::VectorXd held(const FitProblem& problem, const std::vector<std::size_t>& free, const Eigen::VectorXd& theta) {
@@ -121,7 +123,7 @@ CrossValidation leave_out(const std::vector<MeasuredCase>& cases, const Hardware
   };
   const auto fit_without = [&](const std::vector<std::string>& systems) {
     FitOptions without = options;
-    without.left_out = systems;
+    without.left_out = systems, without.iterations = std::min(options.iterations, steps_without);
     FitTask task = task_of(problem, without);
     if (options.identified > 0) {
       Linearization first_derivatives = all.first_derivatives;
