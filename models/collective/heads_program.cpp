@@ -65,10 +65,15 @@ class HeadsProgram final : public ChannelProgram {
     if (from >= first_tree() || to >= first_tree()) return false;
     return heads_.nvswitch && node_of(from) == node_of(to);
   }
-  /// A head moves one chunk while the others copy those of all heads.
+  /// Without the NVSwitch a head adds up what all GPUs send, while the others copy the chunks of all heads.
   double sharers(std::int32_t worker, std::int64_t) const override {
     const bool head = worker < first_tree() && (worker % 4 == up || worker % 4 == down);
-    return head && !plan_.registered ? static_cast<int>(heads_.gpus.size()) : 1;
+    return head && !heads_.nvswitch ? static_cast<int>(heads_.gpus.size()) : 1;
+  }
+  int nodes_beside(std::int32_t worker) const override {
+    if (worker >= first_tree() || heads_.sharp) return 0;
+    const TreePlace place = place_of(worker);
+    return (place.parent >= 0) + (place.children[0] >= 0) + (place.children[1] >= 0);
   }
   std::array<int, 2> nics(std::int32_t from, std::int32_t) const override {
     const int nic = comm_.nic_of_gpu[static_cast<std::size_t>(from / 4 % comm_.gpus())];

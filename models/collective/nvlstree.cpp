@@ -52,7 +52,7 @@ std::unique_ptr<ChannelProgram> program(const Communicator& comm, const Plan& pl
 void adjust_costs(const Communicator& comm, const Plan& plan, ProtocolCosts& c) {
   nvswitch_costs(comm, plan, c);
   c.fan = comm.node.architecture.nvls_fan.value;
-  c.hop_network *= comm.node.network.tree_factor.value;
+  c.hop_network *= comm.node.software.nvlstree_hop.value;
 }
 
 /// Largest chunk of a NVLSTree: short ones where trees are deep.
@@ -78,7 +78,7 @@ void cut(const Communicator& comm, const ChunkLimits& limits, Plan& plan) {
   cut_for_heads(comm, limits, std::min(limits.nvls.value_or(most), most), shorter, plan);
 }
 
-constexpr std::array<std::string_view, 2> own_parameters = {".nvls_", ".tree_factor"};
+constexpr std::array<std::string_view, 2> own_parameters = {".nvls_", ".nvlstree_hop"};
 
 }  // namespace
 

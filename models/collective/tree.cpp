@@ -155,7 +155,6 @@ void adjust_costs(const Communicator& comm, const Plan& plan, ProtocolCosts& c) 
   c.down = threads.down;
   // With a GPU in each of two nodes what comes down goes no further.
   c.down_alone = comm.ranks() > 2 ? c.down : std::min(1.0, c.down / c.last_receive);
-  c.hop_network *= comm.node.network.tree_factor.value;
   if (plan.protocol == Protocol::ll) c.hop_inside *= comm.node.software.tree_hop_ll.value;
 }
 
@@ -174,7 +173,7 @@ void cut(const Communicator& comm, const ChunkLimits&, Plan& plan) {
 /// In which of the two trees.
 int timed_apart(const Communicator& comm, int channel) { return comm.tree_index(channel); }
 
-constexpr std::array<std::string_view, 2> own_parameters = {".tree_factor", ".tree_hop_ll"};
+constexpr std::array<std::string_view, 1> own_parameters = {".tree_hop_ll"};
 
 }  // namespace
 

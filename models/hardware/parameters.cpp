@@ -50,8 +50,7 @@ std::vector<ParameterRef> parameters(Network& n) {
   add_protocols(list, hop_names, "us", "buffer to buffer over the network, fabric excluded", n.hop);
   list.insert(
       list.end(),
-      {{"tree_factor", "", "hop in a tree relative to a ring", &n.tree_factor},
-       {"message", "us", "proxy thread's visit of one message", &n.message},
+      {{"message", "us", "proxy thread's visit of one message", &n.message},
        {"thread_rate", "GB/s", "what a proxy thread moves, where NICs do not; 0: no bound", &n.thread_rate},
        {"nic_slice", "us", "added to a slice at a GPU next to a NIC: rings in Simple, sends and receives",
         &n.nic_slice},
@@ -82,6 +81,7 @@ std::vector<ParameterRef> parameters(Software& s) {
        &s.issue_group},
       {"both_ways", "", "rate of a block whose threads go up and down a tree at once, relative to one way",
        &s.both_ways},
+      {"nvlstree_hop", "", "hop over a network in an NVLSTree, relative to other algorithms", &s.nvlstree_hop},
       {"tree_hop_ll", "", "LL hop along a tree's chain inside a node, relative to one around a ring", &s.tree_hop_ll},
       {"gdr_by_cpu_efficiency", "", "GPUDirect RDMA through a CPU: share of the PCIe payload rate", &s.gdr_by_cpu},
       {"pytorch", "us", "added when PyTorch times every call by events", &s.pytorch},

@@ -32,7 +32,7 @@ struct ProtocolCosts {
   double rendezvous = 0;     ///< s; added to hop_network for messages above `rendezvous_bytes`
   double rendezvous_bytes = 0;
   double tree_weight = 1;    ///< SHARP: of a link's rate, what a reducing tree takes for each byte
-  double fan = 0;            ///< NVLSTree: a head with a parent and two children is slower by this part
+  double fan = 0;            ///< NVLSTree: what a parent and two children slow a node's copies by
   double network_slice = 0;  ///< s; added to `slice` next to a NIC
   double peer = 0;           ///< s; sends and receives: proxy thread, once per part
   double launch = 0;         ///< s; fixed, once per call
@@ -43,7 +43,7 @@ struct ProtocolCosts {
   double most_rate(const Plan& plan) const { return copy_rate * plan.parts / copies; }
   /// The same while data go both ways.
   double steady_rate(const Plan& plan) const { return most_rate(plan) * std::min({both_ways / 2, up, down_alone}); }
-  /// How much slower a head of NVLS is with so many nodes that it sends to or receives from.
+  /// How much slower a node's copies are with so many nodes that its heads send to or receive from.
   double fan_out(int connections) const { return 1 + fan * connections / 3; }
   /// Overhead of a slice of `bytes` at a GPU.
   double gpu_overhead(double bytes) const { return slice + burst * (bytes < burst_bytes ? bytes / burst_bytes : 1.0); }

@@ -71,6 +71,8 @@ class ChannelProgram {
   virtual bool is_flag(std::int32_t, std::int32_t) const { return false; }
   /// How many such workers a channel's threads have to serve: what this one is slower.
   virtual double sharers(std::int32_t, std::int64_t) const { return 1; }
+  /// NVLSTree: nodes that the heads of this worker's node send to or receive from.
+  virtual int nodes_beside(std::int32_t) const { return 0; }
   /// Whether the caller's data of a step begins at a multiple of 16 B: if not, it is copied byte by byte.
   virtual bool aligned(std::int32_t, std::int64_t) const { return true; }
   /// NICs by which a message leaves its node and enters the other; -1: the channel has one connection between the

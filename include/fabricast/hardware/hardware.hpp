@@ -69,7 +69,6 @@ struct Network {
   std::string like;             ///< network with the same software and hosts: its parameters count where there are none
   Parameter nic_efficiency;     ///< share of the link's payload rate that a NIC reaches
   PerProtocol<Parameter> hop;   ///< data ready at one GPU's buffer to use by the GPU beyond the wire, fabric excluded
-  Parameter tree_factor;        ///< the same hop in a tree, relative to a ring
   Parameter message;            ///< proxy thread's visit of one message
   Parameter thread_rate;        ///< what a proxy thread moves, where it does so itself (sockets); 0: no bound
   Parameter nic_slice;          ///< added to a slice at a GPU next to a NIC: rings in Simple, sends and receives
@@ -98,6 +97,7 @@ struct Software {
   Parameter issue_group;      ///< host time per GPU for a group of sends and receives, beyond issue_per_gpu
   Parameter both_ways;        ///< what a block copies whose threads go up and down a tree, of what it does one way
   Parameter tree_hop_ll;      ///< a hop in LL along a tree's chain inside a node, relative to one around a ring
+  Parameter nvlstree_hop;     ///< a hop over a network in an NVLSTree, relative to other algorithms
   Parameter gdr_by_cpu;       ///< GPUDirect RDMA through a CPU's root complex: share of the PCIe payload rate
   Parameter pytorch;          ///< added when PyTorch times every call by events
   Parameter host_timed;       ///< added when every call is timed and synchronized by the host

@@ -257,17 +257,6 @@ class Simulation {
     })->daemonize();
   }
 
-  /// Nodes that a head sends to or receives from: at the root of a tree children are both.
-  static int neighbours(const ChannelProgram& program, const Step& step, const std::vector<Wire*>& in,
-                        const std::vector<Wire*>& out) {
-    std::set<std::uint32_t> ranks;
-    for (std::size_t k = 0; k < in.size(); ++k)
-      if (in[k]->network) ranks.insert(program.rank_of(step.from[k]).value);
-    for (std::size_t k = 0; k < out.size(); ++k)
-      if (out[k]->network) ranks.insert(program.rank_of(step.to[k]).value);
-    return static_cast<int>(ranks.size());
-  }
-
   void work(std::size_t c, std::int32_t w) {
     const ChannelProgram& program = *programs_[c];
     const int channel = static_cast<int>(c);
@@ -290,9 +279,11 @@ class Simulation {
       const bool at_nic =
           std::any_of(in.begin(), in.end(), by_network) || std::any_of(out.begin(), out.end(), by_network);
       const bool free = step.waits || step.in_switches;  // no GPU works
-      const double overhead = free ? 0 : costs_.gpu_overhead(bytes) + (at_nic ? costs_.network_slice : 0);
+      // A head of NVLS moves one chunk where the others copy those of all heads.
+      const double one = step.in_nvswitch ? 1 / costs_.copies : 1;
+      const double overhead = free ? 0 : one * costs_.gpu_overhead(bytes) + (at_nic ? costs_.network_slice : 0);
       // What makes copies longer makes the threads' rate smaller: transfers of the step are capped by it.
-      const double slower = step.in_nvswitch ? costs_.fan_out(neighbours(program, step, in, out)) : 1;
+      const double slower = costs_.fan_out(program.nodes_beside(w));
       const double bytewise = program.aligned(w, i) ? 1 : costs_.unaligned;
       const double copy_rate = costs_.copy_rate / (program.sharers(w, i) * slower * bytewise);
       for (Wire* wire : out)

@@ -48,11 +48,13 @@ class SharpPath {
       add_nothing(v_.costs.hop_inside);
     else
       add([&](double bytes) { return Service{s_.threads(bytes), 0, s_.slowest_link(bytes)}; }, v_.costs.hop_inside);
-    add([&](double bytes) { return Service{s_.threads(bytes), 0, nvls_ ? s_.reduce(0, bytes) : 0}; }, 0);
+    add([&](double bytes) { return Service{at_head(bytes), 0, nvls_ ? s_.reduce(0, bytes) : 0}; }, 0);
   }
+  /// In the NVSwitch a head moves one chunk, without it those of all GPUs.
+  double at_head(double bytes) const { return s_.threads(bytes) / (nvls_ ? v_.costs.copies : 1); }
   void descend_from_head() {
     const auto link = [&](double bytes) { return nvls_ ? s_.multicast(0, bytes) : s_.slowest_link(bytes); };
-    add([&](double bytes) { return Service{s_.threads(bytes), 0, link(bytes)}; }, v_.costs.hop_inside);
+    add([&](double bytes) { return Service{at_head(bytes), 0, link(bytes)}; }, v_.costs.hop_inside);
     if (v_.costs.in_place)
       add_nothing(0);
     else

@@ -146,19 +146,21 @@ class TreePath {
   /// NVLS: a GPU copies in or out, or only says that its buffer is ready.
   void add_copy(double latency) {
     Station w;
-    if (!v_.costs.in_place) w.whole.pass = s_.threads(bytes_.whole), w.tail.pass = s_.threads(bytes_.tail);
-    w.latency = latency;
     const std::int64_t leaf = ups_.empty() ? root_ : ups_.front().child;
-    stations_.push_back(w), spots_.push_back({spots_.empty() ? leaf : spots_.back().node, copies_apart, latency > 0});
+    const Spot spot{spots_.empty() ? leaf : spots_.back().node, copies_apart, latency > 0};
+    if (!v_.costs.in_place) w.whole.pass = copies(spot, bytes_.whole), w.tail.pass = copies(spot, bytes_.tail);
+    w.latency = latency;
+    stations_.push_back(w), spots_.push_back(spot);
   }
-  /// NVLS: a head reduces and multicasts, on the way up or down or, at the root, both.
+  /// NVLS: the chunks of all heads; slower beside a head that works for more nodes.
+  double copies(const Spot& spot, double bytes) const { return s_.threads(bytes, 1 / v_.costs.fan_out(neighbours(spot))); }
+  /// NVLS: a head reduces and multicasts its own chunk, on the way up or down or, at the root, both.
   Service at_head(const Spot& spot, double bytes) const {
     const bool root = place(spot.node).parent < 0;
-    const double factor = v_.costs.fan_out(neighbours(spot));
     double link = 0;
     if (spot.up || root) link = s_.reduce(layout_.head, bytes);
     if (!spot.up || root) link = std::max(link, s_.multicast(layout_.head, bytes));
-    return {s_.threads(0) + (s_.threads(bytes) - s_.threads(0)) * factor, 0, link};
+    return {copies(spot, bytes) / v_.costs.copies, 0, link};
   }
 
   /// The part of a block's threads that works there: at the root all of them.
@@ -171,6 +173,8 @@ class TreePath {
     Station w;
     if (layout_.by_nvswitch) {
       w.whole = at_head(spot, bytes_.whole), w.tail = at_head(spot, bytes_.tail), w.as_they_come = true;
+      // Its node's copies keep it back, whether this path passes them or not.
+      if (!v_.costs.in_place) w.gap = copies(spot, bytes_.whole);
       if (next != by_network && v_.plan.op != CollectiveOp::reduce_scatter) w.latency = v_.costs.hop_inside;
       stations_.push_back(w), spots_.push_back(spot);
       return;

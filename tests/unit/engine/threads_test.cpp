@@ -69,5 +69,24 @@ TEST_CASE("both engines hold a tree in LL128 to the part of the threads that goe
   }
 }
 
+TEST_CASE("a loop of NVLS takes two copies of all heads' chunks and a head's work on its own", "[engine]") {
+  // What is no copy is taken out by a second size with as many loops; one channel leaves the links idle.
+  for (const char* engine : {"flow", "chunk"}) {
+    CAPTURE(engine);
+    const auto world = build_world(
+        parse_scenario("fabricast: 1\nnode: {gpu: h100-sxm, gpus: 8}\ncluster: {nodes: 1}\n"
+                       "nccl: {version: \"2.26\", env: {NCCL_ALGO: NVLS, NCCL_MAX_NCHANNELS: \"1\"}}\nworkload: {collective: all_reduce, "
+                       "sizes: [32KiB, 64KiB], harness: {tool: isolated}}\n",
+                       "heads.yaml", {fmt::format("network.engine={}", engine)})
+            .scenario);
+    const std::vector<ForecastRow> rows = run_forecast(*world).rows;
+    for (const ForecastRow& row : rows) REQUIRE(row.plan.chunk * 8 * row.plan.channels == row.plan.bytes);  // one loop
+    const Architecture& gpu = world->planner.comm.node.architecture;
+    const double more = static_cast<double>(rows[1].plan.chunk - rows[0].plan.chunk);
+    const double copied = (8 + 1 + 8) * more / gpu.nvls_rate.gbps().value;
+    CHECK((rows[1].result.makespan - rows[0].result.makespan).value == Approx(copied).epsilon(0.02));
+  }
+}
+
 }  // namespace
 }  // namespace fabricast
