@@ -30,6 +30,8 @@ Json table_json(const ErrorTable& table) {
   }
   Json j = {{"rows", table.rows},
             {"median", by_band(table.median)},
+            {"median_low", by_band(table.median_low)},
+            {"median_high", by_band(table.median_high)},
             {"mean", by_band(table.mean)},
             {"worst_decile", by_band(table.worst_decile)}};
   if (table.has_intervals()) j["covered"] = by_band(table.covered), j["interval"] = by_band(table.width);

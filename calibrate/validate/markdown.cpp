@@ -25,6 +25,13 @@ std::string summary_markdown(std::string_view name, const BandValues& values) {
                        [&](std::size_t b) { return fmt::format(" **{:.1f}** |", 100 * values[b]); });
 }
 
+/// 90 % interval of the median.
+std::string interval_markdown(const ErrorTable& table) {
+  return line_markdown("its 90 % interval", [&](std::size_t b) {
+    return fmt::format(" {:.1f} to {:.1f} |", 100 * table.median_low[b], 100 * table.median_high[b]);
+  });
+}
+
 /// Errors before > after, by system and over all; with intervals in `after` alone, of these only what is then.
 std::string change_markdown(const ErrorTable& before, const ErrorTable& after, bool mean) {
   std::string out = head_markdown();
@@ -39,6 +46,7 @@ std::string change_markdown(const ErrorTable& before, const ErrorTable& after, b
                          [&](std::size_t k) { return fmt::format(" **{:.1f} > {:.1f}** |", 100 * a[k], 100 * b[k]); });
   };
   both("median over systems", before.median, after.median);
+  out += interval_markdown(after);
   if (mean) both("mean", before.mean, after.mean);
   both("worst decile", before.worst_decile, after.worst_decile);
   const auto interval = [&](std::string_view name, const BandValues& a, const BandValues& b) {
@@ -48,6 +56,29 @@ std::string change_markdown(const ErrorTable& before, const ErrorTable& after, b
   interval("within the 90 % interval", before.covered, after.covered);
   interval("half width of the interval", before.width, after.width);
   return out;
+}
+
+/// The first screen: what forecasts err on systems that the fit has seen, and on those it has not.
+std::string short_markdown(const Validation& v) {
+  const auto line = [](std::string_view name, const ErrorTable& t) {
+    return line_markdown(name, [&](std::size_t b) {
+      return fmt::format(" **{:.1f}** ({:.1f} to {:.1f}), {:.0f} |", 100 * t.median[b], 100 * t.median_low[b],
+                         100 * t.median_high[b], 100 * t.worst_decile[b]);
+    });
+  };
+  std::string out =
+      "\n## In short\n\nMedian error over systems in %, its 90 % interval (by a bootstrap over systems), and the worst "
+      "decile of systems.\n\n" +
+      head_markdown();
+  for (const LeaveOneOut& l : v.leave_out)
+    out += line(fmt::format("left out of the fit by {}", name_of(l.by)), l.left_out);
+  out += line("in the fit", v.errors);
+  if (v.leave_out.empty()) return out;
+  return out +
+         "\nA cluster of your own will fall where systems left out do: by site if machines of its kind (GPU generation "
+         "and "
+         "network)\nare among those measured, by kind if not. Measurements of its own bring it further: "
+         "[tutorial 5](tutorial/5-trust.md).\n";
 }
 
 std::string leave_out_markdown(const LeaveOneOut& l) {
@@ -94,15 +125,15 @@ std::string validation_markdown(const Validation& v, const Hardware& hardware) {
       "counts once in each\n"
       "band. The sign tells whether forecasts are mostly above (+) or below (-) the measurement. The measured cases "
       "and\n"
-      "their sources are in `calibrate/data/cases.json`.\n\n## Errors by system, in %\n\n" +
-      head_markdown();
+      "their sources are in `calibrate/data/cases.json`.\n" +
+      short_markdown(v) + "\n## Errors by system, in %\n\n" + head_markdown();
   for (const auto& [system, cells] : v.errors.systems)
     out += line_markdown(system, [&own = cells](std::size_t b) {
       return own[b].rows ? fmt::format(" {:.1f}{} ({}) |", 100 * own[b].error, own[b].bias > 0 ? '+' : '-', own[b].rows)
                          : std::string(" |");
     });
-  out += summary_markdown("median over systems", v.errors.median) + summary_markdown("mean", v.errors.mean) +
-         summary_markdown("worst decile", v.errors.worst_decile);
+  out += summary_markdown("median over systems", v.errors.median) + interval_markdown(v.errors) +
+         summary_markdown("mean", v.errors.mean) + summary_markdown("worst decile", v.errors.worst_decile);
   out +=
       fmt::format("\n{} rows of {} cases are counted; in {} of them another algorithm stands in for NCCL's choice.\n",
                   v.errors.rows, v.cases.size(), v.stand_ins);

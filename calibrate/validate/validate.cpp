@@ -5,9 +5,28 @@
 #include <algorithm>
 #include <cmath>
 
+#include "fabricast/core/rng.hpp"
 #include "median.hpp"
 
 namespace fabricast {
+
+namespace {
+
+/// 5 and 95 % of the medians of samples drawn from the values, with replacement. \pre values not empty
+std::array<double, 2> interval_of_median(const std::vector<double>& values) {
+  constexpr std::size_t replicates = 2000;
+  Rng rng(1);
+  std::vector<double> medians;
+  for (std::size_t r = 0; r < replicates; ++r) {
+    std::vector<double> sample;
+    for (std::size_t i = 0; i < values.size(); ++i) sample.push_back(values[rng.below(values.size())]);
+    medians.push_back(median_of(std::move(sample)));
+  }
+  std::sort(medians.begin(), medians.end());
+  return {medians[replicates / 20], medians[replicates - 1 - replicates / 20]};
+}
+
+}  // namespace
 
 void add_errors(const std::string& system, const ForecastOfCase& forecast, std::vector<ErrorRow>& errors) {
   for (const auto& row : forecast.rows)
@@ -39,6 +58,8 @@ ErrorTable error_table(const std::vector<ErrorRow>& rows) {
     if (errors[b].empty()) continue;
     std::sort(errors[b].begin(), errors[b].end());
     table.median[b] = median_of(errors[b]);
+    const auto [low, high] = interval_of_median(errors[b]);
+    table.median_low[b] = low, table.median_high[b] = high;
     table.width[b] = median_of(factors[b]);
     table.covered[b] /= static_cast<double>(errors[b].size());
     table.worst_decile[b] = errors[b][std::min(errors[b].size() - 1, errors[b].size() * 9 / 10)];
@@ -97,6 +118,13 @@ std::string line_text(std::string_view name, Value value) {
 }
 
 /// Errors before > after, by system and over all; with intervals in `after` alone, of these only what is then.
+std::string interval_text(const ErrorTable& table) {
+  return line_text("90 % INTERVAL", [&](std::size_t b) {
+    return fmt::format("{:>16}  ",
+                       fmt::format("{:.1f} to {:.1f}", 100 * table.median_low[b], 100 * table.median_high[b]));
+  });
+}
+
 std::string change_text(const ErrorTable& before, const ErrorTable& after, bool mean) {
   std::string out;
   for (const auto& [system, cells] : after.systems)
@@ -109,6 +137,7 @@ std::string change_text(const ErrorTable& before, const ErrorTable& after, bool 
     out += line_text(name, [&](std::size_t k) { return fmt::format("{:>7.1f} >{:>6.1f}   ", 100 * a[k], 100 * b[k]); });
   };
   both("MEDIAN", before.median, after.median);
+  out += interval_text(after);
   if (mean) both("MEAN", before.mean, after.mean);
   both("WORST DECILE", before.worst_decile, after.worst_decile);
   const auto interval = [&](std::string_view name, const BandValues& a, const BandValues& b) {
@@ -156,6 +185,7 @@ std::string validation_text(const Validation& v, bool rows) {
     out += line_text(name, [&](std::size_t b) { return fmt::format("{:>9.1f}         ", 100 * values[b]); });
   };
   summary("MEDIAN", v.errors.median);
+  out += interval_text(v.errors);
   summary("MEAN", v.errors.mean);
   summary("WORST DECILE", v.errors.worst_decile);
   out += directions_text(v.pairs);

@@ -30,6 +30,8 @@ struct ErrorTable {
   };
   std::map<std::string, std::array<Cell, bands.size()>> systems;  ///< [system][band]
   BandValues median{}, worst_decile{}, mean{};
+  /// 90 % interval of the median, by a bootstrap over systems: differences inside it say nothing [Efron1993].
+  BandValues median_low{}, median_high{};
   /// Share of rows whose measurement lies within the forecast's 90 % interval, each system counted once; 0: no intervals.
   BandValues covered{};
   BandValues width{};  ///< median over systems of the interval's factor less one

@@ -18,6 +18,10 @@ TEST_CASE("errors, intervals and halves are counted by system", "[calibrate]") {
   CHECK(t.systems.at("a")[0].error == Approx(1.0));
   CHECK(t.systems.at("b")[0].error == Approx(0.1));
   CHECK(t.median[0] == Approx(0.55));
+  // Of two systems a sample has both, or one of them twice in a quarter of all cases each.
+  CHECK(t.median_low[0] == Approx(0.1));
+  CHECK(t.median_high[0] == Approx(1.0));
+  CHECK(t.median_low[3] == Approx(0.1));
   // Of a's two rows one is within its interval, of b's one: each system counts once.
   CHECK(t.covered[0] == Approx(0.75));
   CHECK(t.covered[2] == 0);
