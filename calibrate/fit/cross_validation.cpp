@@ -6,6 +6,7 @@
 #include <set>
 
 #include "fabricast/core/error.hpp"
+#include "fabricast/hardware/device_names.hpp"
 #include "stages.hpp"
 
 namespace fabricast {
@@ -97,7 +98,8 @@ std::map<std::string, std::string> left_out_with(const std::vector<MeasuredCase>
     if (by != LeftOut::kind) continue;
     // A system is of the kind of its network, if some case of it has one.
     const bool network = c.nodes > 1 && !c.link.empty();
-    const std::string kind = fmt::format("{} {}", hardware.gpus.at(c.gpu).architecture, network ? c.link : c.intranode);
+    const GpuKind& gpu = *gpu_called(hardware, c.gpu).kind;
+    const std::string kind = fmt::format("{} {}", gpu.architecture, network ? c.link : c.intranode);
     if (network || !with.contains(c.system)) with[c.system] = kind;
   }
   return with;

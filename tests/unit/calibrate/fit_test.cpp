@@ -74,6 +74,15 @@ TEST_CASE("a system left out is forecast by what the others tell, else by the pr
   CHECK(unfitted.systems.at("hopper-a")[0].error > 0.05);
 }
 
+TEST_CASE("kinds are told by the architecture, whatever a GPU is called", "[calibrate]") {
+  MeasuredCase typed, plain;
+  typed.system = "typed", typed.gpu = "H100-80GB", typed.nodes = 2, typed.link = "roce";
+  plain.system = "plain", plain.gpu = "h100-sxm", plain.nodes = 2, plain.link = "roce";
+  const auto kinds = left_out_with({typed, plain}, prior_hardware(), LeftOut::kind);
+  CHECK(kinds.at("typed") == "hopper roce");
+  CHECK(kinds.at("plain") == kinds.at("typed"));
+}
+
 TEST_CASE("leaving one out takes two systems", "[calibrate]") {
   const std::vector<MeasuredCase> cases = {case_of("one", "h100-sxm", "all_reduce", prior_hardware())};
   CHECK_THROWS_AS(leave_out(cases, prior_hardware(), options_of(), LeftOut::site), UserError);
