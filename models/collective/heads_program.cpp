@@ -71,9 +71,7 @@ class HeadsProgram final : public ChannelProgram {
     return head && !heads_.nvswitch ? static_cast<int>(heads_.gpus.size()) : 1;
   }
   int nodes_beside(std::int32_t worker) const override {
-    if (worker >= first_tree() || heads_.sharp) return 0;
-    const TreePlace place = place_of(worker);
-    return (place.parent >= 0) + (place.children[0] >= 0) + (place.children[1] >= 0);
+    return worker >= first_tree() || heads_.sharp ? 0 : place_of(worker).neighbours();
   }
   std::array<int, 2> nics(std::int32_t from, std::int32_t) const override {
     const int nic = comm_.nic_of_gpu[static_cast<std::size_t>(from / 4 % comm_.gpus())];

@@ -14,6 +14,7 @@ struct TreePlace {
   std::int64_t parent = -1;
   int child_type = 0;  ///< which child of its parent it is: 0 if its number is the smaller one
   std::array<std::int64_t, 2> children{-1, -1};  ///< by type
+  int neighbours() const { return (parent >= 0) + (children[0] >= 0) + (children[1] >= 0); }
 };
 
 /// Place of `node` in tree `index` (0 or 1) of `nodes` nodes. \pre 0 <= node < nodes

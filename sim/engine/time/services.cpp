@@ -123,11 +123,9 @@ double Services::slowest_link(double bytes) const {
 }
 
 double Services::slowest_gpu(double bytes) const {
-  // Heads inside a tree have a parent and two children.
-  const double fan = v_.costs.fan_out(static_cast<int>(std::min<std::int64_t>(3, v_.comm.nodes() - 1)));
-  // More neighbours make the copies longer, not the handshake.
-  double slowest = threads(0) + (threads(bytes) - threads(0)) * fan;
-  for (std::size_t h = 0; h < hop_seconds_.size(); ++h) slowest = std::max(slowest, link(h, bytes));
+  // NVLSTree: inside a tree a node has a parent and two children.
+  const int neighbours = static_cast<int>(std::min<std::int64_t>(3, v_.comm.nodes() - 1));
+  double slowest = std::max(threads(bytes, 1 / v_.costs.fan_out(neighbours)), slowest_link(bytes));
   for (std::size_t h = 0; h < std::max(reduce_.size(), multicast_.size()); ++h)
     slowest = std::max({slowest, reduce(h, bytes), multicast(h, bytes)});
   return slowest;

@@ -138,11 +138,6 @@ class TreePath {
   /// No position of a head, so that none takes copies for one of its own stations.
   static constexpr int copies_apart = 1;
 
-  /// Nodes that a head sends to or receives from.
-  int neighbours(const Spot& spot) const {
-    const TreePlace here = place(spot.node);
-    return (here.parent >= 0) + (here.children[0] >= 0) + (here.children[1] >= 0);
-  }
   /// NVLS: a GPU copies in or out, or only says that its buffer is ready.
   void add_copy(double latency) {
     Station w;
@@ -153,7 +148,9 @@ class TreePath {
     stations_.push_back(w), spots_.push_back(spot);
   }
   /// NVLS: the chunks of all heads; slower beside a head that works for more nodes.
-  double copies(const Spot& spot, double bytes) const { return s_.threads(bytes, 1 / v_.costs.fan_out(neighbours(spot))); }
+  double copies(const Spot& spot, double bytes) const {
+    return s_.threads(bytes, 1 / v_.costs.fan_out(place(spot.node).neighbours()));
+  }
   /// NVLS: a head reduces and multicasts its own chunk, on the way up or down or, at the root, both.
   Service at_head(const Spot& spot, double bytes) const {
     const bool root = place(spot.node).parent < 0;
