@@ -150,11 +150,12 @@ std::string scenario_of(const MeasuredCase& c) {
 CaseRunner::CaseRunner(const MeasuredCase& c)
     : case_(&c), scenario_(parse_scenario(scenario_of(c), c.id + ".yaml").scenario) {
   const GpuKind& gpu = scenario_.hardware.gpus.find(scenario_.node.spec.gpu)->second;
-  prefixes_ = {"software.", "architectures." + gpu.architecture + ".", "links." + gpu.nvlink + "."};
-  if (!c.link.empty() && c.nodes > 1)
-    for (std::string name = network_name(scenario_.node.spec); !name.empty();
-         name = scenario_.hardware.networks.find(name)->second.like)
-      prefixes_.push_back("networks." + name + ".");
+  prefixes_ = {"software.", "links." + gpu.nvlink + "."};
+  const auto add_set = [this](std::string_view section, const std::string& name) {
+    for (std::string& used : scenario_.hardware.parameters_of(section, name)) prefixes_.push_back(std::move(used));
+  };
+  add_set("architectures", gpu.architecture);
+  if (!c.link.empty() && c.nodes > 1) add_set("networks", network_name(scenario_.node.spec));
   if (c.intranode == "pcie") {
     prefixes_.push_back("links." + gpu.pcie + ".");
     prefixes_.push_back("pcie_paths.");
@@ -183,9 +184,12 @@ Forecast CaseRunner::forecast(const Hardware& hardware, std::vector<Bytes> sizes
 
 ForecastOfCase CaseRunner::run(const Hardware& hardware, int interval_draws) const {
   ForecastOfCase out;
-  for (const ForecastRow& row : forecast(hardware, scenario_.workload.sizes, interval_draws).rows)
+  for (const ForecastRow& row : forecast(hardware, scenario_.workload.sizes, interval_draws).rows) {
+    const std::vector<Candidate>& candidates = row.plan.candidates;
+    const double nccl = candidates.empty() ? 0 : std::max(0.0, candidates.front().estimate_us * 1e-6);
     out.rows.push_back({row.bytes, case_->rows[out.rows.size()].time_us * 1e-6, row.time, row.algorithm, row.protocol,
-                        !row.plan.stands_in, row.factor});
+                        !row.plan.stands_in, row.factor, nccl});
+  }
   return out;
 }
 

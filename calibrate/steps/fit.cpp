@@ -25,6 +25,7 @@ FittedParameter spread_of(const std::string& stack, Hardware hardware, const std
   constexpr double worth = 4;
   FittedParameter p;
   p.path = "stacks." + stack + ".spread";
+  hardware.own(p.path);
   p.before = p.after = *hardware.find(p.path);
   double squares = worth * std::pow(p.before.value, 2);
   for (const double e : errors) squares += e * e;

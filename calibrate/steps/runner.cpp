@@ -1,5 +1,3 @@
-#include <set>
-
 #include "fabricast/calibrate/steps.hpp"
 #include "fabricast/report/step.hpp"
 #include "fabricast/report/step_interval.hpp"
@@ -13,34 +11,22 @@ struct StepRunner::State {
   std::unique_ptr<World> world;  ///< none: a kernel
   Program program;
   std::unique_ptr<Traffic> traffic;
-  std::vector<std::string> prefixes;
+  std::vector<std::string> prefixes;  ///< of parameters that it uses
 };
-
-namespace {
-
-/// Of the GPU's kind, and of those whose parameters it takes over.
-std::vector<std::string> compute_prefixes(const Hardware& hardware, const std::string& gpu) {
-  std::vector<std::string> list;
-  std::string name = hardware.gpus.at(gpu).compute;
-  for (auto it = hardware.compute.find(name); it != hardware.compute.end(); it = hardware.compute.find(it->second.like))
-    list.push_back("compute." + it->first + ".");
-  return list;
-}
-
-}  // namespace
 
 StepRunner::StepRunner(const StepCase& step) : state_(std::make_unique<State>()) {
   if (step.scenario.empty()) {
     state_->kernel = step.kernel;
     const Hardware& hardware = shipped_hardware();
     (void)kernel_seconds(step.kernel, hardware);  // refuses what can not be
-    state_->prefixes = compute_prefixes(hardware, step.kernel.gpu);
+    state_->prefixes = hardware.parameters_of("compute", hardware.gpus.at(step.kernel.gpu).compute);
     return;
   }
   ReadResult read = parse_scenario(step.scenario, step.id);
   const Scenario& s = read.scenario;
-  state_->prefixes = compute_prefixes(s.hardware, s.node.spec.gpu);
-  state_->prefixes.push_back("stacks." + s.workload.training.stack + ".");
+  state_->prefixes = s.hardware.parameters_of("compute", s.hardware.gpus.at(s.node.spec.gpu).compute);
+  for (std::string& of_stack : s.hardware.parameters_of("stacks", s.workload.training.stack))
+    state_->prefixes.push_back(std::move(of_stack));
   state_->world = build_world(std::move(read.scenario));
   state_->program = training_program(step_of(*state_->world));
   state_->traffic = make_flow_traffic(*state_->world, state_->program, state_->world->draws.first_seed);

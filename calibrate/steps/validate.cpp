@@ -20,7 +20,7 @@ StepRow step_row(const StepCase& step, StepRunner& runner, const Hardware& hardw
   std::vector<double> seconds;
   for (std::size_t d = 0; d < validated_draws; ++d) seconds.push_back(runner.seconds(drawn_hardware(hardware, d)));
   row.factor = interval_factor(row.forecast, seconds,
-                               runner.stack().empty() ? 0 : hardware.stacks.at(runner.stack()).spread.value);
+                               runner.stack().empty() ? 0 : hardware.stack(runner.stack()).spread.value);
   return row;
 }
 

@@ -97,6 +97,7 @@ Hardware read_prior() {
   read_parameters(file("software.json"), parameters(h.software), "software");
   read_parameters(file("forecast.json").at("spread"), parameters(h.spread), "forecast.spread");
   read_stacks(file("stacks.json"), h.stacks);
+  read_likes(file("stacks.json"), h.stacks);
   const json links = file("links.json");
   for (const auto& [name, j] : links.items())
     h.links[name] = {link_kind_of_json(j.at("kind")),

@@ -15,6 +15,11 @@ void add_protocols(std::vector<ParameterRef>& list, const std::array<std::string
 }
 }  // namespace
 
+ParameterOrigin origin_of(const Parameter& p) {
+  if (p.low == p.high) return ParameterOrigin::constant;
+  return enum_from<ParameterOrigin>(p.source.substr(0, p.source.find(':'))).value_or(ParameterOrigin::fit);
+}
+
 std::vector<ParameterRef> parameters(Architecture& a) {
   std::vector<ParameterRef> list = {
       {"launch", "us", "fixed time of one collective call", &a.launch},
@@ -169,17 +174,46 @@ void own_in(std::string_view section, Map& map, std::string_view path) {
   }
 }
 
+/// What a set's own parameters begin with, and where each of those that it inherits has its value.
+template <class Map>
+std::vector<std::string> parameters_in(std::string_view section, const Map& map, std::string_view name) {
+  auto item = map.find(name)->second;
+  const std::vector<ParameterRef> own = parameters(item);
+  std::vector<std::string> paths = {std::string(section) + "." + std::string(name) + "."};
+  std::vector<bool> found(own.size());
+  for (std::size_t i = 0; i < own.size(); ++i) found[i] = !own[i].parameter->inherited;
+  for (std::string above = item.like; !above.empty(); above = map.find(above)->second.like) {
+    auto base = map.find(above)->second;
+    const std::vector<ParameterRef> its = parameters(base);
+    for (std::size_t i = 0; i < own.size(); ++i) {
+      if (found[i] || its[i].parameter->inherited) continue;
+      paths.push_back(std::string(section) + "." + above + "." + std::string(its[i].name));
+      found[i] = true;
+    }
+  }
+  return paths;
+}
+
 }  // namespace
+
+std::vector<std::string> Hardware::parameters_of(std::string_view section, std::string_view name) const {
+  if (section == "architectures") return parameters_in(section, architectures, name);
+  if (section == "networks") return parameters_in(section, networks, name);
+  if (section == "compute") return parameters_in(section, compute, name);
+  return parameters_in(section, stacks, name);
+}
 
 void Hardware::own(std::string_view path) {
   own_in("architectures", architectures, path);
   own_in("networks", networks, path);
   own_in("compute", compute, path);
+  own_in("stacks", stacks, path);
 }
 
 Architecture Hardware::architecture(std::string_view name) const { return whole(architectures, name); }
 Network Hardware::network(std::string_view name) const { return whole(networks, name); }
 ComputeModel Hardware::compute_model(std::string_view name) const { return whole(compute, name); }
+Stack Hardware::stack(std::string_view name) const { return whole(stacks, name); }
 
 Parameter* Hardware::find(std::string_view path) {
   for (auto& [name, ref] : all_parameters(true))

@@ -209,10 +209,9 @@ void visit_fields(FieldVisitor& visit, TrainingSpec& spec) {
   visit("variation", spec.variation, "how steps differ");
 }
 
-const Stack& find_stack(const Hardware& hardware, Framework framework, const std::string& name) {
+Stack find_stack(const Hardware& hardware, Framework framework, const std::string& name) {
   if (!name.empty()) {
-    const auto it = hardware.stacks.find(name);
-    if (it != hardware.stacks.end()) return it->second;
+    if (hardware.stacks.contains(name)) return hardware.stack(name);
     std::vector<std::string_view> known;
     for (const auto& [known_name, stack] : hardware.stacks) known.push_back(known_name);
     throw UserError::at("workload.stack", fmt::format("unknown software generation '{}'", name),
@@ -224,11 +223,11 @@ const Stack& find_stack(const Hardware& hardware, Framework framework, const std
   if (!newest)
     throw UserError::at("workload.framework", fmt::format("{} does not train", name_of(framework)),
                         "megatron, nemo, fsdp, ddp or deepspeed");
-  return *newest;
+  return hardware.stack(newest->name);
 }
 
 void complete(TrainingSpec& spec, const Hardware& hardware, std::int64_t gpus) {
-  const Stack& stack = find_stack(hardware, spec.framework, spec.stack);
+  const Stack stack = find_stack(hardware, spec.framework, spec.stack);
   Complaints faults;
   if (stack.framework != spec.framework)
     faults.add("stack",

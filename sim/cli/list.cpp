@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <map>
 #include <span>
 
 #include "commands.hpp"
@@ -25,10 +26,35 @@ std::string line(std::string_view name, std::string_view summary) {
   return fmt::format("  {:<20} {}\n", name, summary);
 }
 
+/// The source without the word for its origin.
+std::string remark_of(const Parameter& p) {
+  const std::string origin(name_of(origin_of(p)));
+  if (p.source == origin) return "";
+  return p.source.starts_with(origin + ": ") ? p.source.substr(origin.size() + 2) : p.source;
+}
+
 std::string parameter_line(const ParameterRef& p) {
   return fmt::format("  {:<28} {:>10} {:<5} {:>9} .. {:<9} {}\n{:34}{}\n", p.name,
                      fmt::format("{:g}", p.parameter->value), p.unit, fmt::format("{:g}", p.parameter->low),
                      fmt::format("{:g}", p.parameter->high), p.parameter->source, "", p.doc);
+}
+
+/// Counts by origin, then one line for each.
+std::string list_parameters() {
+  Hardware h = shipped_hardware();
+  std::map<ParameterOrigin, int> counts;
+  std::string lines;
+  for (const auto& [path, p] : h.all_parameters()) {
+    const Parameter& its = *p.parameter;
+    const ParameterOrigin origin = origin_of(its);
+    ++counts[origin];
+    lines +=
+        fmt::format("  {:<44} {:>9} {:<5} {:>8} .. {:<8} {:<10} {}\n", path, fmt::format("{:g}", its.value), p.unit,
+                    fmt::format("{:g}", its.low), fmt::format("{:g}", its.high), name_of(origin), remark_of(its));
+  }
+  std::vector<std::string> by_origin;
+  for (const auto& [origin, count] : counts) by_origin.push_back(fmt::format("{} {}", count, name_of(origin)));
+  return fmt::format("  by origin: {}\n{}", fmt::join(by_origin, ", "), lines);
 }
 
 /// Fields as a table: key, default, meaning.
@@ -346,8 +372,8 @@ constexpr std::array catalogues = {
     Catalogue{"stacks", "generations of software for workload.stack",
               [] { return list_map(shipped_hardware().stacks) + list_map(serving_stacks()); },
               [](const std::string& name) -> std::string {
-                const auto& training = shipped_hardware().stacks;
-                if (const auto it = training.find(name); it != training.end()) return describe_stack(it->second);
+                const Hardware& h = shipped_hardware();
+                if (h.stacks.contains(name)) return describe_stack(h.stack(name));
                 const auto it = serving_stacks().find(name);
                 return it == serving_stacks().end() ? std::string() : describe_serving_stack(it->second);
               }},
@@ -363,17 +389,7 @@ constexpr std::array catalogues = {
                   if (name == v.name || name == "variables") out += describe_variable(v);
                 return out;
               }},
-    Catalogue{"parameters", "all fitted or published numbers",
-              [] {
-                Hardware h = shipped_hardware();
-                std::string out;
-                for (const auto& [path, p] : h.all_parameters())
-                  out += fmt::format("  {:<44} {:>9} {:<5} {:>8} .. {:<8} {}\n", path,
-                                     fmt::format("{:g}", p.parameter->value), p.unit,
-                                     fmt::format("{:g}", p.parameter->low), fmt::format("{:g}", p.parameter->high),
-                                     p.parameter->source);
-                return out;
-              },
+    Catalogue{"parameters", "all numbers that describe hardware, with what each rests on", list_parameters,
               [](const std::string& name) -> std::string {
                 Hardware h = shipped_hardware();
                 for (const auto& [path, p] : h.all_parameters())

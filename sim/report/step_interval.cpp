@@ -24,8 +24,8 @@ double seconds_of(const TrainingStep& step, Traffic& traffic) {
 TrainingStep step_with(const Scenario& scenario, const Hardware& hardware) {
   TrainingSpec spec = scenario.workload.training;
   // What the software spends per step was filled in when the scenario was read.
-  if (spec.fixed.value == scenario.hardware.stacks.at(spec.stack).step_fixed.value)
-    spec.fixed.value = hardware.stacks.at(spec.stack).step_fixed.value;
+  if (spec.fixed.value == scenario.hardware.stack(spec.stack).step_fixed.value)
+    spec.fixed.value = hardware.stack(spec.stack).step_fixed.value;
   return training_step(spec, scenario.node.spec, hardware);
 }
 
@@ -66,7 +66,7 @@ void add_interval(const World& world, StepForecast& forecast, const RunOptions& 
     }
   });
   forecast.factor =
-      interval_factor(nominal, seconds, base.hardware.stacks.at(base.workload.training.stack).spread.value);
+      interval_factor(nominal, seconds, base.hardware.stack(base.workload.training.stack).spread.value);
 }
 
 }  // namespace fabricast

@@ -52,6 +52,7 @@ struct ForecastOfCase {
     Protocol protocol = Protocol::simple;
     bool served = true;  ///< NCCL's choice has a schedule; else a stand-in was timed
     double factor = 1;   ///< 90 % interval of the forecast: divided and multiplied by it; 1: not asked for
+    double nccl = 0;     ///< s, NCCL's own estimate of the same algorithm and protocol; 0: it makes none
   };
   std::vector<Row> rows;
 };

@@ -199,15 +199,20 @@ struct Hardware {
   Parameter* find(std::string_view path);
   /// All parameters with their paths, section by section.
   std::vector<std::pair<std::string, ParameterRef>> all_parameters(bool inherited_too = false);
-  /// Gives architectures, networks and compute models values of their own, equal for now, for what they inherit and is so
-  /// called, or in a group so called.
+  /// Gives architectures, networks, compute models and stacks values of their own, equal for now, for what they inherit
+  /// and is so called, or in a group so called.
   void own(std::string_view path);
+  /// What a set's parameters begin with, then the paths of what it inherits: of `architectures` and `turing`
+  /// `architectures.turing.`, `architectures.volta.hop_ll`, ... \pre it is there
+  std::vector<std::string> parameters_of(std::string_view section, std::string_view name) const;
   /// An architecture with what it inherits. \pre it is there
   Architecture architecture(std::string_view name) const;
   /// A network with what it inherits. \pre it is there
   Network network(std::string_view name) const;
   /// A compute model with what it inherits. \pre it is there
   ComputeModel compute_model(std::string_view name) const;
+  /// A stack with what it inherits. \pre it is there
+  Stack stack(std::string_view name) const;
   /// The link type of that kind whose rate is nearest.
   const LinkType& link_type(LinkKind kind, BytesPerSecond rate) const;
 };

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "fabricast/core/enum_names.hpp"
 #include "fabricast/core/units.hpp"
 
 namespace fabricast {
@@ -12,7 +13,7 @@ namespace fabricast {
 struct Parameter {
   double value = 0;  ///< in the unit that the list of parameters states
   double low = 0, high = 0;
-  std::string source;  ///< key of docs/references.md with a remark, or `guess`
+  std::string source;  ///< origin, colon and remark with keys of docs/references.md; of a fit its key alone
   /// Values that the data could as well have led to; the n-th of all parameters belong together. Empty: not fitted, the
   /// interval tells.
   std::vector<double> draws;
@@ -21,6 +22,24 @@ struct Parameter {
   Seconds us() const { return {value * 1e-6}; }
   BytesPerSecond gbps() const { return {value * 1e9}; }  ///< unit GB/s
 };
+
+/// What kind of knowledge a parameter's value rests on.
+enum class ParameterOrigin {
+  fit,         ///< this project's own fit of measurements, or a user's
+  study,       ///< a prototype fitted to measurements (docs/studies)
+  data_sheet,  ///< what the maker states
+  standard,    ///< computed from a format that a standard lays down
+  literature,  ///< measured and published by others
+  guess,       ///< nobody measured it: the interval is an engineer's
+  constant     ///< no interval: what it stands for is not there, or counted elsewhere
+};
+template <>
+struct EnumNames<ParameterOrigin> {
+  static constexpr std::array<std::string_view, 7> names{"fit",        "study", "data sheet", "standard",
+                                                         "literature", "guess", "constant"};
+};
+/// By the word that its source begins with; `fit` where there is none, as in profiles of users.
+ParameterOrigin origin_of(const Parameter& parameter);
 
 /// Quantile of the standard normal distribution below which 95 % lie: intervals hold 90 %.
 inline constexpr double quantile_95 = 1.645;

@@ -22,6 +22,7 @@ struct EnumNames<Framework> {
 
 struct Stack {
   std::string name, summary, source;
+  std::string like;  ///< stack whose parameters count where there are none
   Framework framework = Framework::megatron;
   int year = 0;  ///< of several of a framework the newest is its default
   // What it does.

@@ -102,7 +102,7 @@ struct TrainingSpec {
 void visit_fields(FieldVisitor& visit, TrainingSpec& spec);
 
 /// The software generation of that name, or a framework's newest. \throws UserError (path workload.stack)
-const Stack& find_stack(const Hardware& hardware, Framework framework, const std::string& name);
+Stack find_stack(const Hardware& hardware, Framework framework, const std::string& name);
 
 /// Fills in what is left to the software or the size of the job.
 /// \throws UserError with all that does not fit together: splits that do not multiply out, sizes that do not divide

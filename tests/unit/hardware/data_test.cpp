@@ -1,6 +1,7 @@
 // The data that travel in the binary.
 #include <catch2/catch.hpp>
 
+#include <algorithm>
 #include <limits>
 #include <set>
 
@@ -33,6 +34,10 @@ TEST_CASE("every number has an interval and a source", "[hardware]") {
     // What has no effect (a time of 0, a factor of 1) states why; all else names a study or owns up to a guess.
     const bool inert = p.low == p.high && (p.value == 0 || p.value == 1);
     CHECK((is_source(p.source) || (inert && !p.source.empty())));
+    // The shipped fits alone go by their key; all else says what it is.
+    const std::string_view origin = name_of(origin_of(p));
+    CHECK(
+        (inert || p.source.starts_with(origin) || p.source.starts_with("[fit-") || p.source.starts_with("[step-fit-")));
     const std::set<std::string_view> units = {"us", "ms", "s", "B", "GB/s", "KiB", "terms", "keys", ""};
     CHECK(units.contains(ref.unit));
     CHECK_FALSE(ref.doc.empty());
@@ -125,6 +130,37 @@ TEST_CASE("an architecture like another has its parameters", "[hardware]") {
   hardware.own("architectures.turing");
   hardware.find("architectures.volta.hop_ll")->value = 8;
   CHECK(hardware.architecture("turing").hop[0].value == 9);
+}
+
+TEST_CASE("a set's parameters are its own and those it inherits, where they have their value", "[hardware]") {
+  Hardware hardware = prior_hardware();
+  const auto has = [&](std::string_view section, std::string_view name, std::string_view path) {
+    const auto all = hardware.parameters_of(section, name);
+    return std::find(all.begin(), all.end(), path) != all.end();
+  };
+  CHECK(has("architectures", "turing", "architectures.turing."));
+  CHECK(has("architectures", "turing", "architectures.volta.hop_ll"));
+  CHECK_FALSE(has("architectures", "turing", "architectures.hopper.hop_ll"));
+  CHECK(has("architectures", "turing", "architectures.hopper.copy_start"));  // Volta has none either
+  CHECK_FALSE(has("architectures", "turing", "architectures.volta.launch"));
+  CHECK(has("stacks", "deepspeed-0.14", "stacks.pytorch-ddp-2.4.gemm"));
+  CHECK(hardware.stack("deepspeed-0.14").gemm.value == hardware.stacks.at("pytorch-ddp-2.4").gemm.value);
+  CHECK(hardware.parameters_of("architectures", "hopper").size() == 1);
+  hardware.own("architectures.turing");
+  CHECK(hardware.parameters_of("architectures", "turing").size() == 1);
+}
+
+TEST_CASE("parameters say what they rest on", "[hardware]") {
+  const auto of = [](const char* source, double low = 1, double high = 2) {
+    Parameter p;
+    p.value = low, p.low = low, p.high = high, p.source = source;
+    return origin_of(p);
+  };
+  CHECK(of("guess") == ParameterOrigin::guess);
+  CHECK(of("guess: as Volta, wider") == ParameterOrigin::guess);
+  CHECK(of("data sheet: [FABRICS-1]") == ParameterOrigin::data_sheet);
+  CHECK(of("lab, 2 nodes") == ParameterOrigin::fit);
+  CHECK(of("none", 1, 1) == ParameterOrigin::constant);
 }
 
 TEST_CASE("payload shares of packets of 4096 bytes [FABRICS-2]", "[hardware]") {

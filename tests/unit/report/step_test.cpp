@@ -152,7 +152,11 @@ TEST_CASE("stages hold the layers that they are said to") {
 TEST_CASE("intervals widen with what is not known") {
   const auto with = [](const std::string& spread, const std::string& text) {
     Scenario s = parse_scenario(text, "step.yaml", {}).scenario;
-    if (!spread.empty()) s.hardware.stacks.at(s.workload.training.stack).spread.value = std::stod(spread);
+    if (!spread.empty()) {
+      const std::string path = "stacks." + s.workload.training.stack + ".spread";
+      s.hardware.own(path);
+      s.hardware.find(path)->value = std::stod(spread);
+    }
     const auto world = build_world(std::move(s));
     StepForecast f = run_step(*world);
     add_interval(*world, f);
