@@ -28,13 +28,17 @@ Json table_json(const ErrorTable& table) {
       own.push_back(c.rows ? Json{{"error", rounded(c.error)}, {"bias", rounded(c.bias)}, {"rows", c.rows}} : Json());
     systems[system] = std::move(own);
   }
+  Json intervals = Json::array();
+  for (const auto& interval : table.median_interval)
+    intervals.push_back(interval ? Json{rounded(interval->low), rounded(interval->high)} : Json());
   Json j = {{"rows", table.rows},
             {"median", by_band(table.median)},
-            {"median_low", by_band(table.median_low)},
-            {"median_high", by_band(table.median_high)},
+            {"median_interval", std::move(intervals)},
             {"mean", by_band(table.mean)},
             {"worst_decile", by_band(table.worst_decile)}};
   if (table.has_intervals()) j["covered"] = by_band(table.covered), j["interval"] = by_band(table.width);
+  const BesideNccl& b = table.beside_nccl;
+  j["beside_nccl"] = {{"ours", by_band(b.ours)}, {"nccl", by_band(b.nccl)}, {"nearer", b.nearer}, {"cells", b.cells}};
   j["systems"] = std::move(systems);
   return j;
 }

@@ -27,9 +27,8 @@ std::string summary_markdown(std::string_view name, const BandValues& values) {
 
 /// 90 % interval of the median.
 std::string interval_markdown(const ErrorTable& table) {
-  return line_markdown("its 90 % interval", [&](std::size_t b) {
-    return fmt::format(" {:.1f} to {:.1f} |", 100 * table.median_low[b], 100 * table.median_high[b]);
-  });
+  return line_markdown("its 90 % interval",
+                       [&](std::size_t b) { return fmt::format(" {} |", percent_text(table.median_interval[b])); });
 }
 
 /// Errors before > after, by system and over all; with intervals in `after` alone, of these only what is then.
@@ -62,8 +61,8 @@ std::string change_markdown(const ErrorTable& before, const ErrorTable& after, b
 std::string short_markdown(const Validation& v) {
   const auto line = [](std::string_view name, const ErrorTable& t) {
     return line_markdown(name, [&](std::size_t b) {
-      return fmt::format(" **{:.1f}** ({:.1f} to {:.1f}), {:.0f} |", 100 * t.median[b], 100 * t.median_low[b],
-                         100 * t.median_high[b], 100 * t.worst_decile[b]);
+      return fmt::format(" **{:.1f}** ({}), {:.0f} |", 100 * t.median[b], percent_text(t.median_interval[b]),
+                         100 * t.worst_decile[b]);
     });
   };
   std::string out =
@@ -79,6 +78,27 @@ std::string short_markdown(const Validation& v) {
          "and "
          "network)\nare among those measured, by kind if not. Measurements of its own bring it further: "
          "[tutorial 5](tutorial/5-trust.md).\n";
+}
+
+/// Errors of both on the same rows, and in how many cells ours is the smaller one.
+std::string beside_nccl_markdown(const Validation& v) {
+  std::string out =
+      "\n## Beside NCCL's own estimate\n\nNCCL chooses by a cost model of its own (`explain --json` prints its "
+      "estimates). "
+      "Median error over systems in %, on the rows for which it\nmakes an estimate (all but sends and receives): ours "
+      "/ "
+      "NCCL's, and the share of systems in which ours is nearer to the measurement.\n\n" +
+      head_markdown();
+  const auto line = [](std::string_view name, const BesideNccl& b) {
+    return line_markdown(name, [&](std::size_t k) {
+      return b.cells[k] == 0 ? std::string(" |")
+                             : fmt::format(" {:.1f} / {:.1f}, {} of {} (**{:.0f} %**) |", 100 * b.ours[k],
+                                           100 * b.nccl[k], b.nearer[k], b.cells[k], 100.0 * b.nearer[k] / b.cells[k]);
+    });
+  };
+  for (const LeaveOneOut& l : v.leave_out)
+    out += line(fmt::format("left out of the fit by {}", name_of(l.by)), l.left_out.beside_nccl);
+  return out + line("in the fit", v.errors.beside_nccl);
 }
 
 std::string leave_out_markdown(const LeaveOneOut& l) {
@@ -126,7 +146,7 @@ std::string validation_markdown(const Validation& v, const Hardware& hardware) {
       "band. The sign tells whether forecasts are mostly above (+) or below (-) the measurement. The measured cases "
       "and\n"
       "their sources are in `calibrate/data/cases.json`.\n" +
-      short_markdown(v) + "\n## Errors by system, in %\n\n" + head_markdown();
+      short_markdown(v) + beside_nccl_markdown(v) + "\n## Errors by system, in %\n\n" + head_markdown();
   for (const auto& [system, cells] : v.errors.systems)
     out += line_markdown(system, [&own = cells](std::size_t b) {
       return own[b].rows ? fmt::format(" {:.1f}{} ({}) |", 100 * own[b].error, own[b].bias > 0 ? '+' : '-', own[b].rows)

@@ -12,9 +12,10 @@ namespace fabricast {
 
 namespace {
 
-/// 5 and 95 % of the medians of samples drawn from the values, with replacement. \pre values not empty
-std::array<double, 2> interval_of_median(const std::vector<double>& values) {
-  constexpr std::size_t replicates = 2000;
+/// 5 and 95 % of the medians of samples drawn from the values, with replacement.
+std::optional<MedianInterval> interval_of_median(const std::vector<double>& values) {
+  constexpr std::size_t replicates = 2000, fewest = 5;
+  if (values.size() < fewest) return std::nullopt;
   Rng rng(1);
   std::vector<double> medians;
   for (std::size_t r = 0; r < replicates; ++r) {
@@ -23,14 +24,43 @@ std::array<double, 2> interval_of_median(const std::vector<double>& values) {
     medians.push_back(median_of(std::move(sample)));
   }
   std::sort(medians.begin(), medians.end());
-  return {medians[replicates / 20], medians[replicates - 1 - replicates / 20]};
+  return MedianInterval{medians[replicates / 20], medians[replicates - 1 - replicates / 20]};
 }
 
 }  // namespace
 
+std::string percent_text(const std::optional<MedianInterval>& interval) {
+  return interval ? fmt::format("{:.1f} to {:.1f}", 100 * interval->low, 100 * interval->high) : "";
+}
+
 void add_errors(const std::string& system, const ForecastOfCase& forecast, std::vector<ErrorRow>& errors) {
   for (const auto& row : forecast.rows)
-    errors.push_back({system, band_of(row.bytes), std::log(row.forecast / row.measured), std::log(row.factor)});
+    errors.push_back({system, band_of(row.bytes), std::log(row.forecast / row.measured), std::log(row.factor),
+                      row.nccl > 0 ? std::optional(std::log(row.nccl / row.measured)) : std::nullopt});
+}
+
+BesideNccl beside_nccl(const std::vector<ErrorRow>& rows) {
+  struct Cell {
+    std::vector<double> ours, nccl;
+  };
+  std::map<std::pair<std::size_t, std::string>, Cell> cells;
+  for (const ErrorRow& row : rows) {
+    if (!row.nccl_log_ratio) continue;
+    Cell& cell = cells[{row.band, row.system}];
+    cell.ours.push_back(std::abs(row.log_ratio));
+    cell.nccl.push_back(std::abs(*row.nccl_log_ratio));
+  }
+  BesideNccl beside;
+  std::array<Cell, bands.size()> by_band;
+  for (const auto& [key, cell] : cells) {
+    const double ours = median_of(cell.ours), nccl = median_of(cell.nccl);
+    by_band[key.first].ours.push_back(std::expm1(ours)), by_band[key.first].nccl.push_back(std::expm1(nccl));
+    ++beside.cells[key.first];
+    beside.nearer[key.first] += ours < nccl ? 1 : 0;
+  }
+  for (std::size_t b = 0; b < bands.size(); ++b)
+    beside.ours[b] = median_of(by_band[b].ours), beside.nccl[b] = median_of(by_band[b].nccl);
+  return beside;
 }
 
 ErrorTable error_table(const std::vector<ErrorRow>& rows) {
@@ -58,14 +88,14 @@ ErrorTable error_table(const std::vector<ErrorRow>& rows) {
     if (errors[b].empty()) continue;
     std::sort(errors[b].begin(), errors[b].end());
     table.median[b] = median_of(errors[b]);
-    const auto [low, high] = interval_of_median(errors[b]);
-    table.median_low[b] = low, table.median_high[b] = high;
+    table.median_interval[b] = interval_of_median(errors[b]);
     table.width[b] = median_of(factors[b]);
     table.covered[b] /= static_cast<double>(errors[b].size());
     table.worst_decile[b] = errors[b][std::min(errors[b].size() - 1, errors[b].size() * 9 / 10)];
     for (const double e : errors[b]) table.mean[b] += e / static_cast<double>(errors[b].size());
   }
   table.rows = static_cast<int>(rows.size());
+  table.beside_nccl = beside_nccl(rows);
   return table;
 }
 
@@ -117,14 +147,27 @@ std::string line_text(std::string_view name, Value value) {
   return out + "\n";
 }
 
-/// Errors before > after, by system and over all; with intervals in `after` alone, of these only what is then.
+/// Of the median; nothing where no band has one.
 std::string interval_text(const ErrorTable& table) {
-  return line_text("90 % INTERVAL", [&](std::size_t b) {
-    return fmt::format("{:>16}  ",
-                       fmt::format("{:.1f} to {:.1f}", 100 * table.median_low[b], 100 * table.median_high[b]));
-  });
+  const auto& intervals = table.median_interval;
+  if (std::none_of(intervals.begin(), intervals.end(), [](const auto& interval) { return interval.has_value(); }))
+    return "";
+  return line_text("90 % INTERVAL", [&](std::size_t b) { return fmt::format("{:>16}  ", percent_text(intervals[b])); });
 }
 
+/// On rows for which NCCL makes an estimate; nothing where it makes none.
+std::string beside_nccl_text(const BesideNccl& b) {
+  if (b.cells == decltype(b.cells){}) return "";
+  const auto values = [](std::string_view name, const BandValues& errors) {
+    return line_text(name, [&](std::size_t k) { return fmt::format("{:>9.1f}         ", 100 * errors[k]); });
+  };
+  return "beside NCCL's own estimate, where it makes one: median over systems, and in how many of them ours is "
+         "nearer\n" +
+         values("OURS", b.ours) + values("NCCL'S", b.nccl) +
+         line_text("NEARER", [&](std::size_t k) { return fmt::format("{:>9} of {:<6}", b.nearer[k], b.cells[k]); });
+}
+
+/// Errors before > after, by system and over all; with intervals in `after` alone, of these only what is then.
 std::string change_text(const ErrorTable& before, const ErrorTable& after, bool mean) {
   std::string out;
   for (const auto& [system, cells] : after.systems)
@@ -146,6 +189,7 @@ std::string change_text(const ErrorTable& before, const ErrorTable& after, bool 
   };
   interval("COVERED", before.covered, after.covered);
   interval("WIDTH", before.width, after.width);
+  out += beside_nccl_text(after.beside_nccl);
   return out;
 }
 
@@ -188,6 +232,7 @@ std::string validation_text(const Validation& v, bool rows) {
   out += interval_text(v.errors);
   summary("MEAN", v.errors.mean);
   summary("WORST DECILE", v.errors.worst_decile);
+  out += beside_nccl_text(v.errors.beside_nccl);
   out += directions_text(v.pairs);
   for (const LeaveOneOut& l : v.leave_out)
     out += fmt::format("left out of the fit by {}: median error in % in sample > left out\n", name_of(l.by)) +

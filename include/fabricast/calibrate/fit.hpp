@@ -29,7 +29,7 @@ struct FitOptions {
   /// The same of the pull towards the mean of its siblings: the parameter of the same name of other architectures, or
   /// other networks. A kind of which few cases tell starts from what others showed, not from a guess [Gelman2006].
   double sibling_weight = 1e-4;
-  double scale = 0.12;           ///< of Cauchy's loss: beyond the repeatability of idle systems
+  double scale = 0.12;  ///< of Cauchy's loss: beyond the repeatability of idle systems
   /// If > 0: fit once more, with all parameters left at their start that the data alone do not tell to within this
   /// factor, at 90 %.
   double identified = 0;

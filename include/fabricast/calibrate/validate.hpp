@@ -16,11 +16,27 @@ namespace fabricast {
 struct ErrorRow {
   std::string system;
   std::size_t band = 0;
-  double log_ratio = 0;  ///< ln(forecast / measured)
-  double within = 0;     ///< of its 90 % interval, half as ln; 0: has none
+  double log_ratio = 0;                    ///< ln(forecast / measured)
+  double within = 0;                       ///< of its 90 % interval, half as ln; 0: has none
+  std::optional<double> nccl_log_ratio{};  ///< ln(NCCL's own estimate / measured), where it makes one
 };
 
 using BandValues = std::array<double, bands.size()>;  ///< [band]
+
+/// 90 % interval of a median over systems, by a bootstrap over them: differences inside it say nothing [Efron1993].
+struct MedianInterval {
+  double low = 0, high = 0;
+};
+/// `1.2 to 3.4`, in percent; empty where there is none.
+std::string percent_text(const std::optional<MedianInterval>& interval);
+
+/// Our forecasts beside NCCL's own estimates, on the rows for which it makes one: those of rings, trees, NVLS, CollNet and
+/// PAT, not sends and receives. A cell is a system in a band.
+struct BesideNccl {
+  BandValues ours{}, nccl{};                        ///< median over systems of their errors
+  std::array<int, bands.size()> nearer{}, cells{};  ///< cells in which our error is the smaller one, and all
+};
+BesideNccl beside_nccl(const std::vector<ErrorRow>& rows);
 
 struct ErrorTable {
   struct Cell {
@@ -30,11 +46,12 @@ struct ErrorTable {
   };
   std::map<std::string, std::array<Cell, bands.size()>> systems;  ///< [system][band]
   BandValues median{}, worst_decile{}, mean{};
-  /// 90 % interval of the median, by a bootstrap over systems: differences inside it say nothing [Efron1993].
-  BandValues median_low{}, median_high{};
+  /// [band]. None below five systems: more often than in 10 % all of them are on one side of the median of all.
+  std::array<std::optional<MedianInterval>, bands.size()> median_interval{};
   /// Share of rows whose measurement lies within the forecast's 90 % interval, each system counted once; 0: no intervals.
   BandValues covered{};
   BandValues width{};  ///< median over systems of the interval's factor less one
+  BesideNccl beside_nccl;
   int rows = 0;
   bool has_intervals() const { return width != BandValues{}; }
 };

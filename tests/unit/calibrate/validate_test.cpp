@@ -18,10 +18,7 @@ TEST_CASE("errors, intervals and halves are counted by system", "[calibrate]") {
   CHECK(t.systems.at("a")[0].error == Approx(1.0));
   CHECK(t.systems.at("b")[0].error == Approx(0.1));
   CHECK(t.median[0] == Approx(0.55));
-  // Of two systems a sample has both, or one of them twice in a quarter of all cases each.
-  CHECK(t.median_low[0] == Approx(0.1));
-  CHECK(t.median_high[0] == Approx(1.0));
-  CHECK(t.median_low[3] == Approx(0.1));
+  CHECK_FALSE(t.median_interval[0].has_value());  // two systems tell none
   // Of a's two rows one is within its interval, of b's one: each system counts once.
   CHECK(t.covered[0] == Approx(0.75));
   CHECK(t.covered[2] == 0);
@@ -30,6 +27,30 @@ TEST_CASE("errors, intervals and halves are counted by system", "[calibrate]") {
   const auto halves = error_halves(rows);
   CHECK(halves[0] == Approx((1.0 + 0.1) / 2));
   CHECK(halves[1] == Approx(0.1));
+}
+
+TEST_CASE("the interval of a median is what binomials say", "[calibrate]") {
+  // Of 9 systems a sample's median is the k-th least or less if 5 of 9 are, each with probability k/9: with 3.0 % for k = 2
+  // and 14.5 % for k = 3.
+  std::vector<ErrorRow> rows;
+  for (int system = 1; system <= 9; ++system)
+    rows.push_back({std::string(1, char('a' + system)), 0, std::log1p(system / 10.0)});
+  const auto interval = error_table(rows).median_interval[0];
+  REQUIRE(interval.has_value());
+  CHECK(interval->low == Approx(0.3));
+  CHECK(interval->high == Approx(0.7));
+  CHECK(percent_text(interval) == "30.0 to 70.0");
+}
+
+TEST_CASE("our errors stand beside NCCL's on the rows that have both", "[calibrate]") {
+  const double twice = std::log(2.0), tenth = std::log(1.1), half = std::log(1.5);
+  const std::vector<ErrorRow> rows = {{"a", 0, tenth, 0, twice},  {"a", 0, -tenth, 0, -twice}, {"a", 0, twice, 0, {}},
+                                      {"b", 0, -twice, 0, tenth}, {"c", 0, half, 0, -twice},   {"c", 1, half, 0, {}}};
+  const BesideNccl b = beside_nccl(rows);
+  CHECK(b.cells == std::array{3, 0, 0, 0});
+  CHECK(b.nearer[0] == 2);
+  CHECK(b.ours[0] == Approx(0.5));  // 10, 50 and 100 %
+  CHECK(b.nccl[0] == Approx(1.0));
 }
 
 TEST_CASE("a validation in JSON has what the text has", "[calibrate]") {
