@@ -52,6 +52,7 @@ class Examination {
       judge(cause_kinds()[k], tried, symptoms[k].empty());
     }
     finish(static_cast<int>(first->planner.comm.ranks()));
+    cite();
     if (options_.progress) options_.progress(1);
     return std::move(report_);
   }
@@ -156,6 +157,21 @@ class Examination {
       }
     }
     report_.off = std::exp(off / static_cast<double>(report_.rows.size()));
+  }
+
+  /// What NCCL's release notes and issues say of the calls that are slow.
+  void cite() {
+    if (report_.healthy()) return;
+    auto row = report_.rows.begin();
+    for (std::size_t m = 0; m < measured_.size(); ++m) {
+      const auto world = world_of({}, m);
+      for (const std::int64_t bytes : sizes_[m]) {
+        if (row++->verdict != Verdict::slow) continue;
+        for (const Regression* known : regressions_of(world->planner, plan_workload(*world, bytes)))
+          if (std::find(report_.known.begin(), report_.known.end(), known) == report_.known.end())
+            report_.known.push_back(known);
+      }
+    }
   }
 
   const Scenario& scenario_;

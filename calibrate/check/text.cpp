@@ -40,6 +40,7 @@ std::string check_text(const Scenario& scenario, const CheckReport& report) {
     if (s.probability >= least_probability)
       out += fmt::format("{:>4.0f} %  {:<18} {:<45} {:>7.2f}  {}\n", 100 * s.probability, name_of(s.cause),
                          s.symptom.what, s.off, kind_of(s.cause).confirm);
+  out += regressions_text(report.known);
   if (!report.unseen.empty()) {
     out += "\nwould not show in these rows:";
     for (const Cause c : report.unseen) out += fmt::format(" {}", name_of(c));
@@ -54,6 +55,7 @@ std::string check_json(const Scenario& scenario, const CheckReport& report) {
          {"name", scenario.name},
          {"healthy", report.healthy()},
          {"measured_over_forecast", report.off}};
+  if (!report.known.empty()) j["known_regressions"] = nlohmann::ordered_json::parse(regressions_json(report.known));
   for (const CheckedRow& r : report.rows)
     j["rows"].push_back({{"collective", name_of(r.op)},
                          {"bytes", r.bytes},

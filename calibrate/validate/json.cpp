@@ -55,7 +55,8 @@ Json case_json(const Validation::CaseResult& c) {
                     {"forecast_us", rounded(r.forecast * 1e6)},
                     {"algorithm", name_of(r.algorithm)},
                     {"protocol", name_of(r.protocol)},
-                    {"stands_in", !r.served}});
+                    {"stands_in", !r.served},
+                    {"nccl_estimate_us", r.nccl > 0 ? Json(rounded(r.nccl * 1e6)) : Json()}});
   return {{"id", c.id}, {"system", c.system}, {"rows", std::move(rows)}};
 }
 

@@ -55,12 +55,15 @@ void adjust_costs(const Communicator& comm, const Plan& plan, ProtocolCosts& c) 
   c.hop_network *= comm.node.software.nvlstree_hop.value;
 }
 
-/// Largest chunk of a NVLSTree: short ones where trees are deep.
-std::int64_t most_chunk(const Communicator& comm) {
+/// Largest chunk of a NVLSTree: short ones where trees are deep, since 2.19.3; on Blackwell by NICs, since 2.30.3.
+std::int64_t most_chunk(const Communicator& comm, std::int64_t slot) {
   constexpr std::int64_t kib = 1024;
   const double nic = comm.node.nic_line_rate.value / 1e9;
   const int gpus = comm.gpus();
-  if (comm.node.gpu.compute_capability < 100) return (comm.nodes() >= 4 ? 64 : 128) * kib;
+  if (comm.version < NcclVersion{2, 19, 3}) return slot;
+  if (comm.version < NcclVersion{2, 21, 0}) return comm.nodes() >= 4 ? 64 * kib : slot;
+  if (comm.node.gpu.compute_capability < 100 || comm.version < NcclVersion{2, 30, 3})
+    return (comm.nodes() >= 4 ? 64 : 128) * kib;
   const bool near = comm.to_nic <= PathType::PXB;
   if (comm.nodes() == 2 && nic >= 48) {
     if (gpus <= 4) return 256 * kib;
@@ -74,7 +77,7 @@ std::int64_t most_chunk(const Communicator& comm) {
 void cut(const Communicator& comm, const ChunkLimits& limits, Plan& plan) {
   constexpr std::array shorter = {HeadsLimit{32, 262144}, HeadsLimit{16, 131072}, HeadsLimit{4, 65536},
                                   HeadsLimit{1, 32768}};
-  const std::int64_t most = limits.nvlstree.value_or(most_chunk(comm));
+  const std::int64_t most = limits.nvlstree.value_or(most_chunk(comm, limits.simple_slot));
   cut_for_heads(comm, limits, std::min(limits.nvls.value_or(most), most), shorter, plan);
 }
 

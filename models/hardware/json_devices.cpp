@@ -87,7 +87,7 @@ GpuKind read_gpu(const std::string& name, const json& j) {
   g.unified_memory = j.value("unified_memory", false);
   g.pcie_switches = j.at("pcie_switches"), g.nic_rate = rate_of_json(j.at("nic_rate"));
   g.pcie_switches_mesh = j.value("pcie_switches_mesh", g.pcie_switches);
-  g.nvlink_domain = j.at("nvlink_domain"), g.nccl_version = j.at("nccl_version");
+  g.nvlink_domain = j.at("nvlink_domain");
   g.sheet = read_sheet(j.at("sheet")), g.compute = j.value("compute", g.architecture);
   return g;
 }

@@ -11,13 +11,13 @@ namespace {
 using Triple = std::array<double, 3>;  // LL, LL128, Simple
 using PerAlgorithm = std::array<Triple, algorithm_count>;
 
-enum class Era { before_2_17, from_2_17, from_2_20, from_2_28 };
+enum class Era { before_2_17, from_2_17, from_2_20, from_2_28, from_2_31 };
 
 Era era_of(const NcclVersion& v) {
   if (v < NcclVersion{2, 17, 0}) return Era::before_2_17;
   if (v < NcclVersion{2, 20, 0}) return Era::from_2_17;
   if (v < NcclVersion{2, 28, 0}) return Era::from_2_20;
-  return Era::from_2_28;
+  return v < NcclVersion{2, 31, 0} ? Era::from_2_28 : Era::from_2_31;
 }
 
 /// Constants of one era, in NCCL's order of algorithms [NCCL-tuning-1.1].
@@ -58,12 +58,30 @@ constexpr std::size_t tree = 0, ring = 1, direct = 2, chain = 3, nvls = 4, nvlst
 using Caps = std::array<std::array<double, 3>, 4>;
 constexpr Caps ll_max_new = {{{39, 39, 20.4}, {87.7, 22.5, 19}, {141, 45, 35}, {282, 90, 70}}};
 constexpr Caps ll_max_old = {{{39, 39, 20.4}, {87.7, 22.5, 19}, {87.7, 22.5, 19}, {87.7, 22.5, 19}}};
-constexpr Caps ring_ll128 = {{{20, 20, 20}, {20, 20, 20}, {36.7, 36.7, 36.7}, {40, 40, 40}}};
-constexpr Caps tree_ll128 = {{{20, 20, 20}, {20, 20, 20}, {36.7, 36.7, 29}, {55.6, 31.67, 20}}};
-constexpr Caps tree_ll128_2_20 = {{{20, 20, 20}, {20, 20, 20}, {36.7, 36.7, 29}, {73.4, 73.4, 58}}};
-constexpr Caps tree_cap = {{{26.5, 18.5, 10}, {24, 23.6, 17.8}, {38.7, 41.4, 36}, {70, 42.8, 24}}};
-constexpr Caps tree_cap_2_20 = {{{26.5, 18.5, 10}, {24, 23.6, 17.8}, {38.7, 41.4, 36}, {77.4, 82.8, 72}}};
-constexpr Caps nvlstree_cap = {{{26.5, 18.5, 10}, {24, 23.6, 17.8}, {0, 57.7, 45.5}, {0, 96, 80}}};
+constexpr Caps ring_ll128 = {{{20, 20, 20}, {20, 20, 20}, {36.7, 36.7, 36.7}, {}}};
+constexpr Caps tree_ll128 = {{{20, 20, 20}, {20, 20, 20}, {36.7, 36.7, 29}, {}}};
+constexpr Caps tree_cap = {{{26.5, 18.5, 10}, {24, 23.6, 17.8}, {38.7, 41.4, 36}, {}}};
+constexpr Caps nvlstree_cap = {{{26.5, 18.5, 10}, {24, 23.6, 17.8}, {0, 57.7, 45.5}, {}}};
+
+// Blackwell's row of each moved from patch to patch.
+struct BlackwellCaps {
+  NcclVersion since;
+  Triple ring_ll128, tree_ll128, tree, nvlstree;  ///< 1, 2, more nodes
+};
+constexpr Triple ll128_of_tree = {55.6, 31.67, 20}, of_tree = {70, 42.8, 24};
+constexpr std::array blackwell_caps = {
+    BlackwellCaps{{2, 0, 0}, {73.4, 73.4, 73.4}, {73.4, 73.4, 58}, {77.4, 82.8, 72}, {}},
+    BlackwellCaps{{2, 28, 0}, {73.4, 73.4, 73.4}, ll128_of_tree, of_tree, {0, 96, 43.1}},
+    BlackwellCaps{{2, 28, 7}, {73.4, 34.6, 73.4}, ll128_of_tree, of_tree, {0, 96, 43.1}},
+    BlackwellCaps{{2, 28, 9}, {73.4, 34.6, 73.4}, ll128_of_tree, of_tree, {0, 96, 43.8}},
+    BlackwellCaps{{2, 29, 2}, {34.5, 34.6, 34.5}, ll128_of_tree, of_tree, {0, 96, 43.8}},
+    BlackwellCaps{{2, 29, 7}, {40, 40, 40}, ll128_of_tree, of_tree, {0, 96, 43.8}},
+    BlackwellCaps{{2, 30, 3}, {40, 40, 40}, ll128_of_tree, of_tree, {0, 96, 80}}};
+
+const BlackwellCaps& blackwell_of(const NcclVersion& version) {
+  return *std::find_if(blackwell_caps.rbegin(), blackwell_caps.rend(),
+                       [&](const BlackwellCaps& caps) { return caps.since <= version; });
+}
 constexpr std::array nvls_efficiency = {0., 0., .85, .74};
 
 // NCCL's static correction of trees by floor(log2(bytes / 64)) [NCCL-tuning-1.5].
@@ -101,6 +119,8 @@ class CostModel {
     t.nodes = nodes_, t.ranks = ranks_, t.channels = graphs_.channels;
     t.capability = node_.gpu.compute_capability, t.version = settings_.version;
     t.x86 = node_.spec.cpu != CpuVendor::arm;
+    t.gpus = node_.spec.gpus, t.nic_gbps = gigabytes_per_second(node_.nic_line_rate);
+    t.joined_by_nvlink = graphs_.ring.type_intra == PathType::NVL;
     for (std::size_t op = 0; op < 5; ++op) {
       fill(t, op, true);
       bool usable = false;
@@ -186,10 +206,19 @@ class CostModel {
     return a == nvls || a == nvlstree ? graphs_.nvls : graphs_.tree;
   }
 
+  double cap(const Caps& caps, Triple BlackwellCaps::*of_blackwell) const {
+    return row_ == 3 ? (blackwell_of(settings_.version).*of_blackwell)[column_] : caps[row_][column_];
+  }
+
   double bandwidth(CollectiveOp op, std::size_t a, std::size_t p) const {
     const SearchGraph& g = graph(a);
     const double channels = g.channels, per_node = static_cast<double>(ranks_) / static_cast<double>(nodes_);
     double per_channel = nodes_ <= 2 || a == direct || a == chain ? g.bw_intra : g.bw_inter;
+    const bool blackwell = node_.gpu.compute_capability >= 100;
+    if (era_ >= Era::from_2_31) {
+      if (a == ring && blackwell && nodes_ == 2) per_channel = g.bw_inter;
+      if ((a == tree && blackwell) || a == pat) per_channel = std::min(g.bw_intra, g.bw_inter);
+    }
     if (a == nvls || a == nvlstree) per_channel = nvls_bandwidth(op, a, per_node);
     double bus = channels * per_channel;
     if (era_ == Era::before_2_17 && row_ == 1) bus = std::min(bus, 235.0);
@@ -202,7 +231,8 @@ class CostModel {
       bus = std::min(ll_cap, bus * (era_ >= Era::from_2_20 ? 0.5 : slow ? 1.0 / 4 : 1.0 / 3));
     }
     if (a == ring && p == 1)
-      bus = std::min(bus * (era_ < Era::from_2_20 && per_node < 2 ? 0.7 : 0.92), channels * ring_ll128[row_][column_]);
+      bus = std::min(bus * (era_ < Era::from_2_20 && per_node < 2 ? 0.7 : 0.92),
+                     channels * cap(ring_ll128, &BlackwellCaps::ring_ll128));
     if (a == tree) bus = tree_bandwidth(bus, channels, p, ll_cap);
     if (a == pat) bus *= .75;
     if (a == direct) {
@@ -221,29 +251,29 @@ class CostModel {
                                                                                                 : n;
     if (a == ring) return bus * n / steps;
     if (a == nvls || a == nvlstree)
-      return bus * (era_ == Era::from_2_28 ? n / steps : era_ == Era::before_2_17 ? .75 : 5.0 / 6);
+      return bus * (era_ >= Era::from_2_28 ? n / steps : era_ == Era::before_2_17 ? .75 : 5.0 / 6);
     return bus * .5;
   }
 
   double tree_bandwidth(double bus, double channels, std::size_t p, double ll_cap) const {
-    const Caps& caps = era_ == Era::from_2_28 ? tree_cap : tree_cap_2_20;
-    const Caps& ll128_caps = era_ == Era::from_2_28 ? tree_ll128 : tree_ll128_2_20;
-    bus = std::min(bus * .92, channels * caps[row_][column_]);
+    bus = std::min(bus * .92, channels * cap(tree_cap, &BlackwellCaps::tree));
     if (p == 0) bus = std::min(bus / 3.8, ll_cap);
-    if (p == 1) bus = std::min(bus * (nodes_ == 1 ? 7.0 / 9 : 120.0 / 128), channels * ll128_caps[row_][column_]);
+    if (p == 1)
+      bus =
+          std::min(bus * (nodes_ == 1 ? 7.0 / 9 : 120.0 / 128), channels * cap(tree_ll128, &BlackwellCaps::tree_ll128));
     if (graphs_.tree.pattern == TreePattern::tree && era_ != Era::before_2_17) bus *= .85;
     return bus;
   }
 
   double nvls_bandwidth(CollectiveOp op, std::size_t a, double per_node) const {
     const SearchGraph& g = graphs_.nvls;
-    if (era_ == Era::from_2_28) {
+    if (era_ >= Era::from_2_28) {
       const double share = (g.channels - 1.0) / g.channels;
       double intra = g.bw_intra * nvls_efficiency[row_] * share;
       intra *= op == CollectiveOp::all_reduce ? 2 : (per_node - 1) / per_node;
       const double inter = g.bw_inter * (a == nvlstree && nodes_ <= 2 ? 2 : 1);
       const double both = std::min(intra, inter);
-      return a == nvlstree ? std::min(both, nvlstree_cap[row_][column_]) : both;
+      return a == nvlstree ? std::min(both, cap(nvlstree_cap, &BlackwellCaps::nvlstree)) : both;
     }
     if (a == nvlstree) return std::min(g.bw_intra, nodes_ <= 2 ? g.bw_inter : g.bw_inter / 2);
     if (op == CollectiveOp::all_reduce) return std::min(g.bw_intra, g.bw_inter);
@@ -313,6 +343,30 @@ CostTable nccl_cost_model(const Node& node, std::int64_t nodes, const SearchGrap
   return CostModel(node, nodes, graphs, settings).table();
 }
 
+/// Of Blackwell, since 2.29.2 with x86, since 2.31 also of trays of four with fast NICs.
+bool CostTable::corrects_nvlstree(int log_size) const {
+  if (capability < 100 || version < NcclVersion{2, 29, 2}) return false;
+  if (x86) return log_size < 24;
+  if (version < NcclVersion{2, 31, 0} || gpus != 4 || nic_gbps < 96) return false;
+  return log_size < (version < NcclVersion{2, 32, 3} ? 23 : 20) || nodes > 2;
+}
+
+/// What a ring's latency in one NVLink domain of Blackwell grows by, since 2.31; since 2.32.3 for all_reduce too, and less for
+/// larger messages.
+double CostTable::one_domain_plateau(CollectiveOp op, std::int64_t bytes) const {
+  if (nodes > 1 || capability < 100 || !joined_by_nvlink || version < NcclVersion{2, 31, 0}) return 1;
+  const bool all_reduce = op == CollectiveOp::all_reduce;
+  if (!all_reduce && op != CollectiveOp::all_gather && op != CollectiveOp::reduce_scatter) return 1;
+  const double each = static_cast<double>(bytes) / static_cast<double>(channels * ranks);
+  if (each < 64) return 1;
+  if (version < NcclVersion{2, 32, 3}) return all_reduce ? 1 : 1.4;
+  constexpr double most = 0.4, quarter = 256 * 1024;
+  const double steps = static_cast<double>(all_reduce ? 2 * (ranks - 1) : ranks - 1);
+  const double approach = 1 - std::pow(0.1 / most, std::max(0.0, steps - 1));
+  const double depth = each > quarter ? most - 0.1 * std::min(1.0, (each - quarter) / quarter) : most;
+  return 1 + approach * depth;
+}
+
 double CostTable::time(CollectiveOp op, Algorithm algorithm, Protocol protocol, std::int64_t bytes) const {
   if (op > CollectiveOp::all_reduce) return -1;
   AlgorithmCost cost =
@@ -322,11 +376,11 @@ double CostTable::time(CollectiveOp op, Algorithm algorithm, Protocol protocol, 
   const auto units = static_cast<std::uint64_t>(bytes) >> 6;
   const int log_size = units == 0 ? -1 : static_cast<int>(std::bit_width(units)) - 1;
   const bool all_reduce = op == CollectiveOp::all_reduce;
-  const bool corrected =
-      (algorithm == Algorithm::tree && all_reduce && log_size < 23) ||
-      (algorithm == Algorithm::nvlstree && era == Era::from_2_28 && capability >= 100 && x86 && log_size < 24);
-  if (corrected && log_size >= 0)
+  const bool corrected = all_reduce && ((algorithm == Algorithm::tree && log_size < 23) ||
+                                        (algorithm == Algorithm::nvlstree && corrects_nvlstree(log_size)));
+  if (corrected && log_size >= 0 && log_size < 24)
     cost.bandwidth *= tree_correction[static_cast<std::size_t>(protocol)][static_cast<std::size_t>(log_size)];
+  if (algorithm == Algorithm::ring && protocol == Protocol::simple) cost.latency *= one_domain_plateau(op, bytes);
   if (algorithm == Algorithm::ring && protocol == Protocol::simple && nodes > 1 && all_reduce) {
     const bool plateau = era == Era::before_2_17 ? static_cast<double>(bytes) >= static_cast<double>(ranks) / 16 * 65536
                                                  : bytes / (channels * ranks) >= 64;

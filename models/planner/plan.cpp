@@ -69,7 +69,8 @@ Sizes sizes_of(const Planner& planner, Algorithm algorithm, Protocol protocol) {
       threshold = given;
   const int most = static_cast<int>(std::min<std::int64_t>(threshold, 1 << 30));
   if (protocol == Protocol::ll128) return {settings.ll128_threads.value_or(640), most};
-  const bool slow_ring = is_ring && protocol == Protocol::simple && ring.bw_intra * ring.channels <= 12;
+  const bool slow_ring = is_ring && protocol == Protocol::simple && ring.bw_intra * ring.channels <= 12 &&
+                         settings.version < NcclVersion{2, 31, 0};
   return {settings.threads.value_or(slow_ring ? 256 : 512), most};
 }
 
@@ -79,7 +80,9 @@ bool in_nvswitch(Algorithm algorithm) { return find_by_algorithm(algorithm)->in_
 int nvls_channels(const Planner& planner) {
   const Communicator& comm = planner.comm;
   int channels = 16;
-  if (comm.node.gpu.compute_capability >= 100) {
+  if (comm.node.gpu.compute_capability >= 100 && planner.settings.version < NcclVersion{2, 30, 3}) {
+    channels = comm.nodes() == 1 ? 24 : 32;
+  } else if (comm.node.gpu.compute_capability >= 100) {
     const double nic = comm.node.nic_line_rate.value / 1e9;
     const bool fast = nic >= 96 ? comm.gpus() <= 8 : nic >= 48 && comm.nodes() > 2;
     channels = comm.nodes() == 1 || fast ? 24 : 32;
@@ -110,8 +113,20 @@ void reduce_channels(const Planner& planner, Plan& plan) {
   plan.channels = static_cast<int>(channels);
 }
 
-/// Continuous byte distribution: channels get cells of at least 32 KiB of traffic, so a small call uses fewer channels
-/// than it may [NCCL-enqueue-2.2]. Before 2.22 channels got equal parts.
+/// The traffic that a channel gets at least, whose parts are not split over channels [NCCL-enqueue-2.2].
+struct Cells {
+  std::int64_t traffic = 0;
+  bool of_16_bytes = false;  ///< cells are not of that traffic, but of 16 B
+  bool ll_counts_4 = true;   ///< a byte in LL is four of traffic
+};
+Cells cells_of(const NcclVersion& version) {
+  if (version < NcclVersion{2, 23, 0}) return {512, true, false};
+  if (version < NcclVersion{2, 26, 2}) return {16384, false, false};
+  return {version < NcclVersion{2, 29, 2} ? 16384 : 32768};
+}
+
+/// Continuous byte distribution: channels get cells of some traffic, so a small call uses fewer channels than it may. Before
+/// 2.22 channels got equal parts.
 void share_out(const Planner& planner, Plan& plan) {
   const Communicator& comm = planner.comm;
   const bool per_rank = plan.op == CollectiveOp::all_gather || plan.op == CollectiveOp::reduce_scatter;
@@ -123,10 +138,11 @@ void share_out(const Planner& planner, Plan& plan) {
         std::max<std::int64_t>(16, round_up(ceil_div(std::max<std::int64_t>(payload, 1), most), 16));
     for (std::int64_t left = payload; left > 0; left -= part) shares.push_back(std::min(part, left));
   } else {
-    constexpr std::int64_t least_traffic = 32768;
+    const Cells rule = cells_of(planner.settings.version);
+    const std::int64_t least_traffic = rule.traffic;
     std::int64_t per_byte = plan.op == CollectiveOp::all_reduce ? 2 : per_rank ? comm.ranks() : 1;
-    if (plan.protocol == Protocol::ll) per_byte *= 4;
-    const std::int64_t cell = round_up(ceil_div(least_traffic, per_byte), 16);
+    if (plan.protocol == Protocol::ll && rule.ll_counts_4) per_byte *= 4;
+    const std::int64_t cell = rule.of_16_bytes ? 16 : round_up(ceil_div(least_traffic, per_byte), 16);
     const std::int64_t cells = ceil_div(payload, cell);
     const std::int64_t traffic = std::max(least_traffic, payload * per_byte);
     const std::int64_t per_channel = std::max<std::int64_t>(least_traffic, round_up(ceil_div(traffic, most), 16));
@@ -254,7 +270,7 @@ Plan plan_collective(const Planner& planner, CollectiveOp op, std::int64_t bytes
 
 namespace {
 
-/// All usable algorithms and protocols by NCCL's estimate; ties keep NCCL's order.
+/// All usable algorithms and protocols by NCCL's estimate; of equals the first in NCCL's order, since 2.31 the last.
 std::vector<Candidate> rank_candidates(const CostTable& costs, CollectiveOp op, std::int64_t bytes) {
   std::vector<Candidate> list;
   for (std::size_t a = 0; a < algorithm_count; ++a)
@@ -262,6 +278,7 @@ std::vector<Candidate> rank_candidates(const CostTable& costs, CollectiveOp op, 
       const double t = costs.time(op, static_cast<Algorithm>(a), static_cast<Protocol>(p), bytes);
       if (t >= 0) list.push_back({static_cast<Algorithm>(a), static_cast<Protocol>(p), t});
     }
+  if (costs.version >= NcclVersion{2, 31, 0}) std::reverse(list.begin(), list.end());
   std::stable_sort(list.begin(), list.end(),
                    [](const Candidate& a, const Candidate& b) { return a.estimate_us < b.estimate_us; });
   return list;
@@ -279,7 +296,7 @@ Chooser let_tuner_choose(const Planner& planner, CollectiveOp op, std::int64_t b
 
 /// Of an algorithm that NCCL runs without asking its table.
 std::optional<Plan> taken_plan(const Planner& planner, CollectiveOp op, std::int64_t bytes) {
-  const CallTerms terms{works_in_place(planner, {}) ? planner.buffers : Buffers::plain, planner.settings.zero_blocks};
+  const CallTerms terms{works_in_place(planner, NcclVersion{2, 28, 0}) ? planner.buffers : Buffers::plain, planner.settings.zero_blocks};
   for (const CollectiveAlgorithm& a : collective_algorithms())
     if (a.take)
       if (std::optional<Plan> plan = a.take(planner.comm, terms, op, bytes)) return plan;

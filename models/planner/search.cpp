@@ -4,6 +4,7 @@
 #include <array>
 #include <numeric>
 #include <span>
+#include <vector>
 
 #include "graph_search.hpp"
 
@@ -18,14 +19,30 @@ constexpr std::array inter_default = {48., 30., 28., 24., 20., 18., 15., 12., 10
 constexpr std::array intra_sm90 = {60., 50., 40., 30., 24., 20., 15., 12., 11., 6., 3.};
 constexpr std::array inter_sm90 = {48., 45., 42., 40., 30., 24., 22., 20., 17.5, 15., 12., 6., 3., 2.4, 1.2, .24, .12};
 constexpr std::array intra_sm100 = {90., 80., 70., 60., 50., 45., 40., 30., 24., 20., 19., 18.};
+constexpr std::array intra_sm100_to_2_28 = {90., 80., 70., 60., 50., 40., 30., 24., 20., 19., 18.};
 constexpr std::array inter_sm100 = {96., 86.,  80., 48., 45.1, 42., 40., 30., 24., 22.,
                                     20., 17.5, 15., 12., 6.,   3.,  2.4, 1.2, .24, .12};
 
-std::span<const double> ladder(int capability, bool inter) {
-  if (capability >= 100) return inter ? std::span<const double>(inter_sm100) : intra_sm100;
-  if (capability >= 90) return inter ? std::span<const double>(inter_sm90) : intra_sm90;
-  return inter ? std::span<const double>(inter_default) : intra_default;
+/// The speeds between nodes grew from the front: 96 came with 2.27.6, 80 with 2.29.7, 86 with 2.30.3.
+std::vector<double> inter_of_sm100(const NcclVersion& version) {
+  std::vector<double> speeds(inter_sm100.begin(), inter_sm100.end());
+  if (version < NcclVersion{2, 30, 3}) std::erase(speeds, 86.);
+  if (version < NcclVersion{2, 29, 7}) std::erase(speeds, 80.);
+  if (version < NcclVersion{2, 27, 6}) std::erase(speeds, 96.);
+  if (version < NcclVersion{2, 27, 5}) std::replace(speeds.begin(), speeds.end(), 45.1, 45.);
+  return speeds;
 }
+
+std::vector<double> ladder(int capability, bool inter, const NcclVersion& version) {
+  const auto list = [](const auto& speeds) { return std::vector<double>(speeds.begin(), speeds.end()); };
+  if (capability >= 100 && inter) return inter_of_sm100(version);
+  if (capability >= 100) return version < NcclVersion{2, 29, 2} ? list(intra_sm100_to_2_28) : list(intra_sm100);
+  if (capability >= 90) return inter ? list(inter_sm90) : list(intra_sm90);
+  return inter ? list(inter_default) : list(intra_default);
+}
+
+/// Of a communicator.
+int most_channels_of(const NcclVersion& version) { return version < NcclVersion{2, 25, 0} ? 32 : most_channels; }
 
 // Steps that NCCL gives one search, and all of a graph's together.
 constexpr int search_time = 1 << 14, same_channels_time = 1 << 8;
@@ -78,7 +95,11 @@ class GraphFinder {
     least_intra_ = system_.gpus > 1 && intra.least != PathType::DIS ? intra.least : PathType::LOC;
     most_intra_ = system_.gpus > 1 ? intra.most : PathType::SYS;
     least_inter_ = system_.nets > 0 && inter.least != PathType::DIS ? inter.least : PathType::PIX;
-    most_inter_ = system_.capability < 90 ? PathType::SYS : inter.most;
+    // No farther than some GPU's NIC, from 2.25.1 on; since 2.29.2 only from Hopper on, as trees could not close.
+    const NcclVersion& version = settings_.version;
+    const bool bounded =
+        version >= NcclVersion{2, 25, 1} && (system_.capability >= 90 || version < NcclVersion{2, 29, 2});
+    most_inter_ = bounded ? inter.most : PathType::SYS;
     best_.type_intra = least_intra_, best_.type_inter = least_inter_;
     try_same_ = best_.pattern != SearchPattern::nvls;
     best_.same_channels = try_same_;
@@ -90,7 +111,7 @@ class GraphFinder {
     if (system_.nets == 0 && best_.pattern == SearchPattern::nvls) best_.min_channels = best_.max_channels;
     if (best_.pattern == SearchPattern::ring && split_nvlink() && best_.max_channels >= 2 && best_.min_channels == 1)
       best_.min_channels = 2;
-    speeds_ = ladder(system_.capability, system_.nets > 0);
+    speeds_ = ladder(system_.capability, system_.nets > 0, settings_.version);
     total_ = system_.total_bandwidth();
     fastest_ = system_.max_bandwidth();
   }
@@ -225,7 +246,7 @@ class GraphFinder {
   GraphSearch search_;
   const NcclSettings& settings_;
   SearchState best_;
-  std::span<const double> speeds_;
+  std::vector<double> speeds_;
   double total_ = 0, fastest_ = 0;
   int cross_nic_ = 0;
   bool try_same_ = true;
@@ -263,7 +284,7 @@ SearchGraphs find_graphs(const Node& node, std::int64_t nodes, const NcclSetting
   const auto find = [&](SearchGraph& graph, SearchPattern pattern, int least, int most, bool collnet = false) {
     if (graph.channels == 0) graph = graph_of(finder.find(pattern, least, most, collnet), system);
   };
-  find(graphs.ring, SearchPattern::ring, 1, 32);
+  find(graphs.ring, SearchPattern::ring, 1, most_channels_of(settings.version) / 2);
   const int channels = graphs.ring.channels;
   find(graphs.tree, SearchPattern::balanced_tree, channels, channels);
   if (settings.nvls_enable != 0 && node.spec.gpus > 1 && settings.version >= NcclVersion{2, 17, 0})
@@ -281,12 +302,13 @@ SearchGraphs find_graphs(const Node& node, std::int64_t nodes, const NcclSetting
 
 /// What NCCL makes of the graphs for a communicator [NCCL-connect].
 int collective_channels(const Node& node, bool network, const SearchGraphs& graphs, const NcclSettings& settings) {
+  const int most = most_channels_of(settings.version);
   // Each ring graph carries both trees.
-  int channels = std::min(64, 2 * std::min(graphs.ring.channels, graphs.tree.channels));
+  int channels = std::min(most, 2 * std::min(graphs.ring.channels, graphs.tree.channels));
   if (graphs.collnet_chain.channels > 0 && graphs.collnet_chain.bw_intra > graphs.collnet_chain.bw_inter)
-    channels = std::min(64, channels + channels / 2);
-  if (node.gpu.compute_capability >= 90 && network && graphs.ring.bw_intra > 45 && channels < 16)
-    channels = std::min(64, 2 * channels);
+    channels = std::min(most, channels + channels / 2);
+  const bool doubled = settings.version < NcclVersion{2, 20, 0} ? 2 * channels <= 32 : channels < 16;
+  if (node.gpu.compute_capability >= 90 && network && graphs.ring.bw_intra > 45 && doubled) channels *= 2;
   if (settings.max_channels) channels = std::min(channels, *settings.max_channels);
   if (settings.min_channels) channels = std::max(channels, *settings.min_channels);
   return std::max(1, channels);

@@ -20,20 +20,21 @@ std::optional<NcclVersion> parse_nccl_version(std::string_view text) {
     text.remove_prefix(1);
   }
   if (count < 2 || !text.empty() || parts[0] != 2) return std::nullopt;
-  return NcclVersion{parts[0], parts[1], parts[2]};
+  return NcclVersion{parts[0], parts[1], count < 3 ? NcclVersion::last_patch : parts[2]};
 }
 
 std::string to_text(const NcclVersion& v) {
-  return v.patch ? fmt::format("{}.{}.{}", v.major, v.minor, v.patch) : fmt::format("{}.{}", v.major, v.minor);
+  return v.patch > 0 && v.patch < NcclVersion::last_patch ? fmt::format("{}.{}.{}", v.major, v.minor, v.patch)
+                                                          : fmt::format("{}.{}", v.major, v.minor);
 }
 
 namespace {
 
 /// Versions from which on NCCL does something else that the model knows of: cheaper launch of channels (2.9), constants
-/// (2.17, 2.20, 2.28), bytes by cell (2.22), PAT (2.23), strict NCCL_ALGO (2.24).
-constexpr std::array changes = {NcclVersion{2, 9, 0},  NcclVersion{2, 17, 0}, NcclVersion{2, 20, 0},
-                                NcclVersion{2, 22, 0}, NcclVersion{2, 23, 0}, NcclVersion{2, 24, 0},
-                                NcclVersion{2, 28, 0}};
+/// (2.17, 2.20, 2.28, 2.31), bytes by cell (2.22, 2.23, 2.26.2, 2.29.2), PAT (2.23), strict NCCL_ALGO (2.24).
+constexpr std::array changes = {
+    NcclVersion{2, 9, 0},  NcclVersion{2, 17, 0}, NcclVersion{2, 20, 0}, NcclVersion{2, 22, 0}, NcclVersion{2, 23, 0},
+    NcclVersion{2, 24, 0}, NcclVersion{2, 26, 2}, NcclVersion{2, 28, 0}, NcclVersion{2, 29, 2}, NcclVersion{2, 31, 0}};
 
 /// The first version that has kernels for a GPU [NCCL-releases].
 NcclVersion first_for(int compute_capability) {
@@ -51,7 +52,8 @@ std::optional<NcclVersions> parse_nccl_versions(std::string_view text, int compu
   if (dash == std::string_view::npos) return first ? std::optional(NcclVersions{*first, *first}) : std::nullopt;
   const auto last = parse_nccl_version(text.substr(dash + 1));
   if (!first || !last || *last < *first) return std::nullopt;
-  return NcclVersions{*first, *last};
+  // A range begins with the first patch, and ends with the last.
+  return NcclVersions{{first->major, first->minor, first->patch == NcclVersion::last_patch ? 0 : first->patch}, *last};
 }
 
 std::vector<NcclVersion> distinct_versions(const NcclVersions& versions, Buffers buffers, bool ofi_plugin) {

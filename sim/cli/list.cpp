@@ -12,6 +12,7 @@
 #include "fabricast/core/quantity.hpp"
 #include "fabricast/hardware/device_names.hpp"
 #include "fabricast/plan/metric.hpp"
+#include "fabricast/planner/regressions.hpp"
 #include "fabricast/planner/variables.hpp"
 #include "fabricast/scenario/schema.hpp"
 #include "fabricast/workload/model_spec.hpp"
@@ -396,6 +397,21 @@ constexpr std::array catalogues = {
                   if (path == name) return fmt::format("{}\n{}", path, parameter_line(p));
                 return {};
               }},
+    Catalogue{"regressions", "what is known to be slow in versions of NCCL, with sources",
+              [] {
+                std::string out;
+                for (const Regression& r : known_regressions())
+                  out += fmt::format("  {:<26} {:<24} {}\n", r.id, r.versions(), r.symptom);
+                return out;
+              },
+              [](const std::string& name) -> std::string {
+                for (const Regression& r : known_regressions())
+                  if (r.id == name)
+                    return fmt::format("{}: NCCL {}\n  {}\n  where: {}\n  way around: {}\n  {}: {}\n", r.id,
+                                       r.versions(), r.symptom, r.where,
+                                       r.workaround.empty() ? "none known" : r.workaround, r.confidence, r.source);
+                return {};
+              }},
     Catalogue{"scenario", "keys of a scenario", [] { return table_of(scenario_fields()); },
               [](const std::string& name) -> std::string {
                 if (name != "scenario") return {};
@@ -425,6 +441,7 @@ std::vector<std::string_view> described_names() {
   for (const std::string_view key : names_of(model_presets())) known.push_back(key);
   for (const std::string_view key : names_of(metrics())) known.push_back(key);
   for (const std::string_view kind : EnumNames<WorkloadKind>::names) known.push_back(kind);
+  for (const Regression& regression : known_regressions()) known.push_back(regression.id);
   for (const std::string_view more : {"scenario", "prices", "variables"}) known.push_back(more);
   return known;
 }
@@ -441,7 +458,8 @@ int list_verb(const std::vector<std::string>& arguments) {
                     suggestion(what, names_of(catalogues)));
   std::string out;
   for (const Catalogue& c : catalogues) {
-    if (what.empty() && (c.name == "parameters" || c.name == "scenario" || c.name == "variables" || c.name == "prices"))
+    if (what.empty() && (c.name == "parameters" || c.name == "scenario" || c.name == "variables" ||
+                         c.name == "prices" || c.name == "regressions"))
       out += fmt::format("{}: {} (`fabricast list {}`)\n", c.name, c.what, c.name);
     else if (what.empty() || c.name == what)
       out += fmt::format("{}: {}\n{}", c.name, c.what, c.list());

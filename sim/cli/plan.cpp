@@ -87,22 +87,28 @@ void check_rows(const Study& study, const SweepResult& result, const Decision& d
   throw UserError(fmt::format("no configuration can be forecast; the first: {}", result.rows.front().why));
 }
 
-/// Whose prices they are.
+/// NCCL's version where rows would differ in it unasked, and whose prices they are.
 std::vector<std::string> notes_of(const Study& study) {
+  std::vector<std::string> notes;
+  if (!study.common_version.empty())
+    notes.push_back(fmt::format("NCCL {} in all rows: nccl.version is not stated, and other GPUs usually run another",
+                                study.common_version));
   try {
     const Scenario first = scenario_of(study, 0);
-    if (first.prices.empty()) return {};
+    if (first.prices.empty()) return notes;
     const Prices prices = prices_of(first);
-    return {fmt::format("cost in {}, prices of {}: {}", prices.currency, prices.date, prices.label)};
-  } catch (const UserError&) { return {}; }  // the first row is refused, and says why
+    notes.push_back(fmt::format("cost in {}, prices of {}: {}", prices.currency, prices.date, prices.label));
+  } catch (const UserError&) {}  // the first row is refused, and says why
+  return notes;
 }
 
 int sweep(const Options& options, const PlanPaths& to, std::size_t top, const std::string& command) {
   const Study study = read_study(options.get<std::string>("SCENARIO"), options.list("set"), options.list("sweep"));
   const Objective objective = placed(study, [&] { return objective_of(study); });
   if (study.axes.empty())
-    throw UserError(fmt::format("{}: there is nothing to vary", study.file),
-                    "a section `sweep: {cluster.nodes: [32, 64]}`, --sweep 'cluster.nodes=[32, 64]', or --search parallel");
+    throw UserError(
+        fmt::format("{}: there is nothing to vary", study.file),
+        "a section `sweep: {cluster.nodes: [32, 64]}`, --sweep 'cluster.nodes=[32, 64]', or --search parallel");
   SweepOptions how;
   how.run = run_options(options), how.intervals = !options.has("no-intervals");
   how.risk = options.has("risk") || asks_for_risk(objective);
@@ -112,7 +118,8 @@ int sweep(const Options& options, const PlanPaths& to, std::size_t top, const st
 
   std::unique_ptr<RowStore> store;
   if (!to.results.empty()) {
-    store = open_store(to.results, study, fmt::format("intervals {}, risk {}", how.intervals, how.risk), options.has("resume"));
+    store = open_store(to.results, study, fmt::format("intervals {}, risk {}", how.intervals, how.risk),
+                       options.has("resume"));
     how.have = store->rows();
     how.put = [&](const SweepRow& row) { store->put(row); };
   }
@@ -155,7 +162,7 @@ int plan_verb(const std::vector<std::string>& arguments) {
       "threads", po::value<std::string>(), "number of threads (default: all cores); results do not depend on it");
   if (!options.parse(arguments)) return 0;
   const PlanPaths to{output_path(options, "json"), output_path(options, "csv"), output_path(options, "html"),
-                     output_path(options, "svg"),  options.text("results"),    options.text("chart")};
+                     output_path(options, "svg"),  options.text("results"),     options.text("chart")};
   require_own_places(to.files());
   if (options.has("chart") && to.svg.empty()) throw UserError("--chart is of --svg", "e.g. --svg front.svg");
   if (options.has("resume") && to.results.empty()) throw UserError("--resume goes on with a file", "--results FILE");

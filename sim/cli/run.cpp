@@ -14,6 +14,7 @@
 #include "fabricast/report/interval.hpp"
 #include "fabricast/report/step_advice.hpp"
 #include "fabricast/report/step_interval.hpp"
+#include "fabricast/report/unstated.hpp"
 #include "fabricast/report/versions.hpp"
 #include "options.hpp"
 
@@ -223,7 +224,8 @@ int explain_verb(const std::vector<std::string>& arguments) {
       return part_of(how, begin + from * (1 - begin), begin + until * (1 - begin));
     };
     e.forecast = forecast_all_versions(*world, part(0, 0.05));
-    e.weighed = run_candidates(*world, e.forecast, part(0.05, 0.2));
+    e.weighed = run_candidates(*world, e.forecast, part(0.05, 0.15));
+    if (world->scenario.network.engine == EngineKind::flow) add_unstated(*world, e.forecast, part(0.15, 0.2));
     // A run by the chunk engine may take minutes; the flow engine's what-ifs say the same.
     if (world->scenario.network.engine == EngineKind::flow)
       e.what_ifs = what_would_help(*world, e.forecast, e.weighed, part(0.2, 1));

@@ -7,6 +7,7 @@
 
 #include "fabricast/core/quantity.hpp"
 #include "fabricast/engine/link_load.hpp"
+#include "fabricast/report/unstated.hpp"
 #include "fabricast/report/versions.hpp"
 #include "report_parts.hpp"
 
@@ -146,6 +147,8 @@ PageTable sizes_table(const World& world, const Forecast& forecast) {
   PageTable table;
   table.name = "rows", table.filter = forecast.rows.size() > 8;
   if (with_intervals(forecast)) table.note = "Small numbers are the ends of the 90 % interval.";
+  if (const std::string assumed = assumed_text(forecast); !assumed.empty())
+    table.note += fmt::format(" Not stated, so assumed: {}; the interval allows for others.", assumed);
   table.columns = {{"size", Measure::bytes, {}, "as nccl-tests counts it"},
                    {"time", Measure::number, "us", draws ? "median over draws" : ""},
                    {"algbw", Measure::number, "GB/s", "size / time"},

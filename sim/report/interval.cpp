@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "fabricast/core/parallel.hpp"
+#include "fabricast/report/unstated.hpp"
 
 namespace fabricast {
 
@@ -33,6 +34,7 @@ int interval_draws(const World& world) {
 }
 
 void add_intervals(const World& world, Forecast& forecast, int draws, const RunOptions& options) {
+  add_unstated(world, forecast, options);
   const auto count = static_cast<std::size_t>(draws);
   // The last task is the hardware as it is.
   std::vector<std::vector<double>> times(count + 1);
@@ -49,7 +51,8 @@ void add_intervals(const World& world, Forecast& forecast, int draws, const RunO
     double squares = 0;
     for (std::size_t d = 0; d < count; ++d) squares += std::pow(std::log(times[d][i] / times[count][i]), 2);
     const double spread = world.scenario.hardware.spread.at(forecast.rows[i].bytes).value;
-    forecast.rows[i].factor = std::exp(quantile_95 * std::hypot(std::sqrt(squares / draws), spread));
+    forecast.rows[i].factor =
+        std::exp(quantile_95 * std::hypot(std::sqrt(squares / draws), unstated_spread(forecast, i), spread));
   }
 }
 

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "../scenario/effective.hpp"
+#include "fabricast/planner/regressions.hpp"
 #include "fabricast/report/report.hpp"
 #include "fabricast/report/versions.hpp"
 #include "json_parts.hpp"
@@ -52,6 +53,26 @@ Json row_json(const Forecast& forecast, const ForecastRow& row) {
   return j;
 }
 
+/// Each input with what its other values make of the rows' times.
+Json unstated_json(const Forecast& forecast) {
+  Json inputs = Json::array();
+  for (const UnstatedEffect& effect : forecast.unstated) {
+    Json others = Json::array();
+    for (std::size_t k = 0; k < effect.ratios.size(); ++k) {
+      Json ratios = Json::array();
+      for (const double ratio : effect.ratios[k]) ratios.push_back(digits(ratio));
+      others.push_back({{"value", effect.input.others[k].value},
+                        {"weight", digits(effect.input.others[k].weight)},
+                        {"time_ratio", std::move(ratios)}});
+    }
+    inputs.push_back({{"key", effect.input.key},
+                      {"assumed", effect.input.assumed},
+                      {"others", std::move(others)},
+                      {"how_to_tell", effect.input.how_to_tell}});
+  }
+  return inputs;
+}
+
 Json head_json(const World& world, const Forecast& forecast) {
   Json j;
   j["fabricast"] = version_text();
@@ -67,6 +88,7 @@ Json head_json(const World& world, const Forecast& forecast) {
 std::string forecast_json(const World& world, const Forecast& forecast) {
   Json j = head_json(world, forecast);
   j["ranks"] = forecast.ranks;
+  if (!forecast.unstated.empty()) j["not_stated"] = unstated_json(forecast);
   Json rows = Json::array();
   for (const ForecastRow& row : forecast.rows) rows.push_back(row_json(forecast, row));
   j["rows"] = std::move(rows);
@@ -99,6 +121,9 @@ std::string explain_json(const World& world, const Explanation& explanation) {
   const auto& [forecast, weighed, what_ifs, advice] = explanation;
   const ForecastRow& row = forecast.rows.front();
   Json j = head_json(world, forecast);
+  if (!forecast.unstated.empty()) j["not_stated"] = unstated_json(forecast);
+  if (const auto known = regressions_of(world.planner, row.plan); !known.empty())
+    j["known_regressions"] = Json::parse(regressions_json(known));
   Json r = row_json(forecast, row);
   const CollectiveResult& result = row.result;
   r["breakdown_us"] = {{"launch", digits(microseconds(result.launch))},

@@ -6,8 +6,10 @@
 
 #include "fabricast/collective/algorithm.hpp"
 #include "fabricast/core/quantity.hpp"
+#include "fabricast/planner/regressions.hpp"
 #include "fabricast/planner/symmetric.hpp"
 #include "fabricast/report/report.hpp"
+#include "fabricast/report/unstated.hpp"
 #include "fabricast/report/versions.hpp"
 
 namespace fabricast {
@@ -53,6 +55,21 @@ std::string provider_text(const World& world) {
   return out + "\n";
 }
 
+/// What other values of what is not stated would change, and what to state first.
+std::string unstated_text(const Forecast& forecast) {
+  const UnstatedEffect* most = most_felt(forecast);
+  if (!most) return {};
+  std::string out = "\nnot stated                     assumed    otherwise\n";
+  for (const UnstatedEffect& effect : forecast.unstated) {
+    std::vector<std::string> others;
+    for (std::size_t k = 0; k < effect.ratios.size(); ++k)
+      others.push_back(
+          fmt::format("{}: {:+.0f} %", effect.input.others[k].value, 100 * (effect.ratios[k].front() - 1)));
+    out += fmt::format("  {:<28} {:<10} {}\n", effect.input.key, effect.input.assumed, fmt::join(others, ", "));
+  }
+  return out + fmt::format("  state {} first: {}\n", most->input.key, most->input.how_to_tell);
+}
+
 }  // namespace
 
 std::string forecast_text(const World& world, const Forecast& forecast) {
@@ -72,6 +89,8 @@ std::string forecast_text(const World& world, const Forecast& forecast) {
   const auto has_interval = [](const ForecastRow& row) { return row.factor > 1; };
   const bool intervals = std::any_of(forecast.rows.begin(), forecast.rows.end(), has_interval);
   if (intervals) out += "# with 90 % the measured time is within a factor x/: of the forecast\n";
+  if (const std::string assumed = assumed_text(forecast); !assumed.empty())
+    out += fmt::format("# not stated, so assumed: {} (x/: allows for others)\n", assumed);
   const bool draws = forecast.draws > 1;
   if (draws)
     out += fmt::format("# {} draws of the hash from seed {}: time is the median\n", forecast.draws,
@@ -251,6 +270,7 @@ std::string explain_text(const World& world, const Explanation& explanation) {
     out += fmt::format("over {} draws: p5 {:.2f}, p95 {:.2f}, worst {:.2f} us\n", forecast.draws, row.time_p5 * 1e6,
                        row.time_p95 * 1e6, row.time_worst * 1e6);
 
+  out += unstated_text(forecast);
   for (const VersionTime& v : row.by_version)
     out += fmt::format("from NCCL {:<6} on: {} us, {}/{} on {} channels\n", to_text(v.from), fixed(v.time * 1e6, 9),
                        name_of(v.algorithm), name_of(v.protocol), v.channels);
@@ -266,6 +286,7 @@ std::string explain_text(const World& world, const Explanation& explanation) {
                        c.algorithm == row.algorithm && c.protocol == row.protocol ? "  <- runs" : "");
   }
   out += selection_text(row, weighed);
+  out += regressions_text(regressions_of(world.planner, row.plan));
   const std::string advised = advice ? advice_text(*advice) : std::string();
   if (what_ifs.empty())
     return out + fmt::format("\nnothing tried here gains {:.0f} % or more\n", 100 * least_gain) + advised;

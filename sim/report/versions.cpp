@@ -1,5 +1,7 @@
 #include "fabricast/report/versions.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace fabricast {
@@ -16,7 +18,7 @@ void forecast_versions(const World& world, Forecast& forecast, const RunOptions&
     Forecast other;
     if (!is_main) {
       Scenario scenario = world.scenario;
-      scenario.nccl.version = to_text(from);
+      scenario.nccl.version = fmt::format("{}.{}.{}", from.major, from.minor, from.patch);
       other = run_forecast(*build_world(std::move(scenario)), options);
     }
     for (std::size_t r = 0; r < forecast.rows.size(); ++r) {

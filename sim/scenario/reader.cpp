@@ -13,6 +13,7 @@
 #include "fabricast/routing/routing.hpp"
 #include "fabricast/scenario/allocation.hpp"
 #include "fabricast/scenario/scenario.hpp"
+#include "fabricast/scenario/unstated.hpp"
 #include "fabricast/scenario/world.hpp"
 #include "named_file.hpp"
 #include "read_fabric.hpp"
@@ -87,6 +88,7 @@ class Reading {
     if (!reader_->failed()) guarded([&] { check(s); });
     if (reader_->failed()) throw UserError(reader_->take_diagnostics());
     s.node.hardware = nullptr, s.node.layout = nullptr;  // the scenario is a value; it is not to point into itself
+    s.unstated = unstated_keys(s);
     s.places = reader_->places();
     return std::move(result_);
   }
@@ -231,11 +233,33 @@ class Reading {
     const auto link = s.hardware.link_type(node.nics.link, node.nics.rate);
     s.fabric.basics.switch_box.rate = node.nics.rate;
     s.fabric.basics.switch_box.latency = link.latency.us();
-    s.nccl.version = s.hardware.gpus.find(node.gpu)->second.nccl_version;
+    s.nccl.version = to_text(usual_version(s.hardware.gpus.find(node.gpu)->second.compute_capability));
     if (const NodePreset* preset = find_node(s.hardware, node.profile)) s.nvlink_domain.nodes = preset->nvlink_domain;
     const bool rails = node.nics.count >= node.gpus && node.gpus > 1;
     s.fabric.kind = index_of(names_of(topologies()), rails ? "rail_optimized" : "fat_tree");
     s.routing.kind = index_of(names_of(routing_policies()), usual_routing(node.nics.link));
+  }
+
+  /// A machine that is named, and a topology file, tell of a host what its keys would.
+  std::vector<std::string> unstated_keys(const Scenario& s) const {
+    const NodePreset* preset = find_node(s.hardware, s.node.spec.profile);
+    const bool host_known = preset != nullptr || !s.node.spec.topology.empty();
+    const bool gdr_known = preset != nullptr && !preset->gdr.empty();
+    std::vector<std::string> keys;
+    for (const std::string_view key : open_keys) {
+      const bool known = key == "nccl.version" ? s.nccl.version_given && nccl_versions(s).known()
+                         : key == "node.gdr"   ? gdr_known || reader_->given("node.gdr")
+                                               : host_known || reader_->given(std::string(key));
+      if (!known || only_assumed(s, key)) keys.emplace_back(key);
+    }
+    return keys;
+  }
+
+  /// Whether the file says so of a key, and no `--set` states it.
+  bool only_assumed(const Scenario& s, std::string_view key) const {
+    const auto sets = [&](const Override& o) { return key == o.path || key.starts_with(o.path + "."); };
+    return std::find(s.unstated.begin(), s.unstated.end(), key) != s.unstated.end() &&
+           std::none_of(overrides_.begin(), overrides_.end(), sets);
   }
 
   void check_version(Scenario& s) {
@@ -245,7 +269,7 @@ class Reading {
     };
     const int capability = s.hardware.gpus.find(s.node.spec.gpu)->second.compute_capability;
     const auto versions = parse_nccl_versions(s.nccl.version, capability);
-    s.nccl.version_given = versions && reader_->given("nccl.version");
+    s.nccl.version_given = versions && reader_->given("nccl.version") && !only_assumed(s, "nccl.version");
     if (!versions)
       warn(fmt::format("'{}' is no NCCL version; taken for {}", s.nccl.version, to_text(NcclVersion{})),
            "write e.g. \"2.28\", \"2.21.5\", \"2.18-2.21\" or unknown");
@@ -270,6 +294,10 @@ class Reading {
       guarded([&] { complete(s.workload.training, s.hardware, std::int64_t{s.cluster.nodes} * s.node.spec.gpus); });
     if (s.workload.kind == WorkloadKind::inference)
       guarded([&] { complete(s.workload.inference, s.hardware, s.node.spec, s.cluster.nodes, s.nvlink_domain.nodes); });
+    for (std::size_t i = 0; i < s.unstated.size(); ++i)
+      if (std::find(open_keys.begin(), open_keys.end(), s.unstated[i]) == open_keys.end())
+        refuse(fmt::format("assumed[{}]", i), fmt::format("'{}' can not be assumed", s.unstated[i]),
+               suggestion(s.unstated[i], open_keys));
     if (reader_->given("workload.sizes") && s.workload.sizes.empty()) refuse("workload.sizes", "the list is empty");
     if (s.workload.sizes.empty() && s.workload.from > s.workload.to)
       refuse("workload.from",

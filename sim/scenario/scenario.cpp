@@ -164,6 +164,7 @@ void visit_fields(FieldVisitor& visit, Scenario& s) {
   visit("background", s.background, "flows between hosts and storage, beside the jobs");
   visit("site", s.site, "racks and cables, for the bill of materials");
   visit("prices", s.prices, "file of prices, for what it costs");
+  visit("assumed", s.unstated, "keys of this file that are only assumed: what else they may be is part of the interval");
 }
 
 std::vector<std::int64_t> Scenario::sizes() const {

@@ -8,6 +8,8 @@
 
 #include "fabricast/core/file.hpp"
 #include "fabricast/core/quantity.hpp"
+#include "fabricast/planner/nccl.hpp"
+#include "fabricast/scenario/world.hpp"
 #include "yaml_reader.hpp"
 
 namespace fabricast {
@@ -55,7 +57,8 @@ class AxisReader {
       return fault(key, "must be a list, a range or a bundle",
                    "[a, b], {from: 1, to: 8, factor: 2}, or {name: {path: value, ...}, ...}");
     if (axis.values.empty() && faults_.empty()) fault(key, "has no values");
-    const auto same = std::find_if(study_.axes.begin(), study_.axes.end(), [&](const auto& a) { return a.name == name; });
+    const auto same =
+        std::find_if(study_.axes.begin(), study_.axes.end(), [&](const auto& a) { return a.name == name; });
     if (same != study_.axes.end())
       *same = std::move(axis);
     else
@@ -90,7 +93,8 @@ class AxisReader {
     for (const auto& entry : map) {
       if (!entry.first.IsScalar()) return fault(entry.first, "a key must be a word");
       if (!entry.second.IsMap())
-        return fault(entry.first, fmt::format("'{}' is neither of a range nor the name of a bundle's value", entry.first.Scalar()),
+        return fault(entry.first,
+                     fmt::format("'{}' is neither of a range nor the name of a bundle's value", entry.first.Scalar()),
                      "a range is {from: 1, to: 8, factor: 2}; a bundle {name: {path: value, ...}, ...}");
       SweepValue value{entry.first.Scalar(), {}};
       for (const auto& key : entry.second) {
@@ -181,6 +185,35 @@ void Study::locate(Diagnostic& d) const {
   if (!d.path.empty() && d.where.line == 0 && d.where.file.empty()) d.where = place_of(places, file, d.path);
 }
 
+namespace {
+
+/// Whether a value may bring other GPUs.
+bool names_gpus(const SweepValue& value) {
+  return std::any_of(value.set.begin(), value.set.end(), [](const std::string& word) {
+    return word.starts_with("node.gpu=") || word.starts_with("node.profile=") || word.starts_with("node=");
+  });
+}
+
+std::string common_version(const Study& study) {
+  std::optional<NcclVersion> oldest, newest;
+  for (const SweepAxis& axis : study.axes)
+    for (const SweepValue& value : axis.values) {
+      if (!names_gpus(value)) continue;
+      std::vector<std::string> words = study.overrides;
+      words.insert(words.end(), value.set.begin(), value.set.end());
+      try {
+        const Scenario scenario = parse_scenario(study.text, study.file, words).scenario;
+        if (scenario.nccl.version_given) continue;
+        const NcclVersion implied = main_version(scenario);
+        oldest = oldest ? std::min(*oldest, implied) : implied;
+        newest = newest ? std::max(*newest, implied) : implied;
+      } catch (const UserError&) {}  // its rows will say so
+    }
+  return newest && *oldest < *newest ? to_text(*newest) : std::string();
+}
+
+}  // namespace
+
 Study read_study(const std::string& path, const std::vector<std::string>& overrides,
                  const std::vector<std::string>& axes) {
   Study study;
@@ -221,6 +254,7 @@ Study read_study(const std::string& path, const std::vector<std::string>& overri
     faults.push_back({Diagnostic::Severity::error, {}, "sweep", fmt::format("makes more than {} rows", most_rows), {}});
   for (Diagnostic& d : faults) study.locate(d);
   if (!faults.empty()) throw UserError(std::move(faults));
+  study.common_version = common_version(study);
   return study;
 }
 
@@ -250,7 +284,10 @@ std::vector<std::string> words_of(const Study& study, std::size_t row) {
 Scenario scenario_of(const Study& study, std::size_t row) {
   std::vector<std::string> words = study.overrides;
   for (std::string& word : words_of(study, row)) words.push_back(std::move(word));
-  return parse_scenario(study.text, study.file, words).scenario;
+  Scenario scenario = parse_scenario(study.text, study.file, words).scenario;
+  // Stated by no key, it stays open.
+  if (!study.common_version.empty() && !scenario.nccl.version_given) scenario.nccl.version = study.common_version;
+  return scenario;
 }
 
 }  // namespace fabricast

@@ -12,11 +12,9 @@ std::string env_word(std::string_view variable, std::int64_t value) {
   return env_word(variable, std::string_view(fmt::to_string(value)));
 }
 
+/// What the text states and is only implied stands in its `assumed`.
 Scenario changed(const Scenario& scenario, const std::string& effective, const std::vector<std::string>& set) {
-  Scenario made = parse_scenario(effective, scenario.file, set).scenario;
-  // The text names every version, be it only implied.
-  made.nccl.version_given = scenario.nccl.version_given;
-  return made;
+  return parse_scenario(effective, scenario.file, set).scenario;
 }
 
 void set_sizes(Scenario& scenario, const std::vector<std::int64_t>& bytes) {

@@ -200,7 +200,7 @@ NcclVersions nccl_versions(const Scenario& s) {
 
 NcclVersion main_version(const Scenario& s) {
   const NcclVersions versions = nccl_versions(s);
-  const NcclVersion usual = parse_nccl_version(gpu_of(s).nccl_version).value_or(versions.last);
+  const NcclVersion usual = usual_version(gpu_of(s).compute_capability);
   return !versions.known() && versions.contain(usual) ? usual : versions.last;
 }
 

@@ -8,6 +8,7 @@
 
 #include "fabricast/calibrate/cases.hpp"
 #include "fabricast/calibrate/import.hpp"
+#include "fabricast/planner/regressions.hpp"
 #include "fabricast/scenario/trial.hpp"
 
 namespace fabricast {
@@ -88,6 +89,8 @@ struct CheckReport {
   double off = 0;                 ///< geometric mean of measured over forecast
   std::vector<Suspect> suspects;  ///< the likeliest first
   std::vector<Cause> unseen;      ///< causes that would not show in these rows
+  /// What is known to be slow of this version of NCCL in calls of the rows that are slow. Not a cause that was tried.
+  std::vector<const Regression*> known;
 
   /// Whether nothing is wrong, or nothing that costs time.
   bool healthy() const;

@@ -19,8 +19,10 @@
 
 namespace fabricast {
 
+/// Of a release without a patch, as people mostly write it, the rules of its last one count.
 struct NcclVersion {
-  int major = 2, minor = 28, patch = 0;
+  static constexpr int last_patch = 99;
+  int major = 2, minor = 28, patch = last_patch;
   friend auto operator<=>(const NcclVersion&, const NcclVersion&) = default;
 };
 

@@ -154,8 +154,7 @@ struct GpuKind {
   int pcie_switches = 0;
   int pcie_switches_mesh = 0;  ///< of boards whose GPUs are joined by NVLink alone; as above unless the data say so
   BytesPerSecond nic_rate;
-  int nvlink_domain = 1;     ///< hosts that usually share one NVLink domain
-  std::string nccl_version;  ///< current when these GPUs came into wide use: taken where none is given
+  int nvlink_domain = 1;  ///< hosts that usually share one NVLink domain
   GpuSheet sheet;
   std::string compute;  ///< name of its ComputeModel: the architecture's unless the data say so
 };

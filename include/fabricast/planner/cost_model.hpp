@@ -26,11 +26,17 @@ struct CostTable {
   // What time() needs besides.
   std::int64_t nodes = 1, ranks = 1;
   int channels = 1, capability = 90;
-  bool x86 = true;
+  bool x86 = true, joined_by_nvlink = true;
+  int gpus = 8;          ///< of a NCCL node
+  double nic_gbps = 50;  ///< GB/s
   NcclVersion version;
 
   /// NCCL's estimate in us for `bytes` as nccl-tests counts them; negative if not usable.
   double time(CollectiveOp op, Algorithm algorithm, Protocol protocol, std::int64_t bytes) const;
+
+ private:
+  bool corrects_nvlstree(int log_size) const;
+  double one_domain_plateau(CollectiveOp op, std::int64_t bytes) const;
 };
 
 /// \param nodes NCCL nodes; ranks = nodes * gpus of a node

@@ -4,6 +4,7 @@
 #include <array>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -21,7 +22,7 @@ inline constexpr NcclVersion strict_lists{2, 24, 0};
 /// [NCCL-registration] [NCCL-symmetric].
 inline constexpr NcclVersion nvls_in_place{2, 19, 0}, peers_in_place{2, 23, 0}, symmetric_kernels_since{2, 27, 0};
 /// The newest version whose rules the planner has.
-inline constexpr NcclVersion newest_nccl{2, 30, 0};
+inline constexpr NcclVersion newest_nccl{2, 32};
 inline constexpr int most_channels = 64, most_sockets = 64;  ///< of NCCL
 
 /// `2.18`, `2.21.5`. Empty if the text is no version.
@@ -40,6 +41,16 @@ std::optional<NcclVersions> parse_nccl_versions(std::string_view text, int compu
 /// \param ofi_plugin  whether the network is EFA
 std::vector<NcclVersion> distinct_versions(const NcclVersions& versions, Buffers buffers = Buffers::plain,
                                            bool ofi_plugin = false);
+
+/// A version that is in use, and how probably.
+struct UsualVersion {
+  NcclVersion version;
+  double weight = 0;
+};
+/// Those of machines with such GPUs, the oldest first; their weights are 1 together.
+std::span<const UsualVersion> usual_versions(int compute_capability);
+/// The middle one: taken where none is given.
+NcclVersion usual_version(int compute_capability);
 
 /// Which (operation, algorithm) or (operation, protocol) pairs NCCL_ALGO and NCCL_PROTO leave enabled.
 struct EnabledAlgorithms {

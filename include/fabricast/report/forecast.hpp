@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "fabricast/scenario/unstated.hpp"
 #include "fabricast/scenario/world.hpp"
 
 namespace fabricast {
@@ -45,9 +46,16 @@ struct ForecastRow {
   double algorithm_bandwidth() const { return static_cast<double>(plan.bytes) / time; }
 };
 
+/// An input that nobody stated, and what its other values make of the times.
+struct UnstatedEffect {
+  UnstatedInput input;
+  std::vector<std::vector<double>> ratios;  ///< [other value][row] time over that with the assumed value
+};
+
 struct Forecast {
   std::vector<ForecastRow> rows;
   std::vector<NcclVersion> versions;  ///< from which rows differ; empty where NCCL's version is known
+  std::vector<UnstatedEffect> unstated;  ///< empty: all is stated, or nobody asked (report/unstated.hpp)
   std::int64_t ranks = 0;
   CollectiveOp op = CollectiveOp::all_reduce;
   int draws = 1;

@@ -17,8 +17,8 @@
 #include "fabricast/planner/graph.hpp"
 #include "fabricast/planner/sharp.hpp"
 #include "fabricast/scenario/jobs.hpp"
-#include "fabricast/scenario/site.hpp"
 #include "fabricast/scenario/reliability.hpp"
+#include "fabricast/scenario/site.hpp"
 #include "fabricast/topology/topology.hpp"
 #include "fabricast/trace/trace.hpp"
 #include "fabricast/workload/inference_spec.hpp"
@@ -41,8 +41,8 @@ struct ClusterSpec {
   int size = 0;  ///< nodes on the fabric; 0: as many as the job takes
   Placement placement = Placement::in_order;
   std::int64_t seed = 1;
-  std::vector<int> order;  ///< of placement `list`
-  std::string hosts;       ///< the same by names of the fabric file, as Slurm writes lists
+  std::vector<int> order;          ///< of placement `list`
+  std::string hosts;               ///< the same by names of the fabric file, as Slurm writes lists
   std::vector<std::string> taken;  ///< hosts that the job can not have: ranges
   Ratio filled{0};                 ///< part of all hosts that others have: `taken`, and random ones
   std::int64_t filled_seed = 1;
@@ -140,8 +140,9 @@ struct Scenario {
   std::vector<JobSpec> jobs;               ///< beside the scenario's own
   std::vector<BackgroundSpec> background;  ///< flows between hosts and storage
   SiteSpec site;
-  std::string prices;  ///< file of prices; empty: none
-  Hardware hardware;                         ///< shipped, with the profile laid over it
+  std::string prices;                 ///< file of prices; empty: none
+  Hardware hardware;                  ///< shipped, with the profile laid over it
+  std::vector<std::string> unstated;  ///< keys that nobody stated and that can be otherwise (scenario/unstated.hpp)
   std::map<std::string, SourceSpan> places;  ///< where each key stands, for messages about it
 
   std::map<std::string, SourceSpan> fabric_places;  ///< the same of a fabric file

@@ -46,6 +46,8 @@ struct Study {
   std::vector<std::string> overrides;  ///< `--set` words for all rows; those of the row win
   std::vector<SweepAxis> axes;
   ObjectiveSpec objective;
+  /// NCCL's version in rows that state none, where their GPUs imply unlike ones: the newest of those. Empty: each its own.
+  std::string common_version;
   std::map<std::string, SourceSpan> places;  ///< of the keys of sweep and objective
 
   /// Gives a diagnostic about sweep or objective its place.

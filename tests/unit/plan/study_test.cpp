@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 
 #include "fabricast/core/file.hpp"
+#include "fabricast/planner/nccl.hpp"
 #include "fabricast/scenario/study.hpp"
 #include "support/scratch.hpp"
 
@@ -60,9 +61,10 @@ TEST_CASE("ranges by factor and by step, with units") {
 }
 
 TEST_CASE("a bundle sets several keys, and a value may be a map") {
-  const Study study = study_of("sweep:\n  nics:\n    slow: {node.nics.rate: 200Gbps, node.nics.count: 4}\n"
-                               "    fast: {node.nics.rate: 800Gbps}\n"
-                               "  workload: [{collective: all_gather, sizes: [1MiB]}]\n");
+  const Study study = study_of(
+      "sweep:\n  nics:\n    slow: {node.nics.rate: 200Gbps, node.nics.count: 4}\n"
+      "    fast: {node.nics.rate: 800Gbps}\n"
+      "  workload: [{collective: all_gather, sizes: [1MiB]}]\n");
   REQUIRE(row_count(study) == 2);
   CHECK(labels(study.axes[0]) == std::vector<std::string>{"slow", "fast"});
   const Scenario slow = scenario_of(study, 0), fast = scenario_of(study, 1);
@@ -98,4 +100,17 @@ TEST_CASE("what is wrong with a sweep is told with its place") {
   CHECK(fault_of("objective: {minimise: cost}\n") == "5:13 unknown key");
   CHECK(fault_of("objective: {minimize: cost, maximize: mfu}\n").ends_with("given beside minimize"));
   CHECK(fault_of("", {"a"}).ends_with("'--sweep a' has no values"));
+}
+
+TEST_CASE("GPUs that usually run unlike versions of NCCL are compared under the newest of those", "[plan]") {
+  const Study gpus = study_of("sweep: {node.profile: [dgx-v100, dgx-h100], cluster.nodes: [2, 4]}\n");
+  CHECK(gpus.common_version == to_text(usual_version(90)));
+  for (std::size_t row = 0; row < row_count(gpus); ++row) {
+    const Scenario s = scenario_of(gpus, row);
+    CHECK(s.nccl.version == gpus.common_version);
+    CHECK_FALSE(s.nccl.version_given);
+  }
+  CHECK(study_of("sweep: {node.profile: [dgx-h100, hgx-h100]}\n").common_version.empty());
+  CHECK(study_of("sweep: {node.profile: [dgx-v100, dgx-h100]}\n", {"nccl.version=\"2.21\""}).common_version.empty());
+  CHECK(study_of("sweep: {cluster.nodes: [2, 4]}\n").common_version.empty());
 }

@@ -20,11 +20,13 @@ std::vector<std::string> refusals(const test::Variables& variables) {
 }
 
 TEST_CASE("NCCL versions", "[planner]") {
-  CHECK(parse_nccl_version("2.18") == NcclVersion{2, 18, 0});
+  CHECK(parse_nccl_version("2.18") == NcclVersion{2, 18});
+  CHECK(*parse_nccl_version("2.18") > NcclVersion{2, 18, 5});  // its last patch
   CHECK(parse_nccl_version("2.21.5") == NcclVersion{2, 21, 5});
   for (const char* bad : {"", "2", "2.", "3.1", "2.x", "2.18.", "2.18.1.2", "2.-1", " 2.18", "2.99999999999"})
     CHECK_FALSE(parse_nccl_version(bad));
   CHECK(to_text(NcclVersion{2, 18, 0}) == "2.18");
+  CHECK(to_text(NcclVersion{2, 18}) == "2.18");
   CHECK(to_text(NcclVersion{2, 21, 5}) == "2.21.5");
   CHECK(NcclVersion{2, 9, 0} < NcclVersion{2, 18, 0});
 }

@@ -16,6 +16,7 @@ std::unique_ptr<World> world_with(const Hardware& hardware, const std::string& l
                               "i.yaml")
                    .scenario;
   s.hardware = hardware;
+  s.unstated.clear();  // unstated_test.cpp has what that adds
   return build_world(std::move(s));
 }
 

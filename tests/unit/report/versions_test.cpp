@@ -83,7 +83,7 @@ TEST_CASE("on EFA versions differ by the OFI plugin, and reports name its tuner"
   CHECK(tries_without(*world, range));
   CHECK_FALSE(tries_without(*plain, own));
   // The fastest beside the tuner's choice.
-  const auto [best, fastest] = forecast_of("version: 2.19, selection: best");
+  const auto [best, fastest] = forecast_of("version: 2.21, selection: best");
   REQUIRE(fastest.rows[0].nccl);
   CHECK(fastest.rows[0].nccl->protocol == Protocol::ll128);
   CHECK(count(forecast_text(*best, fastest), "(OFI tuner: ring/ll128, ") == 1);

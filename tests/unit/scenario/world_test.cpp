@@ -163,9 +163,9 @@ TEST_CASE("the version that is forecast", "[scenario]") {
     return world_of("node: {gpu: h100-sxm}\ncluster: {nodes: 2}\nnccl: {version: \"" + text + "\"}\n")
         ->planner.settings.version;
   };
-  CHECK(version("2.18") == NcclVersion{2, 18, 0});
-  CHECK(version("unknown") == NcclVersion{2, 27, 0});    // usual with H100
-  CHECK(version("2.20-2.28") == NcclVersion{2, 27, 0});  // which is among them
+  CHECK(version("2.18") == NcclVersion{2, 18});
+  CHECK(version("unknown") == NcclVersion{2, 27});    // usual with H100
+  CHECK(version("2.20-2.28") == NcclVersion{2, 27});  // which is among them
   CHECK(version("2.18-2.21.5") == NcclVersion{2, 21, 5});
 }
 

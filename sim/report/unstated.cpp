@@ -1,0 +1,95 @@
+#include "fabricast/report/unstated.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "fabricast/core/error.hpp"
+#include "fabricast/core/parallel.hpp"
+
+namespace fabricast {
+
+namespace {
+
+/// Medians over some draws of the network hold luck with hashes off.
+constexpr int most_draws = 5;
+
+/// Times of all sizes; empty where NCCL would stop.
+std::vector<double> times_of(const World& world, Scenario scenario) {
+  std::vector<double> times;
+  try {
+    const auto other = build_world(std::move(scenario));
+    other->setup.times_only = true, other->draws.count = std::min(world.draws.count, most_draws);
+    other->beside = world.beside;
+    RunOptions options;
+    options.threads = 1;
+    for (const ForecastRow& row : run_forecast(*other, options).rows) times.push_back(row.time);
+  } catch (const UserError&) { times.clear(); }
+  return times;
+}
+
+}  // namespace
+
+void add_unstated(const World& world, Forecast& forecast, const RunOptions& options) {
+  forecast.unstated.clear();
+  for (UnstatedInput& input : unstated_inputs(world.scenario)) forecast.unstated.push_back({std::move(input), {}});
+  struct Task {
+    std::size_t input, other;
+  };
+  std::vector<Task> tasks;
+  for (std::size_t i = 0; i < forecast.unstated.size(); ++i) {
+    UnstatedEffect& effect = forecast.unstated[i];
+    effect.ratios.assign(effect.input.others.size(), std::vector<double>(forecast.rows.size(), 1));
+    for (std::size_t k = 0; k < effect.input.others.size(); ++k) tasks.push_back({i, k});
+  }
+  if (tasks.empty()) return;
+  // The last task is the scenario as it is, where its rows are medians over draws.
+  const bool median_of_draws = forecast.draws > 1;
+  std::vector<std::vector<double>> times(tasks.size() + 1);
+  in_parallel(tasks.size() + (median_of_draws ? 1 : 0), thread_count(options.threads), [&](std::size_t t) {
+    if (t == tasks.size()) {
+      times[t] = times_of(world, world.scenario);
+      return;
+    }
+    const UnstatedInput& input = forecast.unstated[tasks[t].input].input;
+    times[t] = times_of(world, with_input(world.scenario, input.key, input.others[tasks[t].other].value));
+  });
+  if (!median_of_draws)
+    for (const ForecastRow& row : forecast.rows) times.back().push_back(row.time);
+  for (std::size_t t = 0; t < tasks.size(); ++t)
+    for (std::size_t r = 0; r < std::min(times[t].size(), times.back().size()); ++r)
+      forecast.unstated[tasks[t].input].ratios[tasks[t].other][r] = times[t][r] / times.back()[r];
+}
+
+double spread_of(const UnstatedEffect& effect, std::size_t row) {
+  double squares = 0;
+  for (std::size_t k = 0; k < effect.ratios.size(); ++k)
+    squares += effect.input.others[k].weight * std::pow(std::log(effect.ratios[k][row]), 2);
+  return std::sqrt(squares);
+}
+
+double unstated_spread(const Forecast& forecast, std::size_t row) {
+  double squares = 0;
+  for (const UnstatedEffect& effect : forecast.unstated) squares += std::pow(spread_of(effect, row), 2);
+  return std::sqrt(squares);
+}
+
+const UnstatedEffect* most_felt(const Forecast& forecast, double least) {
+  const UnstatedEffect* most = nullptr;
+  for (const UnstatedEffect& effect : forecast.unstated)
+    for (std::size_t row = 0; row < forecast.rows.size(); ++row)
+      if (const double spread = spread_of(effect, row); spread >= least) most = &effect, least = spread;
+  return most;
+}
+
+std::string assumed_text(const Forecast& forecast) {
+  if (!most_felt(forecast)) return {};
+  std::vector<std::string> assumed;
+  for (const UnstatedEffect& effect : forecast.unstated)
+    assumed.push_back(fmt::format("{} {}", effect.input.key, effect.input.assumed));
+  return fmt::format("{}", fmt::join(assumed, ", "));
+}
+
+}  // namespace fabricast

@@ -1,0 +1,72 @@
+#include "fabricast/scenario/unstated.hpp"
+
+#include <algorithm>
+
+#include "fabricast/core/enum_names.hpp"
+#include "fabricast/planner/nccl.hpp"
+#include "fabricast/scenario/world.hpp"
+
+namespace fabricast {
+
+namespace {
+
+const GpuKind& gpu_of(const Scenario& s) { return s.hardware.gpus.find(s.node.spec.gpu)->second; }
+
+bool is_open(const Scenario& s, std::string_view key) {
+  return std::find(s.unstated.begin(), s.unstated.end(), key) != s.unstated.end();
+}
+
+/// Of a range of versions those in it.
+UnstatedInput version_of(const Scenario& s) {
+  const NcclVersions range = nccl_versions(s);
+  const NcclVersion assumed = main_version(s);
+  UnstatedInput input{"nccl.version", to_text(assumed), {}, "NCCL_DEBUG=VERSION prints it"};
+  double total = 0;
+  for (const UsualVersion& usual : usual_versions(gpu_of(s).compute_capability)) {
+    if (!range.known() && !range.contain(usual.version)) continue;
+    total += usual.weight;
+    if (usual.version != assumed) input.others.push_back({to_text(usual.version), usual.weight});
+  }
+  for (UnstatedInput::Other& other : input.others) other.weight /= total;
+  return input;
+}
+
+}  // namespace
+
+std::vector<UnstatedInput> unstated_inputs(const Scenario& s) {
+  const NodeSpec& node = s.node.spec;
+  const bool network = s.cluster.nodes > 1 && node.nics.count > 0;
+  std::vector<UnstatedInput> inputs;
+  if (is_open(s, "nccl.version")) inputs.push_back(version_of(s));
+  if (network && is_open(s, "node.cpu") && node.cpu != CpuVendor::arm) {
+    constexpr double since_ampere = 0.3, before = 0.1;
+    const double weight = gpu_of(s).compute_capability >= 80 ? since_ampere : before;
+    const CpuVendor other = node.cpu == CpuVendor::intel ? CpuVendor::amd : CpuVendor::intel;
+    inputs.push_back(
+        {"node.cpu", std::string(name_of(node.cpu)), {{std::string(name_of(other)), weight}}, "lscpu prints it"});
+  }
+  const LinkKind link = node.nics.link;
+  if (network && is_open(s, "node.gdr") && (link == LinkKind::infiniband || link == LinkKind::roce))
+    inputs.push_back({"node.gdr",
+                      std::string(name_of(node.gdr)),
+                      {{std::string(name_of(Gdr::off)), 0.05}},
+                      "NCCL_DEBUG=INFO says GDRDMA or not"});
+  if (network && is_open(s, "node.pcie_switches") && node.pcie_switches > 0)
+    inputs.push_back({"node.pcie_switches",
+                      std::to_string(node.pcie_switches),
+                      {{"0", 0.1}},
+                      "`nvidia-smi topo -m` says PIX or PXB between a GPU and its NIC, or PHB without switches"});
+  std::erase_if(inputs, [](const UnstatedInput& input) { return input.others.empty(); });
+  return inputs;
+}
+
+Scenario with_input(const Scenario& scenario, std::string_view key, std::string_view value) {
+  Scenario made = scenario;
+  if (key == "nccl.version") made.nccl.version = value;
+  if (key == "node.cpu") made.node.spec.cpu = enum_from<CpuVendor>(value).value_or(made.node.spec.cpu);
+  if (key == "node.gdr") made.node.spec.gdr = enum_from<Gdr>(value).value_or(made.node.spec.gdr);
+  if (key == "node.pcie_switches") made.node.spec.pcie_switches = 0;
+  return made;
+}
+
+}  // namespace fabricast

@@ -1,0 +1,159 @@
+// What is not stated: which keys, what they do to times against every combination of them run for itself, and to intervals.
+#include "fabricast/report/unstated.hpp"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cmath>
+
+#include "fabricast/report/interval.hpp"
+#include "fabricast/scenario/study.hpp"
+
+namespace fabricast {
+namespace {
+
+using Catch::Detail::Approx;
+
+Scenario scenario_with(const std::string& node, const std::string& nccl = "", int nodes = 4) {
+  return parse_scenario("fabricast: 1\nnode: {" + node + "}\ncluster: {nodes: " + std::to_string(nodes) + "}\n" + nccl +
+                            "workload: {collective: all_reduce, sizes: [4KiB, 512KiB, 16MiB, 1GiB]}\n",
+                        "u.yaml")
+      .scenario;
+}
+
+std::vector<std::string> keys_of(const Scenario& s) {
+  std::vector<std::string> keys;
+  for (const UnstatedInput& input : unstated_inputs(s)) keys.push_back(input.key);
+  return keys;
+}
+
+TEST_CASE("what the file or a named machine states is not open", "[report]") {
+  using Keys = std::vector<std::string>;
+  CHECK(keys_of(scenario_with("gpu: h100-sxm")) == Keys{"nccl.version", "node.cpu", "node.gdr", "node.pcie_switches"});
+  CHECK(keys_of(scenario_with("gpu: h100-sxm, cpu: amd, gdr: true, pcie_switches: 4", "nccl: {version: \"2.27\"}\n"))
+            .empty());
+  CHECK(keys_of(scenario_with("profile: dgx-h100", "nccl: {version: \"2.27\"}\n")) == Keys{"node.gdr"});
+  CHECK(keys_of(scenario_with("gpu: h100-sxm", "", 1)) == Keys{"nccl.version"});  // no network
+  CHECK(keys_of(scenario_with("gpu: h100-sxm", "nccl: {version: \"2.18-2.27\"}\n", 1)) == Keys{"nccl.version"});
+}
+
+TEST_CASE("a file may say that a key is only assumed, and --set states it", "[report]") {
+  const std::string text =
+      "fabricast: 1\nnode: {gpu: h100-sxm, cpu: amd, gdr: true, pcie_switches: 4}\ncluster: {nodes: 4}\n"
+      "nccl: {version: \"2.26\"}\nworkload: {collective: all_reduce}\nassumed: [node.cpu, nccl.version]\n";
+  const Scenario s = parse_scenario(text, "a.yaml").scenario;
+  CHECK(keys_of(s) == std::vector<std::string>{"nccl.version", "node.cpu"});
+  CHECK_FALSE(s.nccl.version_given);
+  CHECK(unstated_inputs(s).back().assumed == "amd");
+  CHECK(keys_of(parse_scenario(text, "a.yaml", {"node.cpu=intel"}).scenario) ==
+        std::vector<std::string>{"nccl.version"});
+  CHECK(keys_of(parse_scenario(text, "a.yaml", {"nccl={version: \"2.26\"}"}).scenario) ==
+        std::vector<std::string>{"node.cpu"});
+  // What the file left out stands there when all of it is written.
+  const Scenario again = parse_scenario(to_yaml(scenario_with("gpu: h100-sxm")), "e.yaml").scenario;
+  CHECK(keys_of(again) == keys_of(scenario_with("gpu: h100-sxm")));
+}
+
+TEST_CASE("weights leave the rest to the assumed value, which is the middle one", "[report]") {
+  for (const char* gpu : {"v100-sxm", "a100-sxm", "l40s", "h100-sxm", "b200"}) {
+    const Scenario s = scenario_with("gpu: " + std::string(gpu) + ", nics: {count: 4, rate: 200Gbps}");
+    for (const UnstatedInput& input : unstated_inputs(s)) {
+      CAPTURE(gpu, input.key);
+      double others = 0, before = 0;
+      for (const UnstatedInput::Other& other : input.others) {
+        CHECK(other.weight > 0);
+        others += other.weight;
+        if (input.key == "nccl.version" && *parse_nccl_version(other.value) < *parse_nccl_version(input.assumed))
+          before += other.weight;
+      }
+      CHECK(others < 1);
+      CHECK(before <= 0.5);
+      CHECK((input.key != "nccl.version" || others - before <= 0.5));
+    }
+  }
+}
+
+/// Each combination of values, with its probability, run for itself.
+struct Joint {
+  std::vector<double> times;  ///< of one row
+  std::vector<double> weights;
+};
+std::vector<Joint> all_combinations(const Scenario& scenario) {
+  std::vector<std::pair<Scenario, double>> made = {{scenario, 1}};
+  for (const UnstatedInput& input : unstated_inputs(scenario)) {
+    std::vector<std::pair<Scenario, double>> next;
+    for (const auto& [s, weight] : made) {
+      double rest = 1;
+      for (const UnstatedInput::Other& other : input.others) {
+        rest -= other.weight;
+        next.emplace_back(with_input(s, input.key, other.value), weight * other.weight);
+      }
+      next.emplace_back(s, weight * rest);
+    }
+    made = std::move(next);
+  }
+  std::vector<Joint> rows(scenario.workload.sizes.size());
+  for (const auto& [s, weight] : made) {
+    const Forecast forecast = run_forecast(*build_world(s));
+    for (std::size_t r = 0; r < rows.size(); ++r)
+      rows[r].times.push_back(forecast.rows[r].time), rows[r].weights.push_back(weight);
+  }
+  return rows;
+}
+
+double median_of(const Joint& joint) {
+  std::vector<std::size_t> order(joint.times.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return joint.times[a] < joint.times[b]; });
+  double below = 0;
+  for (const std::size_t i : order)
+    if (below += joint.weights[i]; below >= 0.5) return joint.times[i];
+  return 0;
+}
+
+TEST_CASE("a forecast is about the median over what is not stated, and its spread about theirs", "[report]") {
+  for (const char* node : {"gpu: h100-sxm", "gpu: h100-sxm, nics: {count: 8, rate: 400Gbps, link: roce}",
+                           "gpu: a100-sxm", "gpu: v100-sxm, nics: {count: 4, rate: 100Gbps}"}) {
+    CAPTURE(node);
+    const Scenario s = scenario_with(node);
+    const auto world = build_world(s);
+    Forecast forecast = run_forecast(*world);
+    add_unstated(*world, forecast);
+    const std::vector<Joint> joint = all_combinations(s);
+    for (std::size_t r = 0; r < joint.size(); ++r) {
+      CAPTURE(forecast.rows[r].bytes);
+      const double time = forecast.rows[r].time;
+      CHECK(std::abs(std::log(median_of(joint[r]) / time)) <= 0.1);
+      double squares = 0;
+      for (std::size_t i = 0; i < joint[r].times.size(); ++i)
+        squares += joint[r].weights[i] * std::pow(std::log(joint[r].times[i] / time), 2);
+      const double exact = std::sqrt(squares), here = unstated_spread(forecast, r);
+      // Inputs taken one by one: those that act through the same rule (a NIC out of reach) do so once.
+      CHECK(here <= 1.5 * exact + 0.01);
+      CHECK(exact <= 1.5 * here + 0.02);
+    }
+  }
+}
+
+TEST_CASE("what is not stated widens intervals by its spread", "[report]") {
+  const Scenario open = scenario_with("gpu: h100-sxm");
+  const auto world = build_world(open);
+  Forecast forecast = run_forecast(*world);
+  add_intervals(*world, forecast, 4);
+  REQUIRE(forecast.unstated.size() == 4);
+  Scenario known = open;
+  known.unstated.clear();
+  const auto told = build_world(known);
+  Forecast narrow = run_forecast(*told);
+  add_intervals(*told, narrow, 4);
+  CHECK(narrow.unstated.empty());
+  for (std::size_t r = 0; r < forecast.rows.size(); ++r) {
+    const double whole = std::log(forecast.rows[r].factor), own = std::log(narrow.rows[r].factor);
+    CHECK(whole == Approx(std::hypot(own, quantile_95 * unstated_spread(forecast, r))));
+    CHECK(forecast.rows[r].time == narrow.rows[r].time);
+  }
+  CHECK(most_felt(forecast) != nullptr);
+  CHECK(most_felt(forecast, 100) == nullptr);
+}
+
+}  // namespace
+}  // namespace fabricast
