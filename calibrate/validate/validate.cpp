@@ -155,15 +155,16 @@ std::string interval_text(const ErrorTable& table) {
   return line_text("90 % INTERVAL", [&](std::size_t b) { return fmt::format("{:>16}  ", percent_text(intervals[b])); });
 }
 
+std::string values_text(std::string_view name, const BandValues& values) {
+  return line_text(name, [&](std::size_t b) { return fmt::format("{:>9.1f}         ", 100 * values[b]); });
+}
+
 /// On rows for which NCCL makes an estimate; nothing where it makes none.
 std::string beside_nccl_text(const BesideNccl& b) {
   if (b.cells == decltype(b.cells){}) return "";
-  const auto values = [](std::string_view name, const BandValues& errors) {
-    return line_text(name, [&](std::size_t k) { return fmt::format("{:>9.1f}         ", 100 * errors[k]); });
-  };
   return "beside NCCL's own estimate, where it makes one: median over systems, and in how many of them ours is "
          "nearer\n" +
-         values("OURS", b.ours) + values("NCCL'S", b.nccl) +
+         values_text("OURS", b.ours) + values_text("NCCL'S", b.nccl) +
          line_text("NEARER", [&](std::size_t k) { return fmt::format("{:>9} of {:<6}", b.nearer[k], b.cells[k]); });
 }
 
@@ -225,13 +226,10 @@ std::string validation_text(const Validation& v, bool rows) {
                  ? fmt::format("{:>9.1f}{} ({:>4})  ", 100 * own[b].error, own[b].bias > 0 ? '+' : '-', own[b].rows)
                  : fmt::format("{:18}", "");
     });
-  const auto summary = [&](std::string_view name, const BandValues& values) {
-    out += line_text(name, [&](std::size_t b) { return fmt::format("{:>9.1f}         ", 100 * values[b]); });
-  };
-  summary("MEDIAN", v.errors.median);
+  out += values_text("MEDIAN", v.errors.median);
   out += interval_text(v.errors);
-  summary("MEAN", v.errors.mean);
-  summary("WORST DECILE", v.errors.worst_decile);
+  out += values_text("MEAN", v.errors.mean);
+  out += values_text("WORST DECILE", v.errors.worst_decile);
   out += beside_nccl_text(v.errors.beside_nccl);
   out += directions_text(v.pairs);
   for (const LeaveOneOut& l : v.leave_out)

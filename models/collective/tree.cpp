@@ -160,16 +160,16 @@ void adjust_costs(const Communicator& comm, const Plan& plan, ProtocolCosts& c) 
 
 /// In LL128 shorter chunks for shorter buffers, so that the tree's pipeline fills; before 2.20 in Simple.
 void cut(const Communicator& comm, const ChunkLimits&, Plan& plan) {
+  const double levels = std::floor(std::log2(static_cast<double>(comm.nodes())));
   if (plan.protocol == Protocol::simple && comm.version < NcclVersion{2, 20, 0}) {
-    const auto over_nodes = static_cast<std::int64_t>(std::floor(std::log2(static_cast<double>(comm.nodes()))));
-    const std::int64_t depth = comm.gpus() - 1 + over_nodes;
+    const std::int64_t depth = comm.gpus() - 1 + static_cast<std::int64_t>(levels);
     plan.chunk = halved(plan.chunk, plan, 8 * depth, 131072);
     plan.chunk = halved(plan.chunk, plan, 4 * depth, 65536);
     plan.chunk = halved(plan.chunk, plan, depth, 32768);
   }
   if (plan.protocol == Protocol::ll128) {
     const double per_node = comm.gpus();
-    const double depth = 1 + std::floor(std::log2(static_cast<double>(comm.nodes()))) + 0.1 * per_node;
+    const double depth = 1 + levels + 0.1 * per_node;
     const auto chunks = [&] { return static_cast<double>(largest_share(plan)) / static_cast<double>(plan.chunk); };
     while (chunks() < 64 * depth / per_node && plan.chunk > 131072) plan.chunk /= 2;
     while (chunks() < 16 * depth / per_node && plan.chunk > 32768) plan.chunk /= 2;

@@ -80,12 +80,11 @@ bool in_nvswitch(Algorithm algorithm) { return find_by_algorithm(algorithm)->in_
 int nvls_channels(const Planner& planner) {
   const Communicator& comm = planner.comm;
   int channels = 16;
-  if (comm.node.gpu.compute_capability >= 100 && planner.settings.version < NcclVersion{2, 30, 3}) {
-    channels = comm.nodes() == 1 ? 24 : 32;
-  } else if (comm.node.gpu.compute_capability >= 100) {
+  if (comm.node.gpu.compute_capability >= 100) {
     const double nic = comm.node.nic_line_rate.value / 1e9;
     const bool fast = nic >= 96 ? comm.gpus() <= 8 : nic >= 48 && comm.nodes() > 2;
-    channels = comm.nodes() == 1 || fast ? 24 : 32;
+    const bool by_nic = planner.settings.version >= NcclVersion{2, 30, 3};
+    channels = comm.nodes() == 1 || (by_nic && fast) ? 24 : 32;
   }
   const NcclSettings& settings = planner.settings;
   channels = settings.nvls_channels.value_or(channels);
@@ -296,7 +295,8 @@ Chooser let_tuner_choose(const Planner& planner, CollectiveOp op, std::int64_t b
 
 /// Of an algorithm that NCCL runs without asking its table.
 std::optional<Plan> taken_plan(const Planner& planner, CollectiveOp op, std::int64_t bytes) {
-  const CallTerms terms{works_in_place(planner, NcclVersion{2, 28, 0}) ? planner.buffers : Buffers::plain, planner.settings.zero_blocks};
+  const bool in_place = works_in_place(planner, NcclVersion{2, 28, 0});
+  const CallTerms terms{in_place ? planner.buffers : Buffers::plain, planner.settings.zero_blocks};
   for (const CollectiveAlgorithm& a : collective_algorithms())
     if (a.take)
       if (std::optional<Plan> plan = a.take(planner.comm, terms, op, bytes)) return plan;

@@ -22,7 +22,6 @@ std::optional<NcclVersion> version_of(const json& j) {
   return version;
 }
 
-/// \param algorithms  and protocols by the words of reports
 Regression::Match match_of(const json& j) {
   const auto list = [&](const char* key) { return j.value(key, std::vector<std::string>()); };
   Regression::Match m{list("collectives"),
@@ -89,7 +88,7 @@ bool fits(const Regression::Match& m, const Planner& planner, const Plan& plan) 
 }  // namespace
 
 std::string Regression::versions() const {
-  if (!since) return fixed ? "before " + to_text(*fixed) : "all";
+  if (!since) return "before " + to_text(fixed.value());
   return fixed ? fmt::format("{} to before {}", to_text(*since), to_text(*fixed)) : to_text(*since) + " on";
 }
 

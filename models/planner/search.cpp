@@ -19,13 +19,15 @@ constexpr std::array inter_default = {48., 30., 28., 24., 20., 18., 15., 12., 10
 constexpr std::array intra_sm90 = {60., 50., 40., 30., 24., 20., 15., 12., 11., 6., 3.};
 constexpr std::array inter_sm90 = {48., 45., 42., 40., 30., 24., 22., 20., 17.5, 15., 12., 6., 3., 2.4, 1.2, .24, .12};
 constexpr std::array intra_sm100 = {90., 80., 70., 60., 50., 45., 40., 30., 24., 20., 19., 18.};
-constexpr std::array intra_sm100_to_2_28 = {90., 80., 70., 60., 50., 40., 30., 24., 20., 19., 18.};
 constexpr std::array inter_sm100 = {96., 86.,  80., 48., 45.1, 42., 40., 30., 24., 22.,
                                     20., 17.5, 15., 12., 6.,   3.,  2.4, 1.2, .24, .12};
 
-/// The speeds between nodes grew from the front: 96 came with 2.27.6, 80 with 2.29.7, 86 with 2.30.3.
-std::vector<double> inter_of_sm100(const NcclVersion& version) {
-  std::vector<double> speeds(inter_sm100.begin(), inter_sm100.end());
+/// Speeds came one by one: 45 inside nodes with 2.29.2; between them 96 with 2.27.6, 80 with 2.29.7, 86 with 2.30.3.
+std::vector<double> ladder_of_sm100(bool inter, const NcclVersion& version) {
+  std::vector<double> speeds(intra_sm100.begin(), intra_sm100.end());
+  if (version < NcclVersion{2, 29, 2}) std::erase(speeds, 45.);
+  if (!inter) return speeds;
+  speeds.assign(inter_sm100.begin(), inter_sm100.end());
   if (version < NcclVersion{2, 30, 3}) std::erase(speeds, 86.);
   if (version < NcclVersion{2, 29, 7}) std::erase(speeds, 80.);
   if (version < NcclVersion{2, 27, 6}) std::erase(speeds, 96.);
@@ -35,8 +37,7 @@ std::vector<double> inter_of_sm100(const NcclVersion& version) {
 
 std::vector<double> ladder(int capability, bool inter, const NcclVersion& version) {
   const auto list = [](const auto& speeds) { return std::vector<double>(speeds.begin(), speeds.end()); };
-  if (capability >= 100 && inter) return inter_of_sm100(version);
-  if (capability >= 100) return version < NcclVersion{2, 29, 2} ? list(intra_sm100_to_2_28) : list(intra_sm100);
+  if (capability >= 100) return ladder_of_sm100(inter, version);
   if (capability >= 90) return inter ? list(inter_sm90) : list(intra_sm90);
   return inter ? list(inter_default) : list(intra_default);
 }

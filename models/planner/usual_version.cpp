@@ -3,7 +3,6 @@
 // PyTorch 2.1 and 2.2 bundle 2.18 and 2.19, 2.3 and 2.4 2.20, 2.5 and 2.6 2.21, 2.7 2.26, 2.8 and 2.9 2.27
 // [PyTorch-NCCL]; clusters keep an image for one or two years, older GPUs for longer. The versions are facts, the weights
 // are guesses: state `nccl.version` where it is known.
-#include <algorithm>
 #include <array>
 #include <span>
 

@@ -45,10 +45,10 @@ void add_unstated(const World& world, Forecast& forecast, const RunOptions& opti
     for (std::size_t k = 0; k < effect.input.others.size(); ++k) tasks.push_back({i, k});
   }
   if (tasks.empty()) return;
-  // The last task is the scenario as it is, where its rows are medians over draws.
-  const bool median_of_draws = forecast.draws > 1;
+  // The last task is the scenario as it is, where its rows are medians over more draws.
+  const bool more_draws = forecast.draws > most_draws;
   std::vector<std::vector<double>> times(tasks.size() + 1);
-  in_parallel(tasks.size() + (median_of_draws ? 1 : 0), thread_count(options.threads), [&](std::size_t t) {
+  in_parallel(tasks.size() + (more_draws ? 1 : 0), thread_count(options.threads), [&](std::size_t t) {
     if (t == tasks.size()) {
       times[t] = times_of(world, world.scenario);
       return;
@@ -56,7 +56,7 @@ void add_unstated(const World& world, Forecast& forecast, const RunOptions& opti
     const UnstatedInput& input = forecast.unstated[tasks[t].input].input;
     times[t] = times_of(world, with_input(world.scenario, input.key, input.others[tasks[t].other].value));
   });
-  if (!median_of_draws)
+  if (!more_draws)
     for (const ForecastRow& row : forecast.rows) times.back().push_back(row.time);
   for (std::size_t t = 0; t < tasks.size(); ++t)
     for (std::size_t r = 0; r < std::min(times[t].size(), times.back().size()); ++r)

@@ -1,6 +1,6 @@
 // What is known to be slow in versions of NCCL, from its release notes and issues: models/planner/data/regressions.json.
 //
-// The table cites; no forecast is made slower for it, except where the rule itself is modelled (then the entry says why).
+// The table cites; no forecast is made slower for it, except where the rule itself is modelled (docs/models/planner.md).
 // `explain` and `check` cite the entries that fit a call, `list regressions` prints all. An entry without `match` is about
 // something that a scenario does not say (grouped calls, the host's kernel): it is listed only.
 #pragma once
@@ -27,7 +27,7 @@ struct Regression {
   };
   std::string id;
   std::optional<NcclVersion> since;  ///< none: its source does not say
-  std::optional<NcclVersion> fixed;  ///< the first without it; none: not known to be
+  std::optional<NcclVersion> fixed;  ///< the first without it; none: not known to be. One of both is there
   std::string where, symptom, workaround, source, confidence;
   std::optional<Match> match;
 
