@@ -52,7 +52,7 @@ FitProblem::FitProblem(const std::vector<MeasuredCase>& cases, const Hardware& p
     if (!job.rows.empty()) all_.push_back(std::move(job));
   }
   for (const auto& [path, ref] : prior_.all_parameters()) {
-    if (!(ref.parameter->value > 0)) continue;
+    if (!(ref.parameter->value > 0) || ref.parameter->low == ref.parameter->high) continue;
     std::vector<Dependents> dependents;
     for (const Dependents& job : all_) {
       if (!runners_[job.runner].uses(path)) continue;

@@ -23,8 +23,8 @@ class FitProblem {
     Protocol protocol;
   };
 
-  /// Rows count whose algorithm has a schedule. Parameters are those above zero that some row depends on: a value of
-  /// zero has no logarithm, it says that an effect is absent.
+  /// Rows count whose algorithm has a schedule. Parameters are those above zero that some row depends on and that have an
+  /// interval: a value of zero has no logarithm, it says that an effect is absent, and so does a constant.
   FitProblem(const std::vector<MeasuredCase>& cases, const Hardware& prior);
 
   const std::vector<Row>& rows() const { return rows_; }

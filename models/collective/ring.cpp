@@ -214,7 +214,10 @@ void adjust_costs(const Communicator& comm, const Plan& plan, ProtocolCosts& c) 
   c.cut_through = false;
   if (plan.protocol == Protocol::ll) c.burst = comm.node.architecture.ll_burst.us().value;
   // Next to a NIC a slice is told of by flags over PCIe.
-  if (comm.nodes() > 1 && plan.protocol == Protocol::simple) c.network_slice = comm.node.network.nic_slice.us().value;
+  if (comm.nodes() == 1) return;
+  if (plan.protocol == Protocol::simple) c.network_slice = comm.node.network.nic_slice.us().value;
+  // There LL128 has a fence before it tells the proxy thread: from sm_90 on one of the whole system [NCCL-protocols].
+  if (plan.protocol == Protocol::ll128) c.network_slice = comm.node.architecture.fence_ll128.us().value;
 }
 
 /// In Simple a chunk is four slots, handed on in two slices of two.

@@ -31,6 +31,7 @@ std::vector<ParameterRef> parameters(Architecture& a) {
   add_protocols(list, rate_names, "GB/s", "payload one channel copies or reduces", a.rate);
   list.push_back(
       {"rate_unaligned", "GB/s", "sends and receives: payload one channel copies off 16 B", &a.rate_unaligned});
+  list.push_back({"fence_ll128", "us", "LL128 in rings: added to a slice at a GPU next to a NIC", &a.fence_ll128});
   list.insert(list.end(), {{"pcie_hop", "", "hops over PCIe, relative to those of the path", &a.pcie_hop},
                            {"network_hop", "", "hops over a network, relative to those of its kind", &a.network_hop}});
   list.insert(list.end(), {{"nvls_hop", "us", "NVLS: copied in by one GPU to reduced by another", &a.nvls_hop},

@@ -44,6 +44,7 @@ struct Architecture {
   PerProtocol<Parameter> hop;   ///< store by one GPU to use by the next, over NVLink
   PerProtocol<Parameter> rate;  ///< payload that one channel copies or reduces
   Parameter rate_unaligned;     ///< payload that one channel copies where data do not begin at multiples of 16 B
+  Parameter fence_ll128;        ///< rings in LL128 over several nodes: added to a slice at a GPU next to a NIC
   Parameter pcie_hop;           ///< hops over PCIe and through host memory, relative to those of the path
   Parameter network_hop;        ///< hops over a network, relative to those of its kind
   Parameter nvls_hop;           ///< NVLS: copied in by one GPU to reduced by another, and back
