@@ -92,9 +92,13 @@ class OwnCalibration {
 std::map<std::string, std::string> left_out_with(const std::vector<MeasuredCase>& cases, const Hardware& hardware,
                                                  LeftOut by) {
   std::map<std::string, std::string> with;
+  std::set<std::string> sites;
+  for (const MeasuredCase& c : cases) sites.insert(c.site);
+  const auto place = [&](const std::string& site) { return std::distance(sites.begin(), sites.find(site)); };
   for (const MeasuredCase& c : cases) {
     if (by == LeftOut::system) with[c.system] = c.system;
     if (by == LeftOut::site) with[c.system] = c.site;
+    if (by == LeftOut::fifth) with[c.system] = fmt::format("{} of 5", place(c.site) % 5 + 1);
     if (by != LeftOut::kind) continue;
     // A system is of the kind of its network, if some case of it has one.
     const bool network = c.nodes > 1 && !c.link.empty();
@@ -152,7 +156,9 @@ CrossValidation leave_out(const std::vector<MeasuredCase>& cases, const Hardware
       left_out.insert(left_out.end(), without.begin(), without.end());
     }
   }
-  CrossValidation v{{by, error_table(in_sample), error_table(left_out)}, std::nullopt};
+  CrossValidation v{
+      {by, error_table(in_sample), error_table(left_out), levels_of(left_out), level_causes(left_out, cases)},
+      std::nullopt};
   if (calibrated) v.calibrated = own.result();
   return v;
 }

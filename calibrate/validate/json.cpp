@@ -47,6 +47,21 @@ Json change_json(const ErrorTable& before, const ErrorTable& after) {
   return {{"before", table_json(before)}, {"after", table_json(after)}};
 }
 
+Json levels_json(const LeaveOneOut& l) {
+  Json causes = Json::array();
+  for (const LevelCause& c : l.causes)
+    causes.push_back({{"cause", c.name},
+                      {"systems", c.having},
+                      {"others", c.other},
+                      {"level", by_band(c.with)},
+                      {"level_of_others", by_band(c.without)}});
+  return {{"as_is", by_band(l.levels.as_is)},
+          {"one_factor", by_band(l.levels.one_factor)},
+          {"factor_per_band", by_band(l.levels.factor_per_band)},
+          {"nine_of_ten", by_band(l.levels.nine_of_ten)},
+          {"causes", std::move(causes)}};
+}
+
 Json case_json(const Validation::CaseResult& c) {
   Json rows = Json::array();
   for (const auto& r : c.forecast.rows)
@@ -71,8 +86,8 @@ std::string validation_json(const Validation& v) {
   Json j = {{"fabricast", version_text()}, {"bands", Json::array()}, {"errors", table_json(v.errors)}};
   for (const Band& b : bands) j["bands"].push_back(b.name);
   for (const LeaveOneOut& l : v.leave_out)
-    j["leave_out"][std::string(name_of(l.by))] = {{"in_sample", table_json(l.in_sample)},
-                                                  {"left_out", table_json(l.left_out)}};
+    j["leave_out"][std::string(name_of(l.by))] = {
+        {"in_sample", table_json(l.in_sample)}, {"left_out", table_json(l.left_out)}, {"levels", levels_json(l)}};
   if (v.calibrated)
     j["calibrated"] = {{"larger_jobs", change_json(v.calibrated->larger_before, v.calibrated->larger_after)},
                        {"other_sizes", change_json(v.calibrated->sizes_before, v.calibrated->sizes_after)}};

@@ -107,6 +107,7 @@ std::string leave_out_markdown(const LeaveOneOut& l) {
     case LeftOut::system: what = "each system"; break;
     case LeftOut::site: what = "each site (a place, a provider's node type, or an author)"; break;
     case LeftOut::kind: what = "each kind (a GPU generation on a kind of network, or of node)"; break;
+    case LeftOut::fifth: what = "each fifth of the sites (dealt in turn, by name)"; break;
   }
   return fmt::format(
              "\n## Errors of systems left out of the fit by {}, in %\n\n"
@@ -114,6 +115,36 @@ std::string leave_out_markdown(const LeaveOneOut& l) {
              "the others, and its own are forecast with them. The first number is of a fit to all.\n\n",
              name_of(l.by), what) +
          change_markdown(l.in_sample, l.left_out, true);
+}
+
+/// What a site's own level leaves, and which causes that can be stated go with it.
+std::string levels_markdown(const LeaveOneOut& l) {
+  std::string out =
+      "\n## The site's level\n\n"
+      "Of systems left out by site: median over systems of their errors in %, as forecast, with one free factor for a "
+      "whole system\n(in which each band counts alike), and with one for each band. What the factors take away is the "
+      "site's level; the rest is the\nshape of its curve. Nine of ten systems have a level within the last line's "
+      "percentage of the forecast: that is the site's spread.\n\n" +
+      head_markdown();
+  const auto line = [&](std::string_view name, const BandValues& values) {
+    out += line_markdown(name, [&](std::size_t b) { return fmt::format(" {:.1f} |", 100 * values[b]); });
+  };
+  line("as forecast", l.levels.as_is);
+  line("one factor for a system", l.levels.one_factor);
+  line("one for each band", l.levels.factor_per_band);
+  line("level of nine in ten", l.levels.nine_of_ten);
+  out +=
+      "\nCauses that a scenario can state: median level of the systems that have it, and of the others, in % (+: "
+      "forecast too slow), with\ntheir numbers. Where both are alike, the cause explains nothing that the models do "
+      "not "
+      "have.\n\n" +
+      head_markdown();
+  for (const LevelCause& c : l.causes)
+    out += line_markdown(c.name, [&](std::size_t b) {
+      return fmt::format(" {:+.1f} ({}) / {:+.1f} ({}) |", 100 * c.with[b], c.having[b], 100 * c.without[b],
+                         c.other[b]);
+    });
+  return out;
 }
 
 std::string calibrated_markdown(const Calibrated& c) {
@@ -158,6 +189,8 @@ std::string validation_markdown(const Validation& v, const Hardware& hardware) {
       fmt::format("\n{} rows of {} cases are counted; in {} of them another algorithm stands in for NCCL's choice.\n",
                   v.errors.rows, v.cases.size(), v.stand_ins);
   for (const LeaveOneOut& l : v.leave_out) out += leave_out_markdown(l);
+  for (const LeaveOneOut& l : v.leave_out)
+    if (l.by == LeftOut::site) out += levels_markdown(l);
   if (v.calibrated) out += calibrated_markdown(*v.calibrated);
   out += directions_markdown(v.pairs);
   out +=

@@ -8,6 +8,7 @@
 
 #include "commands.hpp"
 #include "fabricast/calibrate/advice.hpp"
+#include "fabricast/calibrate/terms.hpp"
 #include "fabricast/calibrate/validate.hpp"
 #include "fabricast/core/file.hpp"
 #include "fabricast/core/names.hpp"
@@ -34,6 +35,8 @@ void show_fit(int iteration, double loss) {
   if (isatty(STDERR_FILENO)) fmt::print(stderr, "\riteration {}: mean loss {:.5f} ", iteration, loss);
 }
 
+constexpr int shipped_iterations = 40;  ///< of the fit whose parameters are shipped
+
 FitOptions fit_options_of(const Options& options) {
   FitOptions o;
   o.identified = options.integer("identified", 0, 0, 100000) / 100.0;
@@ -55,6 +58,21 @@ std::vector<LeftOut> left_out_of(const Options& options) {
   return by;
 }
 
+/// `--terms`: a page of its own.
+int validate_terms(const Options& options) {
+  for (const std::string name : {"leave-out", "calibrated", "profile", "json", "rows"})
+    if (options.has(name))
+      throw UserError("--" + name + ": not with --terms", "it fits all parameters from their priors");
+  const std::string markdown = output_path(options, "markdown");
+  FitOptions how = fit_options_of(options);
+  how.iterations = shipped_iterations;
+  how.progress = {};
+  const TermStudy study = study_terms(chosen_cases(options), prior_hardware(), how, progress_bar());
+  if (!markdown.empty()) emit(markdown, terms_markdown(study));
+  if (markdown != "-") emit("-", terms_text(study));
+  return 0;
+}
+
 int validate(const std::vector<std::string>& arguments) {
   Options options("calibrate validate", "Forecasts measured cases and counts the errors by system and size.", {});
   options.add()("cases", po::value<std::string>(), "file of measured cases (default: the shipped ones)")(
@@ -63,8 +81,9 @@ int validate(const std::vector<std::string>& arguments) {
                                                                                    "only cases whose id contains this")(
       "profile", po::value<std::string>(), "lay a fitted profile over the shipped parameters")(
       "leave-out", po::value<std::vector<std::string>>()->composing(),
-      "fit anew from the priors without each `site`, `kind` or `system` in turn (of steps: `software`), and count its "
-      "errors then: minutes; may be repeated")(
+      "fit anew from the priors without each `site`, `kind`, `system` or `fifth` of the sites in turn (of steps: "
+      "`software`), and count its errors then: minutes; may be repeated")(
+      "terms", "say what each term of the models is worth on sites left out: an hour")(
       "calibrated",
       "with --leave-out, then calibrate each system with some of its own cases, and count its errors on "
       "the others: minutes more")("identified", po::value<std::string>(),
@@ -76,6 +95,7 @@ int validate(const std::vector<std::string>& arguments) {
   options.words("leave-out", EnumNames<LeftOut>::names);
   if (!options.parse(arguments)) return 0;
   if (options.has("steps")) return validate_steps_of(options);
+  if (options.has("terms")) return validate_terms(options);
   for (const std::string name : {"calibrated", "identified", "prior-weight"})
     if (options.has(name) && !options.has("leave-out"))
       throw UserError("--" + name + ": only with --leave-out", "without it nothing is fitted");
@@ -88,7 +108,7 @@ int validate(const std::vector<std::string>& arguments) {
   Validation v = validate_cases(cases, hardware);
   for (const LeftOut by : left_out_by) {
     FitOptions fit_options = fit_options_of(options);
-    fit_options.iterations = 40;  // as the shipped fit
+    fit_options.iterations = shipped_iterations;
     // What is calibrated starts from a fit without the first of them.
     const bool calibrated = options.has("calibrated") && !v.calibrated;
     CrossValidation crossed = leave_out(cases, prior_hardware(), fit_options, by, calibrated);

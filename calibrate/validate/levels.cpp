@@ -1,0 +1,102 @@
+#include "fabricast/calibrate/levels.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <map>
+#include <set>
+
+#include "median.hpp"
+
+namespace fabricast {
+
+namespace {
+
+/// ln(forecast / measured) of the rows of each band.
+using Curve = std::array<std::vector<double>, bands.size()>;
+
+std::map<std::string, Curve> curves_of(const std::vector<ErrorRow>& rows) {
+  std::map<std::string, Curve> curves;
+  for (const ErrorRow& row : rows) curves[row.system][row.band].push_back(row.log_ratio);
+  return curves;
+}
+
+/// The one factor of a system, in which each of its bands counts alike.
+double common_level(const Curve& curve) {
+  double sum = 0;
+  int counted = 0;
+  for (const std::vector<double>& band : curve)
+    if (!band.empty()) sum += median_of(band), ++counted;
+  return counted ? sum / counted : 0;
+}
+
+/// What is left of a band's errors beside a level.
+double error_beside(const std::vector<double>& logs, double level) {
+  std::vector<double> absolute;
+  for (const double x : logs) absolute.push_back(std::abs(x - level));
+  return std::expm1(median_of(std::move(absolute)));
+}
+
+int ranks_per_process(const MeasuredCase& c) {
+  const auto it = c.harness.find("ranks_per_process");
+  return it == c.harness.end() ? 1 : std::atoi(it->second.c_str());
+}
+
+struct Cause {
+  std::string_view name;
+  bool (*holds)(const MeasuredCase& c);
+};
+constexpr std::array causes = {
+    Cause{"a process drives several GPUs", [](const MeasuredCase& c) { return ranks_per_process(c) > 1; }},
+    Cause{"NCCL's version is not stated", [](const MeasuredCase& c) { return c.nccl_version.empty(); }},
+    Cause{"GPUDirect RDMA is not stated", [](const MeasuredCase& c) { return c.nodes > 1 && !c.gdr; }},
+    Cause{"variables of NCCL are set", [](const MeasuredCase& c) { return !c.env.empty(); }},
+    Cause{"several nodes", [](const MeasuredCase& c) { return c.nodes > 1; }},
+};
+
+}  // namespace
+
+Levels levels_of(const std::vector<ErrorRow>& rows) {
+  Levels levels;
+  std::array<std::array<std::vector<double>, 4>, bands.size()> values;
+  for (const auto& [system, curve] : curves_of(rows)) {
+    const double common = common_level(curve);
+    for (std::size_t b = 0; b < bands.size(); ++b) {
+      if (curve[b].empty()) continue;
+      const double own = median_of(curve[b]);
+      auto& [as_is, one, each, level] = values[b];
+      as_is.push_back(error_beside(curve[b], 0)), one.push_back(error_beside(curve[b], common));
+      each.push_back(error_beside(curve[b], own)), level.push_back(std::expm1(std::abs(own)));
+    }
+  }
+  for (std::size_t b = 0; b < bands.size(); ++b) {
+    auto& [as_is, one, each, level] = values[b];
+    levels.as_is[b] = median_of(as_is), levels.one_factor[b] = median_of(one),
+    levels.factor_per_band[b] = median_of(each);
+    std::sort(level.begin(), level.end());
+    if (!level.empty()) levels.nine_of_ten[b] = level[std::min(level.size() - 1, level.size() * 9 / 10)];
+  }
+  return levels;
+}
+
+std::vector<LevelCause> level_causes(const std::vector<ErrorRow>& rows, const std::vector<MeasuredCase>& cases) {
+  const std::map<std::string, Curve> curves = curves_of(rows);
+  std::vector<LevelCause> list;
+  for (const Cause& cause : causes) {
+    std::set<std::string> having;
+    for (const MeasuredCase& c : cases)
+      if (cause.holds(c)) having.insert(c.system);
+    LevelCause found{cause.name, {}, {}, {}, {}};
+    for (std::size_t b = 0; b < bands.size(); ++b) {
+      std::vector<double> with, without;
+      for (const auto& [system, curve] : curves)
+        if (!curve[b].empty()) (having.contains(system) ? with : without).push_back(median_of(curve[b]));
+      found.having[b] = static_cast<int>(with.size()), found.other[b] = static_cast<int>(without.size());
+      found.with[b] = std::expm1(median_of(with)), found.without[b] = std::expm1(median_of(without));
+    }
+    list.push_back(found);
+  }
+  return list;
+}
+
+}  // namespace fabricast

@@ -1,0 +1,135 @@
+#include "fabricast/calibrate/terms.hpp"
+
+#include <algorithm>
+
+#include "fabricast/core/rng.hpp"
+
+namespace fabricast {
+
+const std::vector<ModelTerm>& model_terms() {
+  static const std::vector<ModelTerm> terms = {
+      {"slice", "a handshake for each slice in Simple", {{"architectures.*.slice", 0}}},
+      {"ll burst", "more warps take part in LL as messages grow", {{"architectures.*.ll_burst", 0}}},
+      {"host by GPU generation",
+       "hops over networks and PCIe differ by the generation of GPU, so of host",
+       {{"architectures.*.network_hop", 1}, {"architectures.*.pcie_hop", 1}}},
+      {"channel launch",
+       "each channel adds to a launch",
+       {{"software.channel_launch", 0}, {"software.channel_launch_before_2.9", 0}}},
+      {"issue",
+       "a process that drives several GPUs launches on one after the other",
+       {{"architectures.*.issue_per_gpu", 0}}},
+      {"groups of sends", "the host's time for a group of sends and receives", {{"software.issue_group", 0}}},
+      {"proxy message", "a proxy thread's time for each message", {{"networks.*.message", 0}}},
+      {"proxy check", "a proxy thread looks at every flag of LL", {{"software.ll_check", 1e9}}},
+      {"slice at a NIC", "a slice that leaves by a NIC takes longer", {{"networks.*.nic_slice", 0}}},
+      {"network start", "a call that uses the network starts later", {{"networks.*.start", 0}}},
+      {"staging",
+       "without GPUDirect RDMA a hop is longer and a NIC slower",
+       {{"networks.*.staged_hop", 0}, {"networks.*.staged_efficiency", 1}}},
+      {"GPUDirect RDMA by a CPU", "it is slower through a CPU's root complex", {{"software.gdr_by_cpu_efficiency", 1}}},
+      {"rendezvous", "large messages meet first", {{"networks.*.rendezvous", 0}}},
+      {"peer messages",
+       "sends and receives have costs of their own for each peer",
+       {{"networks.*.peer", 0}, {"networks.*.peer_chunk", 0}, {"networks.*.peer_small", 0}}},
+      {"last receive", "a step that only receives takes less", {{"software.last_receive", 1}}},
+      {"both ways", "a block copies more when its threads go up and down a tree", {{"software.both_ways", 1}}},
+      {"tree hop in LL", "a tree's hop in LL is longer than a ring's", {{"software.tree_hop_ll", 1}}},
+      {"NVLSTree's hop", "its hops over the network are longer", {{"software.nvlstree_hop", 1}}},
+      {"old hops", "hops over networks are longer before NCCL 2.20", {{"software.network_hop_before_2.20", 1}}},
+      {"harness", "PyTorch and host timers add to a call", {{"software.pytorch", 0}, {"software.host_timed", 0}}},
+      {"partial pooling", "parameters of one name are drawn to each other", {}, true},
+  };
+  return terms;
+}
+
+bool names_parameter(std::string_view pattern, std::string_view path) {
+  const auto star = pattern.find('*');
+  if (star == std::string_view::npos) return pattern == path;
+  const std::string_view head = pattern.substr(0, star), tail = pattern.substr(star + 1);
+  return path.size() > head.size() + tail.size() && path.starts_with(head) && path.ends_with(tail);
+}
+
+int take_away(Hardware& hardware, const ModelTerm& term) {
+  int taken = 0;
+  for (const auto& [path, ref] : hardware.all_parameters())
+    for (const auto& [pattern, value] : term.absent) {
+      Parameter& p = *ref.parameter;
+      if (!names_parameter(pattern, path) || (p.low == p.high && p.value == value)) continue;
+      p.value = p.low = p.high = value;
+      p.draws.clear();
+      ++taken;
+    }
+  return taken;
+}
+
+namespace {
+
+double most_counted(double error) { return std::min(error, 1.0); }
+
+/// By how much each system's error in a band grows; systems in a fixed order.
+std::vector<double> growth(const ErrorTable& with, const ErrorTable& without, std::size_t band) {
+  std::vector<double> list;
+  for (const auto& [system, cells] : with.systems) {
+    const ErrorTable::Cell& before = cells[band];
+    const ErrorTable::Cell& after = without.systems.at(system)[band];
+    if (before.rows > 0) list.push_back(most_counted(after.error) - most_counted(before.error));
+  }
+  return list;
+}
+
+double mean_of(const std::vector<double>& values) {
+  double sum = 0;
+  for (const double x : values) sum += x;
+  return values.empty() ? 0 : sum / static_cast<double>(values.size());
+}
+
+/// 5 and 95 % of the means of samples drawn from the values, with replacement.
+std::optional<MedianInterval> interval_of_mean(const std::vector<double>& values) {
+  constexpr std::size_t replicates = 2000, fewest = 5;
+  if (values.size() < fewest) return std::nullopt;
+  Rng rng(1);
+  std::vector<double> means;
+  for (std::size_t r = 0; r < replicates; ++r) {
+    std::vector<double> sample;
+    for (std::size_t i = 0; i < values.size(); ++i) sample.push_back(values[rng.below(values.size())]);
+    means.push_back(mean_of(sample));
+  }
+  std::sort(means.begin(), means.end());
+  return MedianInterval{means[replicates / 20], means[replicates - 1 - replicates / 20]};
+}
+
+}  // namespace
+
+TermStudy study_terms(const std::vector<MeasuredCase>& cases, const Hardware& prior, const FitOptions& options,
+                      const std::function<void(double share)>& progress) {
+  const std::vector<ModelTerm>& terms = model_terms();
+  const auto left_out = [&](const Hardware& hardware, const FitOptions& how) {
+    return leave_out(cases, hardware, how, LeftOut::fifth).leave_one_out.left_out;
+  };
+  const auto tell = [&](std::size_t done) {
+    if (progress) progress(static_cast<double>(done) / static_cast<double>(terms.size() + 1));
+  };
+  TermStudy study;
+  tell(0);
+  const ErrorTable with = left_out(prior, options);
+  study.median = with.median, study.mean = with.mean;
+  for (std::size_t t = 0; t < terms.size(); ++t) {
+    tell(t + 1);
+    Hardware hardware = prior;
+    FitOptions how = options;
+    TermWorth worth{&terms[t], take_away(hardware, terms[t]), {}, {}, {}, {}};
+    if (terms[t].pooling) how.sibling_weight = 0;
+    const ErrorTable without = left_out(hardware, how);
+    worth.median = without.median, worth.mean = without.mean;
+    for (std::size_t b = 0; b < bands.size(); ++b) {
+      const std::vector<double> more = growth(with, without, b);
+      worth.gain[b] = mean_of(more), worth.interval[b] = interval_of_mean(more);
+    }
+    study.terms.push_back(std::move(worth));
+  }
+  tell(terms.size() + 1);
+  return study;
+}
+
+}  // namespace fabricast
