@@ -188,7 +188,7 @@ ForecastOfCase CaseRunner::run(const Hardware& hardware, int interval_draws) con
     const std::vector<Candidate>& candidates = row.plan.candidates;
     const double nccl = candidates.empty() ? 0 : std::max(0.0, candidates.front().estimate_us * 1e-6);
     out.rows.push_back({row.bytes, case_->rows[out.rows.size()].time_us * 1e-6, row.time, row.algorithm, row.protocol,
-                        !row.plan.stands_in, row.factor, nccl});
+                        !row.plan.stands_in, row.factor, nccl, row.input_spread});
   }
   return out;
 }

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "fabricast/core/error.hpp"
+#include "fabricast/core/parallel.hpp"
 #include "fabricast/hardware/device_names.hpp"
 #include "stages.hpp"
 
@@ -110,7 +111,7 @@ std::map<std::string, std::string> left_out_with(const std::vector<MeasuredCase>
 }
 
 CrossValidation leave_out(const std::vector<MeasuredCase>& cases, const Hardware& prior, const FitOptions& options,
-                          LeftOut by, bool calibrated) {
+                          LeftOut by, bool calibrated, bool intervals) {
   const FitProblem problem(cases, prior);
   std::map<std::string, std::vector<std::string>> together;  // systems
   for (const auto& [system, name] : left_out_with(cases, prior, by)) together[name].push_back(system);
@@ -121,11 +122,20 @@ CrossValidation leave_out(const std::vector<MeasuredCase>& cases, const Hardware
   const TwoFits all = fit_twice(problem, options);
   // All cases count, also those that no fit looks at.
   const std::vector<CaseRunner> runners(cases.begin(), cases.end());
-  const auto errors_of = [&](const std::string& system, const Hardware& hardware) {
-    std::vector<ErrorRow> rows;
+  const int draws = intervals ? interval_draws : 0;
+  const auto forecast_into = [&](std::vector<CaseResult>& results, const std::string& system,
+                                 const Hardware& hardware) {
+    std::vector<const CaseRunner*> its;
     for (const CaseRunner& runner : runners)
-      if (runner.measured().system == system) add_errors(system, runner.run(hardware, interval_draws), rows);
-    return rows;
+      if (runner.measured().system == system) its.push_back(&runner);
+    const std::size_t first = results.size();
+    results.resize(first + its.size());
+    in_parallel(its.size(), thread_count(0), [&](std::size_t i) {
+      results[first + i] = {its[i]->measured().id, system, its[i]->run(hardware, draws)};
+    });
+  };
+  const auto hardware_at = [&](const FitTask& task, const FitPoint& point, const Linearization& derivatives) {
+    return intervals ? fit_at(problem, task, point, derivatives, options.seed).hardware : problem.hardware(point.theta);
   };
   const auto fit_without = [&](const std::vector<std::string>& systems) {
     FitOptions without = options;
@@ -140,25 +150,24 @@ CrossValidation leave_out(const std::vector<MeasuredCase>& cases, const Hardware
     Linearization derivatives = all.derivatives;
     const FitPoint start = evaluate(problem, task, held(problem, task.free, all.last.theta));
     const FitPoint best = solve(problem, task, start, derivatives);
-    return fit_at(problem, task, best, derivatives, options.seed).hardware;
+    return hardware_at(task, best, derivatives);
   };
-  const Hardware whole = fit_at(problem, all.task, all.last, all.derivatives, options.seed).hardware;
+  const Hardware whole = hardware_at(all.task, all.last, all.derivatives);
   OwnCalibration own(cases, options);
-  std::vector<ErrorRow> in_sample, left_out;
+  std::vector<CaseResult> in_sample, left_out;
   for (const auto& [name, systems] : together) {
     const bool fitted =
         std::any_of(systems.begin(), systems.end(), [&](const auto& s) { return fitted_systems.contains(s); });
     const Hardware others = fitted ? fit_without(systems) : whole;
     for (const std::string& system : systems) {
-      const std::vector<ErrorRow> with = errors_of(system, whole), without = errors_of(system, others);
+      forecast_into(in_sample, system, whole), forecast_into(left_out, system, others);
       if (calibrated) own.add(system, others);
-      in_sample.insert(in_sample.end(), with.begin(), with.end());
-      left_out.insert(left_out.end(), without.begin(), without.end());
     }
   }
-  CrossValidation v{
-      {by, error_table(in_sample), error_table(left_out), levels_of(left_out), level_causes(left_out, cases)},
-      std::nullopt};
+  const std::vector<ErrorRow> errors = errors_of(left_out);
+  CrossValidation v{{by, error_table(errors_of(in_sample)), error_table(errors), levels_of(errors),
+                     level_causes(errors, cases), std::move(left_out)},
+                    std::nullopt};
   if (calibrated) v.calibrated = own.result();
   return v;
 }

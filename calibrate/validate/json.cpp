@@ -62,17 +62,26 @@ Json levels_json(const LeaveOneOut& l) {
           {"causes", std::move(causes)}};
 }
 
-Json case_json(const Validation::CaseResult& c) {
-  Json rows = Json::array();
-  for (const auto& r : c.forecast.rows)
-    rows.push_back({{"bytes", r.bytes},
-                    {"measured_us", rounded(r.measured * 1e6)},
-                    {"forecast_us", rounded(r.forecast * 1e6)},
-                    {"algorithm", name_of(r.algorithm)},
-                    {"protocol", name_of(r.protocol)},
-                    {"stands_in", !r.served},
-                    {"nccl_estimate_us", r.nccl > 0 ? Json(rounded(r.nccl * 1e6)) : Json()}});
-  return {{"id", c.id}, {"system", c.system}, {"rows", std::move(rows)}};
+Json row_json(const ForecastOfCase::Row& r) {
+  Json row = {{"bytes", r.bytes},
+              {"measured_us", rounded(r.measured * 1e6)},
+              {"forecast_us", rounded(r.forecast * 1e6)},
+              {"algorithm", name_of(r.algorithm)},
+              {"protocol", name_of(r.protocol)},
+              {"stands_in", !r.served},
+              {"nccl_estimate_us", r.nccl > 0 ? Json(rounded(r.nccl * 1e6)) : Json()}};
+  if (r.factor > 1) row["interval_factor"] = rounded(r.factor), row["input_spread"] = rounded(r.input_spread);
+  return row;
+}
+
+Json cases_json(const std::vector<CaseResult>& cases) {
+  Json list = Json::array();
+  for (const CaseResult& c : cases) {
+    Json rows = Json::array();
+    for (const auto& row : c.forecast.rows) rows.push_back(row_json(row));
+    list.push_back({{"id", c.id}, {"system", c.system}, {"rows", std::move(rows)}});
+  }
+  return list;
 }
 
 Json pair_json(const ConfigurationPair& p) {
@@ -86,14 +95,16 @@ std::string validation_json(const Validation& v) {
   Json j = {{"fabricast", version_text()}, {"bands", Json::array()}, {"errors", table_json(v.errors)}};
   for (const Band& b : bands) j["bands"].push_back(b.name);
   for (const LeaveOneOut& l : v.leave_out)
-    j["leave_out"][std::string(name_of(l.by))] = {
-        {"in_sample", table_json(l.in_sample)}, {"left_out", table_json(l.left_out)}, {"levels", levels_json(l)}};
+    j["leave_out"][std::string(name_of(l.by))] = {{"in_sample", table_json(l.in_sample)},
+                                                  {"left_out", table_json(l.left_out)},
+                                                  {"levels", levels_json(l)},
+                                                  {"cases", cases_json(l.cases)}};
   if (v.calibrated)
     j["calibrated"] = {{"larger_jobs", change_json(v.calibrated->larger_before, v.calibrated->larger_after)},
                        {"other_sizes", change_json(v.calibrated->sizes_before, v.calibrated->sizes_after)}};
-  j["pairs"] = Json::array(), j["cases"] = Json::array(), j["failed"] = Json::array();
+  j["pairs"] = Json::array(), j["failed"] = Json::array();
   for (const ConfigurationPair& p : v.pairs) j["pairs"].push_back(pair_json(p));
-  for (const auto& c : v.cases) j["cases"].push_back(case_json(c));
+  j["cases"] = cases_json(v.cases);
   for (const auto& [id, why] : v.failed) j["failed"].push_back({{"id", id}, {"why", why}});
   return j.dump(1) + "\n";
 }

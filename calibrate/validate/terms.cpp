@@ -105,7 +105,7 @@ TermStudy study_terms(const std::vector<MeasuredCase>& cases, const Hardware& pr
                       const std::function<void(double share)>& progress) {
   const std::vector<ModelTerm>& terms = model_terms();
   const auto left_out = [&](const Hardware& hardware, const FitOptions& how) {
-    return leave_out(cases, hardware, how, LeftOut::fifth).leave_one_out.left_out;
+    return leave_out(cases, hardware, how, LeftOut::fifth, false, false).leave_one_out.left_out;
   };
   const auto tell = [&](std::size_t done) {
     if (progress) progress(static_cast<double>(done) / static_cast<double>(terms.size() + 1));

@@ -39,6 +39,12 @@ void add_errors(const std::string& system, const ForecastOfCase& forecast, std::
                       row.nccl > 0 ? std::optional(std::log(row.nccl / row.measured)) : std::nullopt});
 }
 
+std::vector<ErrorRow> errors_of(const std::vector<CaseResult>& cases) {
+  std::vector<ErrorRow> errors;
+  for (const CaseResult& c : cases) add_errors(c.system, c.forecast, errors);
+  return errors;
+}
+
 BesideNccl beside_nccl(const std::vector<ErrorRow>& rows) {
   struct Cell {
     std::vector<double> ours, nccl;

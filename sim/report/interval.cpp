@@ -51,8 +51,8 @@ void add_intervals(const World& world, Forecast& forecast, int draws, const RunO
     double squares = 0;
     for (std::size_t d = 0; d < count; ++d) squares += std::pow(std::log(times[d][i] / times[count][i]), 2);
     const double spread = world.scenario.hardware.spread.at(forecast.rows[i].bytes).value;
-    forecast.rows[i].factor =
-        std::exp(quantile_95 * std::hypot(std::sqrt(squares / draws), unstated_spread(forecast, i), spread));
+    forecast.rows[i].input_spread = std::hypot(std::sqrt(squares / draws), unstated_spread(forecast, i));
+    forecast.rows[i].factor = std::exp(quantile_95 * std::hypot(forecast.rows[i].input_spread, spread));
   }
 }
 

@@ -50,9 +50,10 @@ struct ForecastOfCase {
     double measured = 0, forecast = 0;  ///< s
     Algorithm algorithm = Algorithm::ring;
     Protocol protocol = Protocol::simple;
-    bool served = true;  ///< NCCL's choice has a schedule; else a stand-in was timed
-    double factor = 1;   ///< 90 % interval of the forecast: divided and multiplied by it; 1: not asked for
-    double nccl = 0;     ///< s, NCCL's own estimate of the same algorithm and protocol; 0: it makes none
+    bool served = true;       ///< NCCL's choice has a schedule; else a stand-in was timed
+    double factor = 1;        ///< 90 % interval of the forecast: divided and multiplied by it; 1: not asked for
+    double nccl = 0;          ///< s, NCCL's own estimate of the same algorithm and protocol; 0: it makes none
+    double input_spread = 0;  ///< of ln forecast, from parameters and what is not stated; 0: not asked for
   };
   std::vector<Row> rows;
 };

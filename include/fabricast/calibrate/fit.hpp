@@ -67,9 +67,10 @@ struct CrossValidation {
 /// Fits all systems, then all but those of each site, or whatever is left out together, in turn. A fit without some
 /// starts where the fit of all ends, with the priors' pull as ever: what only they told goes back to its prior.
 /// \param calibrated  then also with some measurements of each system's own
+/// \param intervals  of the forecasts, for which each fit is bootstrapped; without them it takes half the time
 /// \throws UserError if there is nothing to fit to beside what is left out
 CrossValidation leave_out(const std::vector<MeasuredCase>& cases, const Hardware& prior, const FitOptions& options,
-                          LeftOut by, bool calibrated = false);
+                          LeftOut by, bool calibrated = false, bool intervals = true);
 
 /// The fitted parameters as a profile (JSON) that `node.profile` takes.
 std::string profile_json(const Fit& fit, const std::string& source);

@@ -60,12 +60,21 @@ struct EnumNames<LeftOut> {
   static constexpr std::array<std::string_view, 4> names{"system", "site", "kind", "fifth"};
 };
 
+struct CaseResult {
+  std::string id, system;
+  ForecastOfCase forecast;
+};
+
+/// The errors of all rows.
+std::vector<ErrorRow> errors_of(const std::vector<CaseResult>& cases);
+
 /// How far off forecasts are for systems that the fit has not seen; both by parameters fitted for the table.
 struct LeaveOneOut {
   LeftOut by = LeftOut::system;
   ErrorTable in_sample, left_out;
   Levels levels{};                   ///< of systems left out
   std::vector<LevelCause> causes{};  ///< of the same
+  std::vector<CaseResult> cases{};   ///< by fits that have not seen them
 };
 
 /// How far off forecasts are for a system that is calibrated with some of its own measurements, after a fit that has not
@@ -80,10 +89,6 @@ struct Calibrated {
 };
 
 struct Validation {
-  struct CaseResult {
-    std::string id, system;
-    ForecastOfCase forecast;
-  };
   std::vector<CaseResult> cases;
   std::vector<std::pair<std::string, std::string>> failed;  ///< id and reason
   ErrorTable errors;                                        ///< of rows whose algorithm has a schedule

@@ -35,6 +35,7 @@ struct ForecastRow {
   std::vector<double> draw_times;  ///< of every draw
   std::size_t median_draw = 0;     ///< that `time` and `result` are of
   double factor = 1;               ///< 90 % interval of `time`: divided and multiplied by it; 1: not asked for
+  double input_spread = 0;         ///< of ln `time`, from parameters and what is not stated; 0: not asked for
   Algorithm algorithm = Algorithm::ring;
   Protocol protocol = Protocol::simple;
   int channels = 1;
@@ -54,7 +55,7 @@ struct UnstatedEffect {
 
 struct Forecast {
   std::vector<ForecastRow> rows;
-  std::vector<NcclVersion> versions;  ///< from which rows differ; empty where NCCL's version is known
+  std::vector<NcclVersion> versions;     ///< from which rows differ; empty where NCCL's version is known
   std::vector<UnstatedEffect> unstated;  ///< empty: all is stated, or nobody asked (report/unstated.hpp)
   std::int64_t ranks = 0;
   CollectiveOp op = CollectiveOp::all_reduce;
