@@ -1,14 +1,18 @@
 #include "fabricast/calibrate/cases.hpp"
+#include "../../models/hardware/json_text.hpp"
 #include "data_path.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
 #include "fabricast/core/error.hpp"
 #include "fabricast/core/file.hpp"
+#include "fabricast/core/names.hpp"
+#include "fabricast/core/scan.hpp"
 #include "fabricast/report/interval.hpp"
 
 namespace fabricast {
@@ -38,7 +42,20 @@ void take(const json& j, const char* key, T& target) {
   } catch (const json::type_error& e) { throw std::invalid_argument(fmt::format("'{}': {}", key, plain(e))); }
 }
 
+/// Keys for readers may be called anything but nearly as one that counts.
+void check_keys(const json& j) {
+  constexpr std::array<std::string_view, 17> known = {
+      "id",   "system",   "collective", "gpu", "intranode", "link", "nccl_version",        "nodes",    "gpus_per_node",
+      "nics", "nic_gbps", "gdr",        "env", "harness",   "site", "nvlink_domain_nodes", "set_aside"};
+  for (const auto& [key, value] : j.items()) {
+    if (std::find(known.begin(), known.end(), key) != known.end()) continue;
+    if (const auto slip = nearest(key, known); slip && !j.contains(*slip))
+      throw std::invalid_argument(fmt::format("unknown key '{}', did you mean '{}'?", shown(key, 40), *slip));
+  }
+}
+
 MeasuredCase read_case(const json& j) {
+  if (j.is_object()) check_keys(j);
   MeasuredCase c;
   take(j, "id", c.id), take(j, "system", c.system), take(j, "collective", c.collective);
   take(j, "gpu", c.gpu), take(j, "intranode", c.intranode);
@@ -85,20 +102,12 @@ std::string fault_of(const MeasuredCase& c) {
 
 std::vector<MeasuredCase> read_cases(const std::string& path) {
   const std::string text = read_file(path);
-  const auto fail_at = [](SourceSpan where, const std::string& message, std::string hint = {}) {
+  const auto fail = [&](const std::string& message, std::string hint = {}) {
     Diagnostic d;
-    d.where = std::move(where), d.message = message, d.hint = std::move(hint);
+    d.where = {path, 0, 0, 1}, d.message = message, d.hint = std::move(hint);
     throw UserError({std::move(d)});
   };
-  const auto fail = [&](const std::string& message, std::string hint = {}) {
-    fail_at({path, 0, 0, 1}, message, std::move(hint));
-  };
-  json list;
-  try {
-    list = json::parse(text);
-  } catch (const json::parse_error& e) {
-    fail_at(span_at(path, text, e.byte ? e.byte - 1 : 0), "not JSON: " + plain(e));
-  } catch (const json::exception& e) { fail("not JSON: " + plain(e)); }
+  const json list = parse_json_text(text, path);
   if (!list.is_array()) fail("not a list of measured cases", "[{\"id\": ..., \"system\": ..., \"rows\": [...]}, ...]");
   std::vector<MeasuredCase> cases;
   for (const json& j : list) {
@@ -147,8 +156,22 @@ std::string scenario_of(const MeasuredCase& c) {
                          c.collective, harness, sizes);
 }
 
-CaseRunner::CaseRunner(const MeasuredCase& c)
-    : case_(&c), scenario_(parse_scenario(scenario_of(c), c.id + ".yaml").scenario) {
+namespace {
+
+/// Faults are told of the case, as nobody has seen the scenario that was made of it.
+Scenario read_scenario_of(const MeasuredCase& c) {
+  try {
+    return parse_scenario(scenario_of(c), c.id).scenario;
+  } catch (const UserError& e) {
+    std::vector<Diagnostic> faults = e.diagnostics();
+    for (Diagnostic& fault : faults) fault.where = {"case " + c.id, 0, 0, 1};
+    throw UserError(std::move(faults));
+  }
+}
+
+}  // namespace
+
+CaseRunner::CaseRunner(const MeasuredCase& c) : case_(&c), scenario_(read_scenario_of(c)) {
   const GpuKind& gpu = scenario_.hardware.gpus.find(scenario_.node.spec.gpu)->second;
   prefixes_ = {"software.", "links." + gpu.nvlink + "."};
   const auto add_set = [this](std::string_view section, const std::string& name) {

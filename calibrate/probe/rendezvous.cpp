@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "fabricast/core/scan.hpp"
 #include "pass.hpp"
 
 namespace fabricast {
@@ -22,6 +23,8 @@ namespace {
 
 /// Counts changes of what ranks say to each other; also in the first line of any later protocol.
 constexpr std::string_view protocol = "fabricast probe 2";
+
+constexpr std::size_t longest_name = 64;  ///< of what others call themselves, where it is shown
 
 std::string random_pass() {
   unsigned char bytes[16];
@@ -54,19 +57,19 @@ std::vector<BackendFacts> facts_of(const Json& list) {
   return facts;
 }
 
-/// Why a hello is refused, or empty.
+/// Why a hello is refused, or empty. Of what a stranger says nothing is repeated before its token is found right.
 std::string refusal(const Json& hello, const SessionOptions& options, const std::set<int>& here) {
   if (!hello.is_object() || !hello.contains("protocol")) return "this is not a rank of `fabricast calibrate probe`";
   const auto text = [&](const char* key) {
     return hello.contains(key) && hello[key].is_string() ? hello[key].get<std::string>() : std::string("?");
   };
+  if (!same_secret(text("token"), options.token)) return "the token is wrong";
   const auto number = [&](const char* key) {
     return hello.contains(key) && hello[key].is_number_integer() ? hello[key].get<long long>() : -1;
   };
   if (text("protocol") != protocol || text("version") != options.version)
     return fmt::format("rank 0 is fabricast {}, rank {} is {}: all ranks must run the same version", options.version,
-                       number("rank"), text("version"));
-  if (!same_secret(text("token"), options.token)) return "the token is wrong";
+                       number("rank"), shown(text("version"), longest_name));
   const long long rank = number("rank"), ranks = number("ranks");
   if (ranks != options.place.ranks)
     return fmt::format("rank 0 expects {} ranks, rank {} expects {}", options.place.ranks, rank, ranks);
@@ -115,8 +118,8 @@ Meeting gather(const SessionOptions& options, const Member& self) {
     try {
       if (reason.empty()) {
         const int rank = hello.at("rank");
-        Member m{hello.at("host"), hello.at("address"), hello.at("port"), hello.at("provenance"),
-                 facts_of(hello.at("backends"))};
+        Member m{shown(hello.at("host").get<std::string>(), longest_name), hello.at("address"), hello.at("port"),
+                 hello.at("provenance"), facts_of(hello.at("backends"))};
         here.insert(rank);
         meeting.members[static_cast<std::size_t>(rank)] = std::move(m);
         meeting.wires[static_cast<std::size_t>(rank)] = std::move(wire);
@@ -168,12 +171,17 @@ Meeting join(const SessionOptions& options, const Member& self) {
     // Rank 0 may wait for others as long again.
     answer = Json::parse(wire.receive(deadline + (deadline - Clock::now())), nullptr, false);
   } catch (const SocketError& e) { throw Unavailable(fmt::format("{}: {}", zero, e.what())); }
-  if (answer.is_object() && answer.contains("refused"))
-    throw UserError(fmt::format("{} refuses rank {}: {}", zero, place.rank, answer["refused"].get<std::string>()));
-  if (!answer.is_object() || !answer.contains("members")) throw Unavailable(zero + " is not a fabricast probe");
-  meeting.pass = answer["pass"];
-  for (const Json& m : answer["members"])
-    meeting.members.push_back({m.at("host"), m.at("address"), m.at("port"), {}, {}});
+  try {
+    if (answer.is_object() && answer.contains("refused"))
+      throw UserError(
+          fmt::format("{} refuses rank {}: {}", zero, place.rank, shown(answer["refused"].get<std::string>())));
+    meeting.pass = answer.at("pass");
+    for (const Json& m : answer.at("members"))
+      meeting.members.push_back(
+          {shown(m.at("host").get<std::string>(), longest_name), m.at("address"), m.at("port"), {}, {}});
+  } catch (const Json::exception&) { throw Unavailable(zero + " is not a fabricast probe"); }
+  if (static_cast<int>(meeting.members.size()) != place.ranks)
+    throw Unavailable(fmt::format("{} knows {} ranks, not {}", zero, meeting.members.size(), place.ranks));
   meeting.wires.push_back(std::move(wire));
   return meeting;
 }

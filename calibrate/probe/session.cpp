@@ -5,6 +5,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "fabricast/core/scan.hpp"
 #include "fabricast/core/stop.hpp"
 #include "peer_link.hpp"
 #include "rendezvous.hpp"
@@ -17,6 +18,8 @@ using probe::steady_now;
 using probe::Wire;
 
 namespace {
+
+constexpr std::size_t longest_reason = 500;  ///< of another rank, where it is shown
 
 struct OwnBackend {
   std::string name;
@@ -44,13 +47,20 @@ Json to_json(const Measurement& m, int number, Seconds share) {
           {"channels", m.channels}};
 }
 
-Measurement measurement_of(const Json& j) {
+/// \throws Json::exception if it is not of the form; ProbeFailure if no rank would ask for it
+Measurement measurement_of(const Json& j, int ranks) {
   Measurement m;
   m.backend = j.at("backend"), m.what = j.at("what"), m.memory = j.at("memory");
   m.from = j.at("from"), m.to = j.at("to"), m.from_port = j.at("from_port"), m.to_port = j.at("to_port");
   m.bytes = {j.at("bytes").get<std::int64_t>()}, m.connections = j.at("connections"), m.stream = j.at("stream");
   m.everyone = j.at("everyone"), m.gpus = j.at("gpus"), m.in_place = j.at("in_place");
   m.algorithm = j.at("algorithm"), m.protocol = j.at("protocol"), m.channels = j.at("channels");
+  constexpr int most_connections = 4096;
+  constexpr std::int64_t most_bytes = std::int64_t{1} << 40;
+  const auto is_rank = [ranks](int rank) { return rank >= 0 && rank < ranks; };
+  if (!is_rank(m.from) || !is_rank(m.to) || m.connections < 1 || m.connections > most_connections ||
+      m.bytes.value < 0 || m.bytes.value > most_bytes)
+    throw ProbeFailure("it asks for what can not be measured");
   return m;
 }
 
@@ -64,6 +74,12 @@ std::vector<Seconds> seconds_of(const Json& list) {
   std::vector<Seconds> samples;
   for (const Json& s : list) samples.push_back({s.get<double>()});
   return samples;
+}
+
+std::vector<Seconds> samples_in(const std::string& line) {
+  try {
+    return seconds_of(Json::parse(line));
+  } catch (const Json::exception&) { throw ProbeFailure("the other rank's samples are damaged"); }
 }
 
 /// One rank's part of measurements.
@@ -90,7 +106,9 @@ class Rank {
       set.how = trial->how();
       if (set.error.empty())
         for (const auto& link : links) link->tell("end");
-    } catch (const ProbeFailure& e) { set.error = e.what(); }
+    } catch (const ProbeFailure& e) { set.error = e.what(); } catch (const std::bad_alloc&) {
+      set.error = "there is not enough memory";
+    }
     if (!set.error.empty())
       for (const auto& link : links) link->fail(set.error);
     return set;
@@ -124,7 +142,7 @@ class Rank {
     for (const auto& link : links) link->tell(std::to_string(repeats));
     std::vector<Seconds> samples = trial.run(repeats);
     for (const auto& link : links) {
-      const auto theirs = seconds_of(Json::parse(link->hear()));
+      const auto theirs = samples_in(link->hear());
       if (samples.empty()) samples = theirs;
     }
     return samples;
@@ -135,7 +153,9 @@ class Rank {
       // The other side may be at a round that this one has no part in.
       const std::string line = link.hear(share.value + 3 * options_.timeout.value);
       if (line == "end") return;
-      link.tell(times(trial.run(std::stoi(line))).dump());
+      const std::optional<int> repeats = small_number(line);
+      if (!repeats || *repeats < 1) throw ProbeFailure("the other rank does not say how often");
+      link.tell(times(trial.run(*repeats)).dump());
     }
   }
 
@@ -148,22 +168,25 @@ class Rank {
 void serve(const SessionOptions& options, std::vector<OwnBackend>& backends, Meeting& meeting) {
   Rank self(options, backends, meeting);
   Wire& zero = meeting.wires[0];
+  const auto gone = [&](const std::string& why) {
+    return Unavailable(fmt::format("rank 0 on {} {}", meeting.members[0].host, why));
+  };
   try {
     while (true) {
       const Json told = Json::parse(zero.receive(probe::Deadline::max()));
       if (told.contains("end")) {
-        const std::string reason = told["end"];
+        const std::string reason = shown(told["end"].get<std::string>(), longest_reason);
         if (!reason.empty()) throw Unavailable("rank 0 has ended: " + reason);
         return;
       }
-      const Measurement m = measurement_of(told);
+      const Measurement m = measurement_of(told, options.place.ranks);
       const SampleSet set = self.measure(m, told.at("measure"), {told.at("share").get<double>()});
       zero.send(Json{{"samples", times(set.samples)}, {"error", set.error}, {"how", set.how}}.dump(),
                 probe::after(options.timeout.value));
     }
-  } catch (const SocketError& e) {
-    throw Unavailable(fmt::format("rank 0 on {} has gone: {}", meeting.members[0].host, e.what()));
-  }
+  } catch (const SocketError& e) { throw gone(fmt::format("has gone: {}", e.what())); } catch (const ProbeFailure& e) {
+    throw gone(fmt::format("is not a fabricast probe: {}", e.what()));
+  } catch (const Json::exception&) { throw gone("is not a fabricast probe: what it says is damaged"); }
 }
 
 class Leader {
@@ -279,11 +302,13 @@ class Leader {
     if (m.concerns(0)) patience = 2 * options_.timeout.value;
     const probe::Deadline deadline = probe::after(patience);
     for (const int r : others(m)) {
-      const Json report = with_rank(r, [&](Wire& wire) { return Json::parse(wire.receive(deadline)); });
-      errors[r] = report.at("error");
-      if (r != m.leader()) continue;
-      set = summarise(seconds_of(report.at("samples")));
-      set.how = report.at("how");
+      with_rank(r, [&](Wire& wire) {
+        const Json report = Json::parse(wire.receive(deadline));
+        errors[r] = shown(report.at("error").get<std::string>(), longest_reason);
+        if (r != m.leader()) return;
+        set = summarise(seconds_of(report.at("samples")));
+        set.how = shown(report.at("how").get<std::string>(), longest_reason);
+      });
     }
   }
 
@@ -303,10 +328,13 @@ class Leader {
     try {
       return f(meeting_.wires[static_cast<std::size_t>(rank)]);
     } catch (const SocketError& e) {
-      throw Unavailable(fmt::format("rank {} on {} has gone: {}", rank,
-                                    meeting_.members[static_cast<std::size_t>(rank)].host, e.what()));
+      throw Unavailable(fmt::format("rank {} on {} has gone: {}", rank, host_of(rank), e.what()));
+    } catch (const Json::exception&) {
+      throw Unavailable(fmt::format("what rank {} on {} says is damaged", rank, host_of(rank)));
     }
   }
+
+  const std::string& host_of(int rank) const { return meeting_.members[static_cast<std::size_t>(rank)].host; }
 
   const SessionOptions& options_;
   std::vector<OwnBackend>& backends_;

@@ -191,7 +191,7 @@ std::string Wire::receive(Deadline deadline) {
 
 std::optional<std::pair<Wire, std::string>> Door::next(Deadline deadline) {
   while (true) {
-    std::vector<pollfd> polled{{listener_.fd(), static_cast<short>(waiting_.size() < most_waiting ? POLLIN : 0), 0}};
+    std::vector<pollfd> polled{{listener_.fd(), POLLIN, 0}};
     for (const auto& w : waiting_) polled.push_back({w.first.socket().fd(), POLLIN, 0});
     stop_if_requested();
     poll(polled.data(), polled.size(), milliseconds_to(deadline));
@@ -209,6 +209,8 @@ std::optional<std::pair<Wire, std::string>> Door::next(Deadline deadline) {
     }
     if (polled[0].revents & POLLIN) {
       Socket s(accept4(listener_.fd(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+      // The one that has been silent longest makes room: a rank says its line at once.
+      if (s.fd() >= 0 && waiting_.size() == most_waiting) waiting_.erase(waiting_.begin());
       if (s.fd() >= 0) prepare(s), waiting_.emplace_back(Wire(std::move(s)), after(5));
     } else if (Clock::now() >= deadline) {
       return std::nullopt;

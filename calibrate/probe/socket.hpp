@@ -73,7 +73,8 @@ class Wire {
   std::string buffer_;
 };
 
-/// Listens, and gives out connections once they have said a line. Silent ones are dropped after five seconds.
+/// Listens, and gives out connections once they have said a line. Silent ones are dropped after five
+/// seconds, or when there are many and another comes.
 class Door {
  public:
   explicit Door(Socket listener) : listener_(std::move(listener)) {}

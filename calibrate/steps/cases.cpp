@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "../../models/hardware/json_text.hpp"
 #include "../cases/data_path.hpp"
 #include "fabricast/calibrate/steps.hpp"
 #include "fabricast/core/error.hpp"
@@ -39,16 +40,7 @@ std::vector<StepCase> read_steps(const std::string& path) {
   const auto fail = [&](std::string what, std::string hint = {}) {
     throw UserError({Diagnostic{Diagnostic::Severity::error, {path, 1, 1, 1}, {}, std::move(what), std::move(hint)}});
   };
-  json all;
-  try {
-    all = json::parse(text);
-  } catch (const json::parse_error& e) {
-    throw UserError({Diagnostic{Diagnostic::Severity::error,
-                                span_at(path, text, e.byte ? e.byte - 1 : 0),
-                                {},
-                                "not JSON",
-                                "a list of {id, source, step_s, scenario}"}});
-  }
+  const json all = parse_json_text(text, path);
   if (!all.is_array()) fail("must be a list of steps", "a list of {id, source, step_s, scenario}");
   std::vector<StepCase> steps;
   for (std::size_t i = 0; i < all.size(); ++i) try {

@@ -1,6 +1,10 @@
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sqlite3.h>
+#include <sys/file.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <filesystem>
 
 #include "fabricast/core/file.hpp"
@@ -14,6 +18,25 @@ namespace fabricast {
 namespace {
 
 constexpr const char* format = "1";
+
+/// Keeps a file to one process while it lives. SQLite's own locks are held for moments only, so that others can read.
+class FileLock {
+ public:
+  explicit FileLock(const std::string& file) : fd_(open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666)) {
+    if (fd_ < 0) throw UserError(fmt::format("{}: {}", file, system_reason(errno)));
+    // Where the file system has no locks, others are trusted.
+    if (flock(fd_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
+    close(fd_);
+    throw UserError(fmt::format("{}: another `fabricast plan` is writing to it", file),
+                    "wait for it, or give another file");
+  }
+  ~FileLock() { close(fd_); }
+  FileLock(const FileLock&) = delete;
+  FileLock& operator=(const FileLock&) = delete;
+
+ private:
+  int fd_;
+};
 
 /// A connection to one file; every failure is about that file.
 class Database {
@@ -98,14 +121,14 @@ std::vector<std::pair<std::string, std::string>> identity(const Study& study, co
     }
   }
   for (const std::string& word : study.overrides) set += word + "\n";
-  return {{"format", format}, {"fabricast", version_text()}, {"scenario", study.text},
-          {"set", set},       {"axes", axes},                {"settings", settings}};
+  return {{"format", format}, {"fabricast", version_text()}, {"scenario", study.text}, {"set", set},
+          {"axes", axes},     {"settings", settings}};
 }
 
 class SqliteStore final : public RowStore {
  public:
   SqliteStore(const std::string& file, const Study& study, const std::string& settings, bool there)
-      : database_(std::make_unique<Database>(file)), study_(study) {
+      : lock_(file), database_(std::make_unique<Database>(file)), study_(study) {
     // A row that a crash of the machine loses is forecast again.
     database_->run("PRAGMA synchronous = OFF");
     if (there)
@@ -125,7 +148,8 @@ class SqliteStore final : public RowStore {
       if (row.row >= row_count(study_) || row.state == RowState::not_run) continue;
       const auto first = static_cast<int>(3 + study_.axes.size());
       if (row.state == RowState::done)
-        for (std::size_t m = 0; m < metrics().size(); ++m) row.values.push_back(read.value(first + static_cast<int>(m)));
+        for (std::size_t m = 0; m < metrics().size(); ++m)
+          row.values.push_back(read.value(first + static_cast<int>(m)));
       sizes.again(), sizes.add(static_cast<std::int64_t>(row.row));
       while (sizes.step())
         row.sizes.push_back({sizes.integer(2), sizes.real(3), sizes.real(4), sizes.real(5), sizes.real(6),
@@ -208,6 +232,10 @@ class SqliteStore final : public RowStore {
   }
 
   void check_same(const std::vector<std::pair<std::string, std::string>>& about) {
+    Statement tables(*database_, "SELECT name FROM sqlite_master WHERE name = 'study'");
+    if (!tables.step())
+      throw UserError(fmt::format("{} is a database, but not one of `fabricast plan`", database_->file()),
+                      "give another file");
     Statement read(*database_, "SELECT value FROM study WHERE key = ?");
     for (const auto& [key, value] : about) {
       read.again();
@@ -218,6 +246,7 @@ class SqliteStore final : public RowStore {
     }
   }
 
+  FileLock lock_;  // before the database: closing its descriptor would end SQLite's own locks
   std::unique_ptr<Database> database_;
   const Study& study_;
 };
@@ -226,7 +255,9 @@ class SqliteStore final : public RowStore {
 
 std::unique_ptr<RowStore> open_store(const std::string& file, const Study& study, const std::string& settings,
                                      bool resume) {
-  const bool there = std::filesystem::exists(file);
+  // A file without a byte is what a full disk leaves of a start: nothing is lost with it.
+  std::error_code none;
+  const bool there = std::filesystem::file_size(file, none) > 0 && !none;
   if (there && !resume)
     throw UserError(fmt::format("{} is there already", file), "--resume goes on with it; or give another file");
   check_writable(file);

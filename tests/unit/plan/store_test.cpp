@@ -1,5 +1,8 @@
 // Rows on disk: what is put is there, in whatever order it came.
+#include <sqlite3.h>
+
 #include <catch2/catch.hpp>
+#include <filesystem>
 
 #include "fabricast/core/file.hpp"
 #include "fabricast/plan/metric.hpp"
@@ -91,4 +94,38 @@ TEST_CASE("a file of something else is left alone") {
   write_file(file, "no database\n, but long enough to be taken for one by its first bytes, were they others\n");
   CHECK(fault_of(file, made_up(), "", true) == file + ": file is not a database");
   CHECK(fault_of(scratch / "missing/rows.db", study, "", false) != "none");
+  const std::string other = scratch / "other.db";
+  sqlite3* database = nullptr;
+  REQUIRE(sqlite3_open(other.c_str(), &database) == SQLITE_OK);
+  REQUIRE(sqlite3_exec(database, "CREATE TABLE t (x)", nullptr, nullptr, nullptr) == SQLITE_OK);
+  sqlite3_close(database);
+  CHECK(fault_of(other, made_up(), "", true) == other + " is a database, but not one of `fabricast plan`");
+}
+
+TEST_CASE("two studies do not write to one file, and a reader may look on") {
+  const Scratch scratch;
+  const std::string file = scratch / "rows.db";
+  const Study study = made_up();
+  {
+    const auto first = open_store(file, study, "", false);
+    first->put(row_of(1));
+    CHECK(fault_of(file, study, "", true) == file + ": another `fabricast plan` is writing to it");
+    first->put(row_of(2));
+    sqlite3* reader = nullptr;
+    REQUIRE(sqlite3_open_v2(file.c_str(), &reader, SQLITE_OPEN_READONLY, nullptr) == SQLITE_OK);
+    CHECK(sqlite3_exec(reader, "SELECT * FROM rows", nullptr, nullptr, nullptr) == SQLITE_OK);
+    sqlite3_close(reader);
+  }
+  CHECK(open_store(file, study, "", true)->rows().size() == 2);
+}
+
+TEST_CASE("a file without a byte, as a full disk leaves it, is begun anew") {
+  const Scratch scratch;
+  const std::string file = scratch / "rows.db";
+  for (const bool resume : {false, true}) {
+    write_file(file, "");
+    std::filesystem::resize_file(file, 0);
+    CHECK(fault_of(file, made_up(), "", resume) == "none");
+    std::filesystem::remove(file);
+  }
 }

@@ -1,6 +1,8 @@
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <set>
@@ -249,6 +251,81 @@ TEST_CASE("one that says nothing, or nonsense, does not hold up the others", "[p
     CHECK(zero.error.empty());
     CHECK(other.empty());
     CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(3));
+  }
+}
+
+TEST_CASE("nothing of a stranger's is repeated before its token is right, and nothing raw after", "[probe]") {
+  const auto knocks = [](const std::string& token, const std::string& version) {
+    const int port = free_port();
+    SessionOptions options = options_of(0, 2, port);
+    options.token = "s3cret", options.timeout = {0.5};
+    auto zero = std::async(std::launch::async, [&] { return run_rank(fake(), options); });
+    probe::Wire wire(probe::connect_until("127.0.0.1", port, "", probe::after(2)));
+    wire.send("{\"protocol\": \"fabricast probe 2\", \"token\": \"" + token + "\", \"version\": \"" + version + "\"}",
+              probe::after(2));
+    return std::pair(zero.get(), wire.receive(probe::after(2)));
+  };
+  const std::string escape = "\\u001b[2J\\u009b2J", marker = "XYZZY" + std::string(10000, 'x');
+  const auto [stranger, told_stranger] = knocks("wrong", escape + marker);
+  for (const std::string& text : {stranger.error, stranger.notes.at(0), told_stranger}) {
+    CHECK_THAT(text, Contains("the token is wrong"));
+    CHECK_THAT(text, !Contains("XYZZY") && !Contains("\x1b") && !Contains("\xc2\x9b"));
+  }
+  const auto [other, told_other] = knocks("s3cret", escape + marker);
+  for (const std::string& text : {other.error, other.notes.at(0)}) {
+    CHECK_THAT(text, Contains("all ranks must run the same version") && Contains("XYZZY"));
+    CHECK_THAT(text, !Contains("\x1b") && !Contains("\xc2\x9b"));
+    CHECK(text.size() < 500);
+  }
+}
+
+TEST_CASE("two hundred that say nothing keep no rank out", "[probe]") {
+  std::vector<probe::Socket> silent;
+  std::string other;
+  const auto begin = std::chrono::steady_clock::now();
+  const RankEnd zero = with_stranger(
+      [&](int port) {
+        for (int i = 0; i < 200; ++i) silent.push_back(probe::connect_until("127.0.0.1", port, "", probe::after(2)));
+      },
+      other);
+  CHECK(zero.error.empty());
+  CHECK(other.empty());
+  CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(4));
+}
+
+TEST_CASE("whatever one says that only claims to be rank 0, it is named in words", "[probe]") {
+  const std::string roster =
+      R"({"pass": "p", "members": [{"host": "a", "address": "127.0.0.1", "port": 1}, {"host": "b", "address": "", "port": 2}]})";
+  const std::string order =
+      R"({"measure": 0, "share": 1, "backend": "fake", "what": "talk", "memory": "host", "from": 0, "to": 7,
+          "from_port": "", "to_port": "", "bytes": 8, "connections": 1, "stream": false, "everyone": false, "gpus": 0,
+          "in_place": false, "algorithm": "", "protocol": "", "channels": 0})";
+  const std::string one_line = [&] {
+    std::string line = order;
+    std::replace(line.begin(), line.end(), '\n', ' ');
+    return line;
+  }();
+  const std::vector<std::vector<std::string>> answers = {{"7"},
+                                                         {"{\"refused\": 7}"},
+                                                         {"{\"members\": 7}"},
+                                                         {"{\"pass\": 1, \"members\": []}"},
+                                                         {"{\"pass\": \"p\", \"members\": []}"},
+                                                         {roster, "[1]"},
+                                                         {roster, "nonsense"},
+                                                         {roster, "{\"end\": 7}"},
+                                                         {roster, "{\"measure\": 0}"},
+                                                         {roster, one_line}};
+  for (const std::vector<std::string>& lines : answers) {
+    INFO(lines.back());
+    const probe::Socket listener = probe::listen_at("127.0.0.1", 0);
+    SessionOptions options = options_of(1, 2, probe::own_address(listener).second);
+    options.timeout = {1};
+    auto one = std::async(std::launch::async, [&] { return run_rank(fake(), options); });
+    REQUIRE(probe::wait_for(listener.fd(), POLLIN, probe::after(2)));
+    probe::Wire wire{probe::Socket(accept(listener.fd(), nullptr, nullptr))};
+    wire.receive(probe::after(2));
+    for (const std::string& line : lines) wire.send(line, probe::after(2));
+    CHECK_THAT(one.get().error, Catch::Matchers::StartsWith("unavailable: rank 0"));
   }
 }
 
