@@ -10,7 +10,7 @@ says so itself (`fabricast ... ; echo "exit code $?"`). All commands of a lesson
 Lines are compared with numbers masked and blanks squeezed, so that a new calibration does not break a lesson, but a
 column or message that vanishes does. In a row of a table it may also change what binds, as the rows at an edge do; in
 `explain` it may not. A line `...` stands for any number of lines. A line that starts with `exit code` is compared as
-it is.
+it is. The tree's scenarios lie in `scenarios/`. README.md is a lesson too.
 """
 
 import argparse
@@ -24,6 +24,7 @@ import tempfile
 LINK = re.compile(r"\b(node|leaf|spine|core|group)s?\d*[\w.]*(#\d+)?-(node|leaf|spine|core|group)?[\w.]+(#\d+)?")
 BINDS = re.compile(r"(?<= )(LINK|latency|gpu copy|proxy thread)(?= *(\(|$))")
 NUMBER = re.compile(r"\b[0-9a-f]{16}\b|\d+(\.\d+)?([eE][-+]?\d+)?")
+SCENARIOS = pathlib.Path(__file__).resolve().parents[2] / "scenarios"
 HERE_DOCUMENT = re.compile(r"<<\s*'?(\w+)'?")
 
 
@@ -102,6 +103,7 @@ def run_lesson(path, binary, update):
     faults, replace = [], {}
     environment = dict(os.environ, PATH=f"{binary.parent}{os.pathsep}{os.environ['PATH']}", LC_ALL="C.UTF-8")
     with tempfile.TemporaryDirectory() as folder:
+        os.symlink(SCENARIOS, pathlib.Path(folder) / "scenarios")
         for command in commands_of(lines):
             done = subprocess.run(["bash", "-c", command.script()], cwd=folder, env=environment, text=True,
                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
