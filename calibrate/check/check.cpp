@@ -190,6 +190,7 @@ class Examination {
 
 bool CheckReport::healthy() const {
   const auto slow = [](const CheckedRow& row) { return row.verdict == Verdict::slow; };
+  if (!wrong.empty()) return false;
   return suspects.front().cause == Cause::healthy || std::none_of(rows.begin(), rows.end(), slow);
 }
 

@@ -6,8 +6,26 @@ namespace fabricast {
 
 namespace {
 
-/// How much likelier a cause is where the log says so, and where it says the opposite: logs may hold other runs.
-constexpr double said = 50, denied = 0.02;
+/// How much likelier a cause is where NCCL states it, and where it states the opposite: more than times can outweigh.
+constexpr double stated = 1e12, ruled_out = 1e-12;
+/// The same where it only seems so: a variable that is not listed, or fewer NICs listed than there are.
+constexpr double hinted = 50, unlikely = 0.02;
+
+/// Connections over the network, of all ranks that print.
+struct Connections {
+  int gdr = 0, staged = 0;
+  int sockets = 0, other = 0;
+};
+
+Connections connections_of(const NcclFacts& log) {
+  Connections c;
+  for (const NcclEdge& edge : log.edges) {
+    if (!edge.transport.starts_with("NET/")) continue;
+    ++(edge.transport.find("/GDRDMA") != std::string::npos ? c.gdr : c.staged);
+    ++(edge.transport.starts_with("NET/Socket") ? c.sockets : c.other);
+  }
+  return c;
+}
 
 bool has(const NcclFacts& log, const char* name) { return log.env.contains(name); }
 
@@ -21,25 +39,33 @@ std::map<Cause, double> evidence(const NcclFacts& log, const World& world) {
     const auto it = world.scenario.nccl.env.find(name), told = log.env.find(name);
     return it != world.scenario.nccl.env.end() && told != log.env.end() && it->second == told->second;
   };
-  const auto tell = [&](Cause cause, bool yes, bool no) {
-    if (yes) weights[cause] = said;
-    if (no) weights[cause] = denied;
+  const auto tell = [&](Cause cause, double yes, bool is, double no, bool is_not) {
+    if (is) weights[cause] = yes;
+    if (is_not) weights[cause] = no;
   };
+  const auto state = [&](Cause cause, bool is, bool is_not) { tell(cause, stated, is, ruled_out, is_not); };
   const auto forced = [&](const char* name) { return has(log, name) && !given(name); };
-  // NCCL lists what it found set: what is not there is not set.
+  // NCCL lists what it found set: what is not there is most likely not set.
   const bool lists = !log.env.empty();
-  tell(Cause::algorithm_forced, forced("NCCL_ALGO"), lists && !has(log, "NCCL_ALGO"));
-  tell(Cause::protocol_forced, forced("NCCL_PROTO"), lists && !has(log, "NCCL_PROTO"));
-  tell(Cause::too_few_channels, forced("NCCL_MAX_NCHANNELS") || forced("NCCL_MAX_CTAS"),
+  tell(Cause::algorithm_forced, stated, forced("NCCL_ALGO"), unlikely, lists && !has(log, "NCCL_ALGO"));
+  tell(Cause::protocol_forced, stated, forced("NCCL_PROTO"), unlikely, lists && !has(log, "NCCL_PROTO"));
+  tell(Cause::too_few_channels, hinted, forced("NCCL_MAX_NCHANNELS") || forced("NCCL_MAX_CTAS"), unlikely,
        log.channels > 0 && log.channels >= comm.channels);
-  const bool socket = std::any_of(log.networks.begin(), log.networks.end(),
-                                  [](const std::string& n) { return n.find("Socket") != std::string::npos; });
-  tell(Cause::sockets, socket, !log.networks.empty() && !socket);
-  tell(Cause::no_gdr, log.gdr_disabled > 0 && log.gdr_enabled == 0, log.gdr_enabled > 0 && log.gdr_disabled == 0);
-  if (log.pxn) tell(Cause::pxn_off, !*log.pxn, *log.pxn);
-  if (log.nvls_multicast) tell(Cause::nvls_off, !*log.nvls_multicast, *log.nvls_multicast && log.nvls_channels > 0);
-  const auto nics = static_cast<int>(log.nics.size());
-  tell(Cause::fewer_nics, nics > 0 && nics < comm.node.nics, nics >= comm.node.nics);
+  const Connections net = connections_of(log);
+  const bool socket =
+      net.sockets > 0 || std::any_of(log.networks.begin(), log.networks.end(),
+                                     [](const std::string& n) { return n.find("Socket") != std::string::npos; });
+  state(Cause::sockets, socket && net.other == 0, !socket && (net.other > 0 || !log.networks.empty()));
+  // What each connection says counts for more than what GPUs and NICs could do.
+  const bool connected = net.gdr + net.staged > 0;
+  state(Cause::no_gdr, connected ? net.gdr == 0 : log.gdr_disabled > 0 && log.gdr_enabled == 0,
+        connected ? net.staged == 0 : log.gdr_enabled > 0 && log.gdr_disabled == 0);
+  if (log.pxn) state(Cause::pxn_off, !*log.pxn, *log.pxn);
+  if (log.nvls_multicast) state(Cause::nvls_off, !*log.nvls_multicast, *log.nvls_multicast && log.nvls_channels > 0);
+  // An interface that sockets go over is no NIC of the fabric.
+  const auto nics = static_cast<int>(
+      std::count_if(log.nics.begin(), log.nics.end(), [](const NcclNic& nic) { return nic.kind != "Socket"; }));
+  tell(Cause::fewer_nics, stated, nics > 0 && nics < comm.node.nics, unlikely, nics >= comm.node.nics);
   return weights;
 }
 

@@ -14,8 +14,22 @@ constexpr double least_probability = 0.01;
 
 const CauseKind& kind_of(Cause cause) { return cause_kinds()[static_cast<std::size_t>(cause)]; }
 
+/// Wrong results come before all else: no setting that is only slow gives them.
+std::string wrong_text(const std::vector<WrongRow>& wrong) {
+  std::int64_t results = 0;
+  for (const WrongRow& row : wrong) results += row.results;
+  std::string out = fmt::format("not healthy: {} wrong results, at {} of the sizes: data are damaged on their way\n",
+                                results, wrong.size());
+  for (const WrongRow& row : wrong)
+    out += fmt::format("  {} of {} B: {} wrong\n", name_of(row.op), row.bytes, row.results);
+  return out +
+         "  to find where: dcgmi diag -r 3 on every host; ECC and Xid errors in dmesg; the same test on pairs of "
+         "hosts\n";
+}
+
 std::string answer(const CheckReport& report) {
   const Suspect& first = report.suspects.front();
+  if (!report.wrong.empty()) return wrong_text(report.wrong);
   if (report.healthy())
     return fmt::format("healthy: as fast as the hardware should be; measured times are {:.2f} of the forecast\n",
                        report.off);
@@ -56,6 +70,8 @@ std::string check_json(const Scenario& scenario, const CheckReport& report) {
          {"healthy", report.healthy()},
          {"measured_over_forecast", report.off}};
   if (!report.known.empty()) j["known_regressions"] = nlohmann::ordered_json::parse(regressions_json(report.known));
+  for (const WrongRow& w : report.wrong)
+    j["wrong_results"].push_back({{"collective", name_of(w.op)}, {"bytes", w.bytes}, {"results", w.results}});
   for (const CheckedRow& r : report.rows)
     j["rows"].push_back({{"collective", name_of(r.op)},
                          {"bytes", r.bytes},

@@ -61,12 +61,10 @@ bool is_of(const OtherAccelerator& other, std::string_view bare) {
 
 /// Another maker's accelerator is not a slip of the pen.
 void refuse_other_accelerators(const Hardware& hardware, std::string_view path, std::string_view name) {
-  const std::string bare = bare_name(name);
-  for (const OtherAccelerator& other : hardware.other_accelerators)
-    if (is_of(other, bare))
-      throw UserError::at(std::string(path),
-                          fmt::format("'{}' is {}; Fabricast models NCCL on NVIDIA's GPUs", name, other.what),
-                          other.instead);
+  if (const OtherAccelerator* other = find_other_accelerator(hardware, name))
+    throw UserError::at(std::string(path),
+                        fmt::format("'{}' is {}; Fabricast models NCCL on NVIDIA's GPUs", name, other->what),
+                        other->instead);
 }
 
 template <class Map>
@@ -86,6 +84,13 @@ std::string bare_name(std::string_view name) {
   for (const std::string_view brand : brands)
     if (bare.starts_with(brand) && bare.size() > brand.size()) bare.erase(0, brand.size());
   return bare;
+}
+
+const OtherAccelerator* find_other_accelerator(const Hardware& hardware, std::string_view name) {
+  const std::string bare = bare_name(name);
+  for (const OtherAccelerator& other : hardware.other_accelerators)
+    if (is_of(other, bare)) return &other;
+  return nullptr;
 }
 
 std::optional<NamedGpu> find_gpu(const Hardware& hardware, std::string_view name) {

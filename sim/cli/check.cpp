@@ -48,6 +48,18 @@ std::vector<MeasuredCollective> measurements_of(const Imported& log, const std::
   return list;
 }
 
+/// Rows whose results the tool found wrong.
+std::vector<WrongRow> wrong_rows_of(const Imported& log) {
+  std::vector<WrongRow> wrong;
+  for (const LogTable& table : log.tables) {
+    const auto op = enum_from<CollectiveOp>(table.operation);
+    if (table.tool != "nccl_tests" || !op) continue;
+    for (const LogRow& row : table.rows)
+      if (row.wrong > 0) wrong.push_back({*op, row.bytes, row.wrong});
+  }
+  return wrong;
+}
+
 }  // namespace
 
 int check_verb(const std::vector<std::string>& arguments) {
@@ -61,10 +73,16 @@ int check_verb(const std::vector<std::string>& arguments) {
   const RunOptions how = run_options(options);
   const Imported log = read_log(path);
   const auto world = load_world(options, Beside::left_out, "scenario");
+  if (const auto found = contradictions(log, *world); !found.empty()) {
+    if (!json.empty()) emit(json, contradictions_json(world->scenario, found));
+    if (json != "-") emit("-", contradictions_text(world->scenario, found));
+    return 1;
+  }
   const std::vector<MeasuredCollective> measured = measurements_of(log, path, *world);
-  const CheckReport report = placed(world->scenario, [&] {
+  CheckReport report = placed(world->scenario, [&] {
     return check(world->scenario, measured, shipped_sites(), evidence(log.nccl, *world), how);
   });
+  report.wrong = wrong_rows_of(log);
   if (!json.empty()) emit(json, check_json(world->scenario, report));
   if (json != "-") emit("-", check_text(world->scenario, report));
   return report.healthy() ? 0 : 1;

@@ -84,15 +84,23 @@ struct Suspect {
   double off = 0;          ///< geometric mean of measured over forecast with it
 };
 
+/// Results that the tool counted as wrong.
+struct WrongRow {
+  CollectiveOp op = CollectiveOp::all_reduce;
+  std::int64_t bytes = 0, results = 0;
+};
+
 struct CheckReport {
   std::vector<CheckedRow> rows;
   double off = 0;                 ///< geometric mean of measured over forecast
   std::vector<Suspect> suspects;  ///< the likeliest first
   std::vector<Cause> unseen;      ///< causes that would not show in these rows
+  /// Rows whose results the tool found wrong: then data are damaged on the way, and times mean little.
+  std::vector<WrongRow> wrong;
   /// What is known to be slow of this version of NCCL in calls of the rows that are slow. Not a cause that was tried.
   std::vector<const Regression*> known;
 
-  /// Whether nothing is wrong, or nothing that costs time.
+  /// Whether nothing is wrong, or nothing that costs time. Wrong results are not healthy.
   bool healthy() const;
 };
 
@@ -114,6 +122,18 @@ double spread_at(const SiteModel& model, std::int64_t bytes);
 /// \param common  standard deviation of what all sizes are off by besides
 double log_density(const SiteModel& model, std::span<const std::int64_t> sizes, std::span<const double> log_ratios,
                    double common = 0);
+
+/// What a log states, where the scenario says something else: its times are then of another cluster.
+struct Contradiction {
+  int line = 0;               ///< of the log
+  std::string key;            ///< of the scenario
+  std::string log, scenario;  ///< what each says
+  std::string hint;           ///< what would make them agree; may be empty
+};
+/// GPUs by the product's name, hosts of the ranks, and NCCL's version where the scenario gives one.
+std::vector<Contradiction> contradictions(const Imported& log, const World& world);
+std::string contradictions_text(const Scenario& scenario, const std::vector<Contradiction>& found);
+std::string contradictions_json(const Scenario& scenario, const std::vector<Contradiction>& found);
 
 /// What NCCL says in a log of itself, as factors of causes' priors; those that it says nothing of are left out.
 std::map<Cause, double> evidence(const NcclFacts& log, const World& world);

@@ -20,6 +20,8 @@ struct NamedGpu {
 
 /// Absent if nothing is so called.
 std::optional<NamedGpu> find_gpu(const Hardware& hardware, std::string_view name);
+/// Another maker's, or none that runs NCCL; null if nothing known is so called.
+const OtherAccelerator* find_other_accelerator(const Hardware& hardware, std::string_view name);
 /// \throws UserError (path node.gpu) that says what the name is, if it is a node or another maker's accelerator
 NamedGpu gpu_called(const Hardware& hardware, std::string_view name);
 /// One warning (path node.gpu) if the name may mean several kinds, which says the one that is taken.

@@ -102,5 +102,28 @@ TEST_CASE("what NCCL says of itself counts", "[check]") {
   CHECK(probability(four + "; OOB eth0:10.0.0.4<0>\n", "fewer_nics") > std::min(0.5, 5 * before));
 }
 
+TEST_CASE("wrong results and logs of other clusters are no question of speed", "[check]") {
+  const Scratch folder;
+  const std::string file = folder / "s.yaml", path = folder / "run.log";
+  std::ofstream(file) << scenario;
+  const std::string log = log_of(file, "");
+  std::string damaged = log, other = log;
+  const std::size_t last = damaged.rfind(" 0\n");
+  damaged.replace(last, 3, " 12\n");
+  for (std::size_t at; (at = other.find("NVIDIA H100 80GB HBM3")) != std::string::npos;)
+    other.replace(at, 21, "NVIDIA A100-SXM4-80GB");
+  std::ofstream(path) << damaged;
+  const Ran wrong = run_fabricast("check " + path + " --scenario " + file);
+  CHECK(wrong.code == 1);
+  CHECK_THAT(wrong.out, Catch::Matchers::Contains("not healthy: 12 wrong results, at 1 of the sizes"));
+  std::ofstream(path) << other;
+  const Ran foreign = run_fabricast("check " + path + " --scenario " + file + " --json -");
+  CHECK(foreign.code == 1);
+  const Json report = Json::parse(foreign.out);
+  CHECK(report.at("healthy").is_null());
+  CHECK(report.at("contradictions").at(0).at("key") == "node.gpu");
+  CHECK_FALSE(report.contains("causes"));
+}
+
 }  // namespace
 }  // namespace fabricast

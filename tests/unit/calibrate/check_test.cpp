@@ -191,6 +191,66 @@ TEST_CASE("what a log says of NCCL", "[calibrate]") {
   CHECK(evidence(log, *world).at(Cause::pxn_off) < 1);
 }
 
+TEST_CASE("what each connection says outweighs what times say", "[calibrate]") {
+  const auto world = build_world(
+      parse_scenario(
+          "fabricast: 1\nnode: {profile: hgx-h100}\ncluster: {nodes: 2}\nworkload: {collective: all_reduce}\n",
+          "w.yaml")
+          .scenario);
+  constexpr double beyond_doubt = 1e9;
+  NcclFacts log;
+  log.line = 1;
+  log.edges = {
+      {0, 0, 8, false, "NET/IB/0/GDRDMA"}, {1, 1, 9, false, "NET/IB/1/GDRDMA/Shared"}, {0, 1, 2, false, "P2P/CUMEM"}};
+  CHECK(evidence(log, *world).at(Cause::no_gdr) < 1 / beyond_doubt);
+  CHECK(evidence(log, *world).at(Cause::sockets) < 1 / beyond_doubt);
+  log.gdr_disabled = 1;  // of a GPU and a NIC that do not meet
+  CHECK(evidence(log, *world).at(Cause::no_gdr) < 1 / beyond_doubt);
+  log.edges = {{0, 0, 8, false, "NET/IB/0"}, {1, 1, 9, false, "NET/IB/1"}};
+  CHECK(evidence(log, *world).at(Cause::no_gdr) > beyond_doubt);
+  log.edges[1].transport = "NET/IB/1/GDRDMA";
+  CHECK_FALSE(evidence(log, *world).contains(Cause::no_gdr));  // some have it
+  log.edges = {{0, 0, 8, false, "NET/Socket/0"}};
+  CHECK(evidence(log, *world).at(Cause::sockets) > beyond_doubt);
+  // Seven NICs and the interface beside them are not eight NICs.
+  log.nics.assign(7, {0, "mlx5_0:1", "IB"});
+  log.nics.push_back({7, "eth0", "Socket"});
+  CHECK(evidence(log, *world).at(Cause::fewer_nics) > beyond_doubt);
+}
+
+TEST_CASE("a log of another cluster is told before it is judged", "[calibrate]") {
+  const auto against = [](const std::string& rest, const LogTable& table, const std::string& version = {}) {
+    const auto world = build_world(
+        parse_scenario("fabricast: 1\nnode: {gpu: h100-sxm}\ncluster: {nodes: 2}\n" + rest + "workload: {}\n", "w.yaml")
+            .scenario);
+    Imported log;
+    log.tables = {table};
+    log.nccl.version = version, log.nccl.line = version.empty() ? 0 : 1;
+    std::string text;
+    for (const Contradiction& c : contradictions(log, *world))
+      text += c.key + ": " + c.log + " / " + c.scenario + "; " + c.hint + "\n";
+    return text;
+  };
+  LogTable table;
+  CHECK(against("", table).empty());
+  for (const char* same : {"NVIDIA H100 80GB HBM3", "H100", "a name that nobody knows"}) {
+    table.gpu = same;
+    CHECK(against("", table).empty());
+  }
+  table.gpu = "NVIDIA A100-SXM4-80GB";
+  CHECK(against("", table) == "node.gpu: NVIDIA A100-SXM4-80GB / h100-sxm; --set node.gpu=a100-sxm\n");
+  table.gpu = "AMD Instinct MI300X";
+  CHECK_THAT(against("", table), Catch::Matchers::StartsWith("node.gpu: AMD Instinct MI300X, "));
+  table.gpu.clear(), table.nodes = 4;
+  CHECK_THAT(against("", table), Catch::Matchers::StartsWith("cluster.nodes: 4 / 2; "));
+  table.nodes = 2;
+  CHECK(against("nccl: {version: 2.27}\n", table, "2.27.3").empty());
+  CHECK(against("", table, "2.21.5").empty());  // what nobody stated is taken from the log
+  CHECK(against("nccl: {version: 2.27}\n", table, "2.21.5") ==
+        "nccl.version: 2.21.5 / 2.27; --set nccl.version=2.21.5\n");
+  CHECK(against("nccl: {version: 2.20-2.22}\n", table, "2.21.5").empty());
+}
+
 #ifdef FABRICAST_TEST_SPEED
 TEST_CASE("faults of simulated clusters are found", "[calibrate]") { expect(study(12, 1), 0.85, 0.97, 0.95); }
 #else  // sanitizers take many times as long
