@@ -55,10 +55,12 @@ std::map<Cause, double> evidence(const NcclFacts& log, const World& world) {
   const bool socket =
       net.sockets > 0 || std::any_of(log.networks.begin(), log.networks.end(),
                                      [](const std::string& n) { return n.find("Socket") != std::string::npos; });
-  state(Cause::sockets, socket && net.other == 0, !socket && (net.other > 0 || !log.networks.empty()));
-  // What each connection says counts for more than what GPUs and NICs could do.
+  const bool sockets_alone = socket && net.other == 0;
+  state(Cause::sockets, sockets_alone, !socket && (net.other > 0 || !log.networks.empty()));
+  // What each connection says counts for more than what GPUs and NICs could do. Sockets never have it: they are the cause then.
   const bool connected = net.gdr + net.staged > 0;
-  state(Cause::no_gdr, connected ? net.gdr == 0 : log.gdr_disabled > 0 && log.gdr_enabled == 0,
+  const bool staged = connected ? net.gdr == 0 : log.gdr_disabled > 0 && log.gdr_enabled == 0;
+  state(Cause::no_gdr, staged && !sockets_alone,
         connected ? net.staged == 0 : log.gdr_enabled > 0 && log.gdr_disabled == 0);
   if (log.pxn) state(Cause::pxn_off, !*log.pxn, *log.pxn);
   if (log.nvls_multicast) state(Cause::nvls_off, !*log.nvls_multicast, *log.nvls_multicast && log.nvls_channels > 0);

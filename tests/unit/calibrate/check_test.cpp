@@ -183,9 +183,11 @@ TEST_CASE("what a log says of NCCL", "[calibrate]") {
   CHECK(weights.at(Cause::algorithm_forced) > 1);
   CHECK_FALSE(weights.contains(Cause::protocol_forced));  // as the scenario has it
   CHECK(weights.at(Cause::sockets) > 1);
-  CHECK(weights.at(Cause::no_gdr) > 1);
+  CHECK_FALSE(weights.contains(Cause::no_gdr));  // sockets never have it
   CHECK(weights.at(Cause::fewer_nics) > 1);
-  log.networks = {"IB"}, log.gdr_disabled = 0, log.gdr_enabled = 8, log.pxn = true;
+  log.networks = {"IB"};
+  CHECK(evidence(log, *world).at(Cause::no_gdr) > 1);
+  log.gdr_disabled = 0, log.gdr_enabled = 8, log.pxn = true;
   CHECK(evidence(log, *world).at(Cause::sockets) < 1);
   CHECK(evidence(log, *world).at(Cause::no_gdr) < 1);
   CHECK(evidence(log, *world).at(Cause::pxn_off) < 1);
@@ -212,6 +214,7 @@ TEST_CASE("what each connection says outweighs what times say", "[calibrate]") {
   CHECK_FALSE(evidence(log, *world).contains(Cause::no_gdr));  // some have it
   log.edges = {{0, 0, 8, false, "NET/Socket/0"}};
   CHECK(evidence(log, *world).at(Cause::sockets) > beyond_doubt);
+  CHECK_FALSE(evidence(log, *world).contains(Cause::no_gdr));
   // Seven NICs and the interface beside them are not eight NICs.
   log.nics.assign(7, {0, "mlx5_0:1", "IB"});
   log.nics.push_back({7, "eth0", "Socket"});
