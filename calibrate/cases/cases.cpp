@@ -100,6 +100,11 @@ std::string fault_of(const MeasuredCase& c) {
 
 }  // namespace
 
+int harness_number(const MeasuredCase& c, const char* key) {
+  const auto it = c.harness.find(key);
+  return it == c.harness.end() ? 1 : std::max(1, std::stoi(it->second));
+}
+
 std::vector<MeasuredCase> read_cases(const std::string& path) {
   const std::string text = read_file(path);
   const auto fail = [&](const std::string& message, std::string hint = {}) {

@@ -11,22 +11,6 @@ constexpr double stated = 1e12, ruled_out = 1e-12;
 /// The same where it only seems so: a variable that is not listed, or fewer NICs listed than there are.
 constexpr double hinted = 50, unlikely = 0.02;
 
-/// Connections over the network, of all ranks that print.
-struct Connections {
-  int gdr = 0, staged = 0;
-  int sockets = 0, other = 0;
-};
-
-Connections connections_of(const NcclFacts& log) {
-  Connections c;
-  for (const NcclEdge& edge : log.edges) {
-    if (!edge.transport.starts_with("NET/")) continue;
-    ++(edge.transport.find("/GDRDMA") != std::string::npos ? c.gdr : c.staged);
-    ++(edge.transport.starts_with("NET/Socket") ? c.sockets : c.other);
-  }
-  return c;
-}
-
 bool has(const NcclFacts& log, const char* name) { return log.env.contains(name); }
 
 }  // namespace
@@ -51,7 +35,7 @@ std::map<Cause, double> evidence(const NcclFacts& log, const World& world) {
   tell(Cause::protocol_forced, stated, forced("NCCL_PROTO"), unlikely, lists && !has(log, "NCCL_PROTO"));
   tell(Cause::too_few_channels, hinted, forced("NCCL_MAX_NCHANNELS") || forced("NCCL_MAX_CTAS"), unlikely,
        log.channels > 0 && log.channels >= comm.channels);
-  const Connections net = connections_of(log);
+  const NcclConnections net = log.over_network();
   const bool socket =
       net.sockets > 0 || std::any_of(log.networks.begin(), log.networks.end(),
                                      [](const std::string& n) { return n.find("Socket") != std::string::npos; });

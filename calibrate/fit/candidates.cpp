@@ -59,11 +59,6 @@ std::string size_text(std::int64_t bytes) {
   return bytes >= 1 << 10 ? fmt::format("{}K", bytes >> 10) : fmt::format("{}", bytes);
 }
 
-int harness_number(const MeasuredCase& run, const char* key) {
-  const auto it = run.harness.find(key);
-  return it == run.harness.end() ? 1 : std::max(1, std::stoi(it->second));
-}
-
 }  // namespace
 
 std::vector<MeasuredCase> candidate_runs(const std::vector<MeasuredCase>& cases) {

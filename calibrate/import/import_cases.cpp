@@ -55,11 +55,9 @@ std::optional<int> nics_of(const NcclFacts& nccl, const std::string& link) {
 
 /// Whether NCCL's connections over the network read and write GPU memory; empty: they do not tell, or differ.
 std::optional<bool> gdr_of(const NcclFacts& nccl) {
-  std::int64_t with = 0, without = 0;
-  for (const NcclEdge& e : nccl.edges)
-    if (e.transport.starts_with("NET/")) ++(e.transport.find("/GDRDMA") != std::string::npos ? with : without);
-  if (with + without == 0) return nccl.gdr;
-  return with == 0 ? std::optional(false) : without == 0 ? std::optional(true) : std::nullopt;
+  const NcclConnections net = nccl.over_network();
+  if (net.gdr + net.staged == 0) return nccl.gdr;
+  return net.gdr == 0 ? std::optional(false) : net.staged == 0 ? std::optional(true) : std::nullopt;
 }
 
 /// Two logs that tell different things of one system.

@@ -382,6 +382,16 @@ void NcclLog::State::plugins(std::string_view text) {
       return add_once(facts.plugins, shown(*name, 80));
 }
 
+NcclConnections NcclFacts::over_network() const {
+  NcclConnections c;
+  for (const NcclEdge& edge : edges) {
+    if (!edge.transport.starts_with("NET/")) continue;
+    ++(edge.transport.find("/GDRDMA") != std::string::npos ? c.gdr : c.staged);
+    ++(edge.transport.starts_with("NET/Socket") ? c.sockets : c.other);
+  }
+  return c;
+}
+
 NcclCommunicator NcclFacts::largest() const {
   NcclCommunicator most;
   for (const NcclCommunicator& c : communicators) most = std::max(most, c);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <map>
 #include <set>
 
@@ -37,17 +36,13 @@ double error_beside(const std::vector<double>& logs, double level) {
   return std::expm1(median_of(std::move(absolute)));
 }
 
-int ranks_per_process(const MeasuredCase& c) {
-  const auto it = c.harness.find("ranks_per_process");
-  return it == c.harness.end() ? 1 : std::atoi(it->second.c_str());
-}
-
 struct Cause {
   std::string_view name;
   bool (*holds)(const MeasuredCase& c);
 };
 constexpr std::array causes = {
-    Cause{"a process drives several GPUs", [](const MeasuredCase& c) { return ranks_per_process(c) > 1; }},
+    Cause{"a process drives several GPUs",
+          [](const MeasuredCase& c) { return harness_number(c, "ranks_per_process") > 1; }},
     Cause{"NCCL's version is not stated", [](const MeasuredCase& c) { return c.nccl_version.empty(); }},
     Cause{"GPUDirect RDMA is not stated", [](const MeasuredCase& c) { return c.nodes > 1 && !c.gdr; }},
     Cause{"variables of NCCL are set", [](const MeasuredCase& c) { return !c.env.empty(); }},

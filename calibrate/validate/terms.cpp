@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "fabricast/core/rng.hpp"
+#include "interval_of.hpp"
 
 namespace fabricast {
 
@@ -84,21 +84,6 @@ double mean_of(const std::vector<double>& values) {
   return values.empty() ? 0 : sum / static_cast<double>(values.size());
 }
 
-/// 5 and 95 % of the means of samples drawn from the values, with replacement.
-std::optional<MedianInterval> interval_of_mean(const std::vector<double>& values) {
-  constexpr std::size_t replicates = 2000, fewest = 5;
-  if (values.size() < fewest) return std::nullopt;
-  Rng rng(1);
-  std::vector<double> means;
-  for (std::size_t r = 0; r < replicates; ++r) {
-    std::vector<double> sample;
-    for (std::size_t i = 0; i < values.size(); ++i) sample.push_back(values[rng.below(values.size())]);
-    means.push_back(mean_of(sample));
-  }
-  std::sort(means.begin(), means.end());
-  return MedianInterval{means[replicates / 20], means[replicates - 1 - replicates / 20]};
-}
-
 }  // namespace
 
 TermStudy study_terms(const std::vector<MeasuredCase>& cases, const Hardware& prior, const FitOptions& options,
@@ -113,18 +98,17 @@ TermStudy study_terms(const std::vector<MeasuredCase>& cases, const Hardware& pr
   TermStudy study;
   tell(0);
   const ErrorTable with = left_out(prior, options);
-  study.median = with.median, study.mean = with.mean;
+  study.median = with.median;
   for (std::size_t t = 0; t < terms.size(); ++t) {
     tell(t + 1);
     Hardware hardware = prior;
     FitOptions how = options;
-    TermWorth worth{&terms[t], take_away(hardware, terms[t]), {}, {}, {}, {}};
+    TermWorth worth{&terms[t], take_away(hardware, terms[t]), {}, {}};
     if (terms[t].pooling) how.sibling_weight = 0;
     const ErrorTable without = left_out(hardware, how);
-    worth.median = without.median, worth.mean = without.mean;
     for (std::size_t b = 0; b < bands.size(); ++b) {
       const std::vector<double> more = growth(with, without, b);
-      worth.gain[b] = mean_of(more), worth.interval[b] = interval_of_mean(more);
+      worth.gain[b] = mean_of(more), worth.interval[b] = interval_of(more, mean_of);
     }
     study.terms.push_back(std::move(worth));
   }

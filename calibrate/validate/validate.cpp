@@ -5,29 +5,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "fabricast/core/rng.hpp"
+#include "interval_of.hpp"
 #include "median.hpp"
 
 namespace fabricast {
-
-namespace {
-
-/// 5 and 95 % of the medians of samples drawn from the values, with replacement.
-std::optional<MedianInterval> interval_of_median(const std::vector<double>& values) {
-  constexpr std::size_t replicates = 2000, fewest = 5;
-  if (values.size() < fewest) return std::nullopt;
-  Rng rng(1);
-  std::vector<double> medians;
-  for (std::size_t r = 0; r < replicates; ++r) {
-    std::vector<double> sample;
-    for (std::size_t i = 0; i < values.size(); ++i) sample.push_back(values[rng.below(values.size())]);
-    medians.push_back(median_of(std::move(sample)));
-  }
-  std::sort(medians.begin(), medians.end());
-  return MedianInterval{medians[replicates / 20], medians[replicates - 1 - replicates / 20]};
-}
-
-}  // namespace
 
 std::string percent_text(const std::optional<MedianInterval>& interval) {
   return interval ? fmt::format("{:.1f} to {:.1f}", 100 * interval->low, 100 * interval->high) : "";
@@ -94,7 +75,7 @@ ErrorTable error_table(const std::vector<ErrorRow>& rows) {
     if (errors[b].empty()) continue;
     std::sort(errors[b].begin(), errors[b].end());
     table.median[b] = median_of(errors[b]);
-    table.median_interval[b] = interval_of_median(errors[b]);
+    table.median_interval[b] = interval_of(errors[b], median_of);
     table.width[b] = median_of(factors[b]);
     table.covered[b] /= static_cast<double>(errors[b].size());
     table.worst_decile[b] = errors[b][std::min(errors[b].size() - 1, errors[b].size() * 9 / 10)];

@@ -12,12 +12,17 @@ namespace po = boost::program_options;
 
 namespace {
 
+/// What a table by nccl-tests is of; empty: something else, or by another tool.
+std::optional<CollectiveOp> collective_of(const LogTable& table) {
+  return table.tool == "nccl_tests" ? enum_from<CollectiveOp>(table.operation) : std::nullopt;
+}
+
 /// The collectives of a log by nccl-tests, each size once.
 std::vector<MeasuredCollective> measurements_of(const Imported& log, const std::string& path, const World& world) {
   std::vector<MeasuredCollective> list;
   for (const LogTable& table : log.tables) {
-    const auto op = enum_from<CollectiveOp>(table.operation);
-    if (table.tool != "nccl_tests" || !op) continue;
+    const auto op = collective_of(table);
+    if (!op) continue;
     if (table.ranks > 0 && table.ranks != world.planner.comm.ranks())
       throw UserError({Diagnostic{Diagnostic::Severity::error,
                                   {path, table.line, 1, 1},
@@ -52,8 +57,8 @@ std::vector<MeasuredCollective> measurements_of(const Imported& log, const std::
 std::vector<WrongRow> wrong_rows_of(const Imported& log) {
   std::vector<WrongRow> wrong;
   for (const LogTable& table : log.tables) {
-    const auto op = enum_from<CollectiveOp>(table.operation);
-    if (table.tool != "nccl_tests" || !op) continue;
+    const auto op = collective_of(table);
+    if (!op) continue;
     for (const LogRow& row : table.rows)
       if (row.wrong > 0) wrong.push_back({*op, row.bytes, row.wrong});
   }

@@ -34,6 +34,9 @@ struct MeasuredCase {
   std::vector<MeasuredRow> rows;
 };
 
+/// A number of how it was timed (`ranks_per_process`, `threads`); 1 where nothing is said of it.
+int harness_number(const MeasuredCase& c, const char* key);
+
 /// \throws UserError if the file can not be read or a case is not of the form.
 std::vector<MeasuredCase> read_cases(const std::string& path);
 /// Where the shipped cases are: beside the binary's data, or in the source tree.

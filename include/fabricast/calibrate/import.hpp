@@ -89,6 +89,12 @@ struct NcclNic {
   auto operator<=>(const NcclNic&) const = default;
 };
 
+/// Counts of connections by what each says of its transport.
+struct NcclConnections {
+  int gdr = 0, staged = 0;     ///< GPUDirect RDMA, or through host memory
+  int sockets = 0, other = 0;  ///< the same connections by what carries them
+};
+
 /// What NCCL says of itself. Ranks of several communicators are not told apart; each thing is listed once.
 struct NcclFacts {
   std::string version;  ///< "2.21.5"; of several the first
@@ -109,6 +115,8 @@ struct NcclFacts {
   int gdr_enabled = 0, gdr_disabled = 0;  ///< lines about a GPU and NIC
   std::vector<std::string> warnings;      ///< "NCCL WARN" lines without their place, the first 50
 
+  /// How its connections over the network go, of all ranks that print.
+  NcclConnections over_network() const;
   /// The largest communicator; zeros: not told.
   NcclCommunicator largest() const;
 };

@@ -32,7 +32,6 @@ int take_away(Hardware& hardware, const ModelTerm& term);
 struct TermWorth {
   const ModelTerm* term;
   int parameters = 0;
-  BandValues median{}, mean{};  ///< over systems, without the term
   /// [band]: by how much the mean over systems of their errors, each counted as at most 100 %, is larger without it; its
   /// 90 % interval by a bootstrap over systems. A median over systems jumps from one to the next; a mean tells more.
   BandValues gain{};
@@ -40,7 +39,7 @@ struct TermWorth {
 };
 
 struct TermStudy {
-  BandValues median{}, mean{};  ///< over systems, with all terms
+  BandValues median{};  ///< of errors over systems, with all terms
   std::vector<TermWorth> terms;
 };
 
