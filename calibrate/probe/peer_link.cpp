@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "fabricast/core/scan.hpp"
 #include "fabricast/core/stop.hpp"
 #include "pass.hpp"
 
@@ -25,7 +26,9 @@ auto or_failure(F f) {
 }
 
 [[noreturn]] void other_failed(const std::string& line) {
-  throw ProbeFailure(std::string(of_other) + line.substr(failed_prefix.size(), line.find('\n') - failed_prefix.size()));
+  throw ProbeFailure(std::string(of_other) +
+                     shown(std::string_view(line).substr(failed_prefix.size(), line.find('\n') - failed_prefix.size()),
+                           longest_reason));
 }
 
 }  // namespace
@@ -44,7 +47,7 @@ Wire PeerLink::open(int index) {
       Wire wire(probe::connect_until(host_, port_, from_, deadline));
       wire.send(Json{{"pass", pass_}, {"measurement", number_}, {"connection", index}}.dump(), deadline);
       if (const std::string answer = wire.receive(deadline); answer != "welcome")
-        throw SocketError("it refuses: " + answer);
+        throw SocketError("it refuses: " + shown(answer));
       return wire;
     }
     while (auto came = door_->next(deadline)) {

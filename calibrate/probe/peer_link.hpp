@@ -50,6 +50,8 @@ class PeerLink {
 
 /// How reasons begin that the other side has given.
 inline constexpr std::string_view of_other = "the other rank: ";
+/// Of what another rank says, where it is shown.
+inline constexpr std::size_t longest_reason = 500;
 
 /// Throws once nothing has moved for the timeout, the user has asked to stop, or the other side has given up.
 class Patience {

@@ -19,8 +19,6 @@ using probe::Wire;
 
 namespace {
 
-constexpr std::size_t longest_reason = 500;  ///< of another rank, where it is shown
-
 struct OwnBackend {
   std::string name;
   std::unique_ptr<ProbeBackend> backend;
@@ -76,12 +74,6 @@ std::vector<Seconds> seconds_of(const Json& list) {
   return samples;
 }
 
-std::vector<Seconds> samples_in(const std::string& line) {
-  try {
-    return seconds_of(Json::parse(line));
-  } catch (const Json::exception&) { throw ProbeFailure("the other rank's samples are damaged"); }
-}
-
 /// One rank's part of measurements.
 class Rank {
  public:
@@ -106,9 +98,9 @@ class Rank {
       set.how = trial->how();
       if (set.error.empty())
         for (const auto& link : links) link->tell("end");
-    } catch (const ProbeFailure& e) { set.error = e.what(); } catch (const std::bad_alloc&) {
-      set.error = "there is not enough memory";
-    }
+    } catch (const ProbeFailure& e) { set.error = e.what(); } catch (const Json::exception&) {
+      set.error = "what the other rank says is damaged";
+    } catch (const std::bad_alloc&) { set.error = "there is not enough memory"; }
     if (!set.error.empty())
       for (const auto& link : links) link->fail(set.error);
     return set;
@@ -142,7 +134,7 @@ class Rank {
     for (const auto& link : links) link->tell(std::to_string(repeats));
     std::vector<Seconds> samples = trial.run(repeats);
     for (const auto& link : links) {
-      const auto theirs = samples_in(link->hear());
+      const auto theirs = seconds_of(Json::parse(link->hear()));
       if (samples.empty()) samples = theirs;
     }
     return samples;

@@ -25,6 +25,8 @@ struct FakeFaults {
   int at_round = -1;
   bool alone = false;
   bool everyone = false;
+  std::string reason = "the fake breaks";
+  std::string says;  ///< instead of samples
 };
 
 class FakeTrial : public ProbeTrial {
@@ -32,9 +34,10 @@ class FakeTrial : public ProbeTrial {
   FakeTrial(const FakeFaults& faults, ProbeSide side, const std::vector<PeerLink*>& links)
       : faults_(faults), side_(side), links_(links) {}
   std::vector<Seconds> run(int repeats) override {
-    if (round_++ == faults_.at_round) throw ProbeFailure("the fake breaks");
+    if (round_++ == faults_.at_round) throw ProbeFailure(faults_.reason);
     for (PeerLink* link : links_)
       if (link->exchange("ping") != "ping") throw ProbeFailure("not what was said");
+    if (!faults_.says.empty() && side_ == ProbeSide::second) links_.front()->tell(faults_.says);
     return side_ == ProbeSide::first ? std::vector<Seconds>(static_cast<std::size_t>(repeats), Seconds{0.001})
                                      : std::vector<Seconds>();
   }
@@ -143,6 +146,27 @@ TEST_CASE("a failure on either side is a result, and the next pair is measured",
         if (concerned) CHECK_THAT(set.error, Contains(at_prepare ? "the fake is not ready" : "the fake breaks"));
       }
     }
+}
+
+TEST_CASE("what another rank says is shown clean, and told if it is damaged", "[probe]") {
+  const auto with = [](const FakeFaults& faults) {
+    const auto ends = run_ranks(
+        2, [&](int r) { return r == 1 ? fake(faults) : fake(); }, as_is);
+    std::string errors;
+    for (const RankEnd& e : ends) CHECK(e.error.empty());
+    for (const auto& [m, set] : ends[0].results) errors += set.error + "\n";
+    return errors;
+  };
+  FakeFaults rude;
+  rude.at_round = 1, rude.reason = "\x1b[2Jgone " + std::string(5000, 'x');
+  const std::string errors = with(rude);
+  CHECK_THAT(errors, Contains("gone") && !Contains("\x1b"));
+  CHECK(errors.size() < 2500);
+  for (const char* damaged : {"nonsense", "[\"a\"]"}) {
+    FakeFaults odd;
+    odd.says = damaged;
+    CHECK_THAT(with(odd), Contains("what the other rank says is damaged"));
+  }
 }
 
 TEST_CASE("a backend that one rank lacks is used between the others", "[probe]") {
