@@ -15,7 +15,10 @@ struct PairKind {
   std::span<const int> connections;
 };
 
-/// `base` has what all have in common: its ends are filled in. `rate` is what the line is assumed to carry.
+/// What a line is counted at whose rate is not known.
+inline constexpr BytesPerSecond assumed_line_rate{12.5e9};
+
+/// `base` has what all have in common: its ends are filled in. `rate` is what the line carries; zero: not known.
 inline void add_pair(std::vector<Measurement>& plan, const Measurement& base, const PairKind& kind, BytesPerSecond rate,
                      const ProbeSettings& settings) {
   constexpr int one[] = {1};
@@ -26,8 +29,9 @@ inline void add_pair(std::vector<Measurement>& plan, const Measurement& base, co
     for (const int n : connections) {
       Measurement m = base;
       m.what = kind.what, m.stream = kind.stream, m.bytes = size, m.connections = n;
+      m.rate_known = rate.value > 0;
       // A few windows of a stream; two hundred messages, there or back.
-      const Seconds message = Seconds{1e-6} + size / rate;
+      const Seconds message = Seconds{1e-6} + size / (m.rate_known ? rate : assumed_line_rate);
       const double messages = kind.stream ? 8 + Seconds{0.4} / message : 200;
       m.estimate = kind.stream ? message * messages : Seconds{0.05} + (Seconds{50e-6} + message) * messages;
       m.traffic = {static_cast<std::int64_t>(messages * static_cast<double>(size.value))};

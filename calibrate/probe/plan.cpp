@@ -56,6 +56,9 @@ std::string plan_text(const std::vector<Measurement>& plan, Seconds budget) {
                         to_text(Bytes{std::get<2>(of)}), std::get<3>(of), row.count, row.time.value, size(row.traffic));
   text += fmt::format("{} measurements, about {:.0f} s and {} at the rates assumed; budget {:.0f} s\n", all.count,
                       all.time.value, size(all.traffic), budget.value);
+  const auto unknown = std::count_if(plan.begin(), plan.end(), [](const Measurement& m) { return !m.rate_known; });
+  if (unknown > 0)
+    text += fmt::format("The rate of the ports is not known for {} of them, which count at 100 Gb/s.\n", unknown);
   if (all.time.value > budget.value) text += "The budget is short: intervals will be wider.\n";
   return text;
 }

@@ -11,6 +11,7 @@
 #include "pairs.hpp"
 #include "pci.hpp"
 #include "verbs_endpoint.hpp"
+#include "verbs_ports.hpp"
 #include "verbs_trials.hpp"
 #else
 #include "fabricast/calibrate/probe.hpp"
@@ -41,6 +42,11 @@ std::unique_ptr<ProbeBackend> verbs_probe() { return std::make_unique<NoVerbs>()
 
 namespace {
 
+/// Of two ports, as far as they are known; zero: neither is.
+BytesPerSecond lesser_rate(BytesPerSecond a, BytesPerSecond b) {
+  return a.value > 0 && b.value > 0 ? std::min(a, b) : std::max(a, b);
+}
+
 class Verbs : public ProbeBackend {
  public:
   Verbs(const VerbsCalls& calls, const GpuCalls& gpu, std::string root)
@@ -55,13 +61,13 @@ class Verbs : public ProbeBackend {
     calls_.free_device_list(list);
     if (count == 0) return "no RDMA device: ibv_get_device_list found none";
     try {
-      if (verbs_ports(calls_).empty()) return "no RDMA port is active";
+      if (verbs_ports(calls_, root_).empty()) return "no RDMA port is active";
     } catch (const ProbeFailure& e) { return e.what(); }
     return {};
   }
 
   std::vector<ProbePort> ports() override {
-    std::vector<ProbePort> ports = verbs_ports(calls_);
+    std::vector<ProbePort> ports = verbs_ports(calls_, root_);
     if (!gpu_unavailable(gpu_).empty()) return ports;
     std::vector<std::string> addresses;
     for (const GpuIdentity& gpu : gpu_identities(gpu_)) addresses.push_back(gpu.pci);
@@ -89,7 +95,7 @@ class Verbs : public ProbeBackend {
                   std::count(settings.memories.begin(), settings.memories.end(), memory) == 0)
                 continue;
               base.memory = memory;
-              add_kinds(plan, base, std::min(from.rate, to.rate), settings);
+              add_kinds(plan, base, lesser_rate(from.rate, to.rate), settings);
             }
           }
     if (plan.empty() && settings.memories == std::vector<std::string>{"gpu"})

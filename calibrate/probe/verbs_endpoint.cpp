@@ -10,87 +10,17 @@
 
 #include "fabricast/core/file.hpp"
 #include "fabricast/core/quantity.hpp"
+#include "verbs_device.hpp"
 
 namespace fabricast {
+
+using namespace probe;
 
 namespace {
 
 constexpr int access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
 
-[[noreturn]] void failed(std::string_view call, int error, std::string_view hint = {}) {
-  throw ProbeFailure(fmt::format("{}: {}{}{}", call, system_reason(error), hint.empty() ? "" : "; ", hint));
-}
-
-class DeviceList {
- public:
-  explicit DeviceList(const VerbsCalls& calls) : calls_(calls), list_(calls.get_device_list(&count_)) {}
-  ~DeviceList() {
-    if (list_) calls_.free_device_list(list_);
-  }
-  DeviceList(const DeviceList&) = delete;
-  DeviceList& operator=(const DeviceList&) = delete;
-  int count() const { return list_ ? count_ : 0; }
-  ibv_device* operator[](int i) const { return list_[i]; }
-
- private:
-  const VerbsCalls& calls_;
-  int count_ = 0;
-  ibv_device** list_;
-};
-
-using Context = std::unique_ptr<ibv_context, std::function<void(ibv_context*)>>;
-
-Context open_device(const VerbsCalls& calls, ibv_device* device) {
-  errno = 0;
-  Context context(calls.open_device(device), [&calls](ibv_context* c) { calls.close_device(c); });
-  if (!context) failed("ibv_open_device", errno, "may this user open /dev/infiniband/uverbs*?");
-  return context;
-}
-
-ibv_port_attr query_port(const VerbsCalls& calls, ibv_context* context, std::uint8_t port) {
-  ibv_port_attr attributes{};
-  if (const int error = calls.query_port(context, port, &attributes)) failed("ibv_query_port", error);
-  return attributes;
-}
-
-ibv_device_attr query_device(const VerbsCalls& calls, ibv_context* context) {
-  ibv_device_attr attributes{};
-  if (const int error = calls.query_device(context, &attributes)) failed("ibv_query_device", error);
-  return attributes;
-}
-
-/// Of a port; the codes are those of the InfiniBand specification's PortInfo.
-BytesPerSecond rate_of(const ibv_port_attr& port) {
-  const int lanes = port.active_width == 2    ? 4
-                    : port.active_width == 4  ? 8
-                    : port.active_width == 8  ? 12
-                    : port.active_width == 16 ? 2
-                                              : 1;
-  // Payload of a lane, in Gb/s: SDR DDR QDR FDR10 FDR EDR HDR NDR XDR.
-  constexpr std::pair<int, double> lane_gbit[] = {{1, 2},      {2, 4},   {4, 8},   {8, 10},
-                                                  {16, 13.64}, {32, 25}, {64, 50}, {128, 100}};
-  for (const auto& [code, rate] : lane_gbit)
-    if (code == port.active_speed) return {rate * lanes * 0.125e9};
-  return {1.25e9};
-}
-
 }  // namespace
-
-std::vector<ProbePort> verbs_ports(const VerbsCalls& calls) {
-  const DeviceList devices(calls);
-  std::vector<ProbePort> ports;
-  for (int i = 0; i < devices.count(); ++i) {
-    const Context context = open_device(calls, devices[i]);
-    const int count = query_device(calls, context.get()).phys_port_cnt;
-    for (int p = 1; p <= count; ++p) {
-      const ibv_port_attr port = query_port(calls, context.get(), static_cast<std::uint8_t>(p));
-      if (port.state != IBV_PORT_ACTIVE) continue;
-      ports.push_back({fmt::format("{}/{}", calls.get_device_name(devices[i]), p),
-                       port.link_layer == IBV_LINK_LAYER_ETHERNET ? "roce" : "infiniband", rate_of(port)});
-    }
-  }
-  return ports;
-}
 
 int best_gid(const std::vector<ibv_gid_entry>& table) {
   const auto rank = [](const ibv_gid_entry& e) {
@@ -131,9 +61,9 @@ VerbsEndpoint::VerbsEndpoint(const VerbsCalls& calls, const std::string& port, c
   choose_gid(gid);
   errno = 0;
   pd_ = {calls_.alloc_pd(context_.get()), [this](ibv_pd* p) { calls_.dealloc_pd(p); }};
-  if (!pd_) failed("ibv_alloc_pd", errno);
+  if (!pd_) verbs_failed("ibv_alloc_pd", errno);
   cq_ = {calls_.create_cq(context_.get(), 2 * depth * queue_pairs + 1), [this](ibv_cq* c) { calls_.destroy_cq(c); }};
-  if (!cq_) failed("ibv_create_cq", errno);
+  if (!cq_) verbs_failed("ibv_create_cq", errno);
   if (memory.gpu.empty())
     register_host(size);
   else
@@ -146,7 +76,7 @@ VerbsEndpoint::VerbsEndpoint(const VerbsCalls& calls, const std::string& port, c
     init.cap.max_send_wr = init.cap.max_recv_wr = static_cast<std::uint32_t>(depth);
     init.cap.max_send_sge = init.cap.max_recv_sge = 1;
     Owned<ibv_qp> qp(calls_.create_qp(pd_.get(), &init), [this](ibv_qp* q) { calls_.destroy_qp(q); });
-    if (!qp) failed("ibv_create_qp", errno);
+    if (!qp) verbs_failed("ibv_create_qp", errno);
     self_.queue_pairs.push_back(qp->qp_num);
     qps_.push_back(std::move(qp));
   }
@@ -160,7 +90,7 @@ void VerbsEndpoint::register_host(std::size_t size) {
   std::memset(memory_.get(), 0, whole);
   errno = 0;
   mr_ = {calls_.reg_mr(pd_.get(), memory_.get(), whole, access), [this](ibv_mr* m) { calls_.dereg_mr(m); }};
-  if (!mr_) failed("ibv_reg_mr", errno, "the locked-memory limit (ulimit -l) may be too low");
+  if (!mr_) verbs_failed("ibv_reg_mr", errno, "the locked-memory limit (ulimit -l) may be too low");
   self_.address = reinterpret_cast<std::uint64_t>(memory_.get()), self_.memory = "host";
 }
 
@@ -229,7 +159,7 @@ void VerbsEndpoint::choose_gid(int wanted) {
 
 void VerbsEndpoint::modify(ibv_qp* qp, ibv_qp_attr& attributes, int mask, const char* state) {
   if (const int error = calls_.modify_qp(qp, &attributes, mask))
-    failed(fmt::format("ibv_modify_qp to {}", state), error);
+    verbs_failed(fmt::format("ibv_modify_qp to {}", state), error);
 }
 
 void VerbsEndpoint::connect(const VerbsPeer& peer) {
@@ -273,7 +203,7 @@ void VerbsEndpoint::post(int queue_pair, ibv_wr_opcode opcode, std::size_t bytes
   work.sg_list = &part, work.num_sge = 1, work.opcode = opcode, work.send_flags = IBV_SEND_SIGNALED;
   work.wr.rdma.remote_addr = peer_.address + remote_offset, work.wr.rdma.rkey = peer_.remote_key;
   if (const int error = calls_.post_send(qps_[static_cast<std::size_t>(queue_pair)].get(), &work, &bad))
-    failed("ibv_post_send", error);
+    verbs_failed("ibv_post_send", error);
 }
 
 void VerbsEndpoint::post_receive(int queue_pair, std::size_t bytes, std::size_t offset) {
@@ -281,7 +211,7 @@ void VerbsEndpoint::post_receive(int queue_pair, std::size_t bytes, std::size_t 
   ibv_recv_wr work{}, *bad = nullptr;
   work.wr_id = (static_cast<std::uint64_t>(queue_pair) << 1) | 1, work.sg_list = &part, work.num_sge = 1;
   if (const int error = calls_.post_recv(qps_[static_cast<std::size_t>(queue_pair)].get(), &work, &bad))
-    failed("ibv_post_recv", error);
+    verbs_failed("ibv_post_recv", error);
 }
 
 VerbsEndpoint::Done VerbsEndpoint::poll() {

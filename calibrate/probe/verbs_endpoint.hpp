@@ -11,9 +11,6 @@
 
 namespace fabricast {
 
-/// Ports that are up.  \throws ProbeFailure if a device can not be asked
-std::vector<ProbePort> verbs_ports(const VerbsCalls& calls);
-
 /// Which GID of a table to take: RoCE v2 over IPv4 before IPv6 before link-local addresses before RoCE v1.
 /// \returns a place in `table`, or -1 if it is empty
 int best_gid(const std::vector<ibv_gid_entry>& table);

@@ -31,7 +31,7 @@ namespace fabricast {
 struct ProbePort {
   std::string name;      ///< "mlx5_0/1"
   std::string network;   ///< ports of the same word may reach each other: "roce", "infiniband"
-  BytesPerSecond rate;   ///< of the line; for estimates only
+  BytesPerSecond rate;   ///< of the line; for estimates only; zero: not known
   std::string device{};  ///< of GPUs: the same word is the same GPU, also on another rank
   std::string gpu{};     ///< of an RDMA port: the GPU nearest to it; empty if there is none
 };
@@ -51,9 +51,10 @@ struct Measurement {
   std::string from_port, to_port;
   Bytes bytes;  ///< of a message
   int connections = 1;
-  bool stream = false;  ///< many messages in flight: bytes / sample is a rate
-  Seconds estimate;     ///< of all repeats together, at the rate assumed
-  Bytes traffic;        ///< meanwhile
+  bool stream = false;     ///< many messages in flight: bytes / sample is a rate
+  Seconds estimate;        ///< of all repeats together, at the rate assumed
+  Bytes traffic;           ///< meanwhile
+  bool rate_known = true;  ///< false: the estimate takes 100 Gb/s for the line
 
   /// All ranks take part, and rank 0 is the first of them; else those of the pair do.
   bool everyone = false;
