@@ -92,7 +92,8 @@ std::string nccl_version() {
 
 }  // namespace
 
-std::string host_provenance(const std::map<std::string, std::string>& environment, const std::string& root) {
+std::string host_provenance(const std::map<std::string, std::string>& environment, const RdmaSettings& rdma,
+                            const std::string& root) {
   utsname kernel{};
   uname(&kernel);
   timespec resolution{};
@@ -109,6 +110,11 @@ std::string host_provenance(const std::map<std::string, std::string>& environmen
         {"source", first_line(fs::path(root) / "sys/devices/system/clocksource/clocksource0/current_clocksource")},
         {"resolution_ns", resolution.tv_sec * 1000000000LL + resolution.tv_nsec}}},
       {"environment", variables},
+      {"rdma",
+       {{"traffic_class", rdma.traffic_class},
+        {"service_level", rdma.service_level},
+        {"partition", rdma.partition},
+        {"relaxed_ordering", rdma.relaxed_ordering}}},
       {"hcas", hcas(root)},
       {"interfaces", interfaces(root)},
       {"modules", modules(root)},

@@ -49,8 +49,8 @@ BytesPerSecond lesser_rate(BytesPerSecond a, BytesPerSecond b) {
 
 class Verbs : public ProbeBackend {
  public:
-  Verbs(const VerbsCalls& calls, const GpuCalls& gpu, std::string root)
-      : calls_(calls), gpu_(gpu), root_(std::move(root)) {}
+  Verbs(const VerbsCalls& calls, const GpuCalls& gpu, std::string root, const NumaCalls& numa)
+      : calls_(calls), gpu_(gpu), root_(std::move(root)), numa_(numa) {}
 
   std::string unavailable() override {
     int count = 0;
@@ -105,9 +105,10 @@ class Verbs : public ProbeBackend {
 
   std::unique_ptr<ProbeTrial> prepare(const Measurement& m, const ProbeSettings& settings, ProbeSide side,
                                       const std::vector<PeerLink*>& links) override {
-    VerbsMemory memory{gpu_, {}};
-    if (m.memory == "gpu") memory.gpu = gpu_near(side == ProbeSide::first ? m.from_port : m.to_port);
-    return prepare_verbs_trial({calls_, memory, settings.gid, side, *links.front()}, m);
+    const std::string& port = side == ProbeSide::first ? m.from_port : m.to_port;
+    VerbsMemory memory{gpu_, {}, {&numa_, numa_node_of(root_, port.substr(0, port.rfind('/')))}};
+    if (m.memory == "gpu") memory.gpu = gpu_near(port);
+    return prepare_verbs_trial({calls_, memory, {settings.gid, settings.rdma}, side, *links.front()}, m);
   }
 
  private:
@@ -133,13 +134,14 @@ class Verbs : public ProbeBackend {
   const VerbsCalls& calls_;
   const GpuCalls& gpu_;
   std::string root_;
+  const NumaCalls& numa_;
 };
 
 }  // namespace
 
-std::unique_ptr<ProbeBackend> make_verbs_backend(const VerbsCalls& calls, const GpuCalls& gpu,
-                                                 const std::string& root) {
-  return std::make_unique<Verbs>(calls, gpu, root);
+std::unique_ptr<ProbeBackend> make_verbs_backend(const VerbsCalls& calls, const GpuCalls& gpu, const std::string& root,
+                                                 const NumaCalls& numa) {
+  return std::make_unique<Verbs>(calls, gpu, root, numa);
 }
 std::unique_ptr<ProbeBackend> verbs_probe() { return make_verbs_backend(library_verbs(), library_gpu()); }
 

@@ -20,6 +20,9 @@ const VerbsCalls& library_verbs() {
       [](ibv_context* context) { return ibv_alloc_pd(context); },
       [](ibv_pd* pd) { return ibv_dealloc_pd(pd); },
       [](ibv_pd* pd, void* memory, std::size_t size, int access) { return ibv_reg_mr(pd, memory, size, access); },
+      [](ibv_pd* pd, void* memory, std::size_t size, std::uint64_t address, unsigned access) {
+        return ibv_reg_mr_iova2(pd, memory, size, address, access);
+      },
       [](ibv_pd* pd, std::uint64_t offset, std::size_t size, std::uint64_t address, int file, int access) {
         return ibv_reg_dmabuf_mr(pd, offset, size, address, file, access);
       },

@@ -20,6 +20,9 @@ struct VerbsCalls {
   std::function<ibv_pd*(ibv_context*)> alloc_pd;
   std::function<int(ibv_pd*)> dealloc_pd;
   std::function<ibv_mr*(ibv_pd*, void*, std::size_t, int)> reg_mr;
+  /// As reg_mr, with an address for the other side: the only one that takes optional kinds of access. None if the
+  /// library lacks it.
+  std::function<ibv_mr*(ibv_pd*, void*, std::size_t, std::uint64_t, unsigned)> reg_mr_iova2;
   /// Domain, offset, bytes, address, file descriptor, access.
   std::function<ibv_mr*(ibv_pd*, std::uint64_t, std::size_t, std::uint64_t, int, int)> reg_dmabuf_mr;
   std::function<int(ibv_mr*)> dereg_mr;

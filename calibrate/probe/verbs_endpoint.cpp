@@ -16,12 +16,6 @@ namespace fabricast {
 
 using namespace probe;
 
-namespace {
-
-constexpr int access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
-
-}  // namespace
-
 int best_gid(const std::vector<ibv_gid_entry>& table) {
   const auto rank = [](const ibv_gid_entry& e) {
     if (e.gid_type != IBV_GID_TYPE_ROCE_V2) return e.gid_type == IBV_GID_TYPE_ROCE_V1 ? 1 : 4;
@@ -50,24 +44,29 @@ ibv_gid gid_of(const std::string& text) {
 }
 
 VerbsEndpoint::VerbsEndpoint(const VerbsCalls& calls, const std::string& port, const VerbsMemory& memory,
-                             int queue_pairs, std::size_t size, int depth, int gid)
-    : calls_(calls), memory_(nullptr, std::free) {
+                             int queue_pairs, std::size_t size, int depth, const VerbsWishes& wishes)
+    : calls_(calls),
+      relaxed_(wishes.rdma.relaxed_ordering != 0 && calls.reg_mr_iova2 && !wishes.in_order),
+      partition_(wishes.rdma.partition) {
+  self_.traffic_class = wishes.rdma.traffic_class;
+  self_.service_level = wishes.rdma.service_level;
   open(port);
   const ibv_port_attr attributes = query_port(calls_, context_.get(), port_);
   ethernet_ = attributes.link_layer == IBV_LINK_LAYER_ETHERNET;
   self_.lid = attributes.lid, self_.mtu = attributes.active_mtu;
   const ibv_device_attr device = query_device(calls_, context_.get());
   self_.reads = std::clamp(device.max_qp_rd_atom, 1, 16), reads_asked_ = std::clamp(device.max_qp_init_rd_atom, 1, 16);
-  choose_gid(gid);
+  choose_gid(wishes.gid);
   errno = 0;
   pd_ = {calls_.alloc_pd(context_.get()), [this](ibv_pd* p) { calls_.dealloc_pd(p); }};
   if (!pd_) verbs_failed("ibv_alloc_pd", errno);
   cq_ = {calls_.create_cq(context_.get(), 2 * depth * queue_pairs + 1), [this](ibv_cq* c) { calls_.destroy_cq(c); }};
   if (!cq_) verbs_failed("ibv_create_cq", errno);
   if (memory.gpu.empty())
-    register_host(size);
+    register_host(memory, size);
   else
     register_gpu(memory, size);
+  if (relaxed_) self_.memory += ", relaxed ordering";
   self_.remote_key = mr_->rkey;
   self_.packet_number = static_cast<std::uint32_t>(getpid()) & 0xffffff;
   for (int i = 0; i < queue_pairs; ++i) {
@@ -82,16 +81,32 @@ VerbsEndpoint::VerbsEndpoint(const VerbsCalls& calls, const std::string& port, c
   }
 }
 
-void VerbsEndpoint::register_host(std::size_t size) {
+unsigned VerbsEndpoint::access() const {
+  constexpr unsigned plain = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
+  return relaxed_ ? plain | IBV_ACCESS_RELAXED_ORDERING : plain;
+}
+
+ibv_mr* VerbsEndpoint::register_plainly(void* memory, std::size_t size) {
+  errno = 0;
+  if (relaxed_) return calls_.reg_mr_iova2(pd_.get(), memory, size, reinterpret_cast<std::uint64_t>(memory), access());
+  return calls_.reg_mr(pd_.get(), memory, size, static_cast<int>(access()));
+}
+
+void VerbsEndpoint::register_host(const VerbsMemory& memory, std::size_t size) {
   const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   const std::size_t whole = (size + page - 1) / page * page;
-  memory_.reset(static_cast<char*>(std::aligned_alloc(page, whole)));
+  self_.memory = "host";
+  if (memory.place.binds()) {
+    NumaMemory near = memory.place.calls->allocate(whole, memory.place.node);
+    memory_ = std::move(near.memory);
+    self_.memory += memory_ ? fmt::format(" on NUMA node {}", memory.place.node) : ", not bound: " + near.reason;
+  }
+  if (!memory_) memory_ = {static_cast<char*>(std::aligned_alloc(page, whole)), std::free};
   if (!memory_) throw ProbeFailure("no memory for the buffer");
   std::memset(memory_.get(), 0, whole);
-  errno = 0;
-  mr_ = {calls_.reg_mr(pd_.get(), memory_.get(), whole, access), [this](ibv_mr* m) { calls_.dereg_mr(m); }};
-  if (!mr_) verbs_failed("ibv_reg_mr", errno, "the locked-memory limit (ulimit -l) may be too low");
-  self_.address = reinterpret_cast<std::uint64_t>(memory_.get()), self_.memory = "host";
+  mr_ = {register_plainly(memory_.get(), whole), [this](ibv_mr* m) { calls_.dereg_mr(m); }};
+  if (!mr_) verbs_failed(register_call(), errno, "the locked-memory limit (ulimit -l) may be too low");
+  self_.address = reinterpret_cast<std::uint64_t>(memory_.get());
 }
 
 void VerbsEndpoint::register_gpu(const VerbsMemory& memory, std::size_t size) {
@@ -110,20 +125,19 @@ void VerbsEndpoint::register_gpu(const VerbsMemory& memory, std::size_t size) {
     by_dma_buf = "cuMemGetHandleForAddressRange: " + memory.calls.reason(error);
   } else {
     errno = 0;
-    mr_ = {calls_.reg_dmabuf_mr(pd_.get(), 0, whole, self_.address, file, access), release};
+    mr_ = {calls_.reg_dmabuf_mr(pd_.get(), 0, whole, self_.address, file, static_cast<int>(access())), release};
     by_dma_buf = "ibv_reg_dmabuf_mr: " + system_reason(errno);
     close(file);
   }
   self_.memory = memory.gpu + " by DMA-BUF";
   if (mr_) return;
-  errno = 0;
-  mr_ = {calls_.reg_mr(pd_.get(), gpu_memory_.get(), whole, access), release};
+  mr_ = {register_plainly(gpu_memory_.get(), whole), release};
   self_.memory = memory.gpu + " by nvidia-peermem";
   if (!mr_)
-    throw ProbeFailure(fmt::format(
-        "memory of {} can not be registered. By DMA-BUF: {}. By nvidia-peermem: ibv_reg_mr: {} (is the module "
-        "nvidia_peermem loaded?)",
-        memory.gpu, by_dma_buf, system_reason(errno)));
+    throw ProbeFailure(
+        fmt::format("memory of {} can not be registered. By DMA-BUF: {}. By nvidia-peermem: {}: {} (is the module "
+                    "nvidia_peermem loaded?)",
+                    memory.gpu, by_dma_buf, register_call(), system_reason(errno)));
 }
 
 void VerbsEndpoint::open(const std::string& port) {
@@ -162,12 +176,13 @@ void VerbsEndpoint::modify(ibv_qp* qp, ibv_qp_attr& attributes, int mask, const 
     verbs_failed(fmt::format("ibv_modify_qp to {}", state), error);
 }
 
-void VerbsEndpoint::connect(const VerbsPeer& peer) {
+void VerbsEndpoint::connect(const VerbsPeer& peer, const VerbsPeer& first) {
   peer_ = peer;
   if (peer.queue_pairs.size() != qps_.size()) throw ProbeFailure("the other rank has another number of queue pairs");
   for (std::size_t i = 0; i < qps_.size(); ++i) {
     ibv_qp_attr a{};
     a.qp_state = IBV_QPS_INIT, a.port_num = port_;
+    a.pkey_index = static_cast<std::uint16_t>(partition_);
     a.qp_access_flags = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
     modify(qps_[i].get(), a, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS, "INIT");
     a = {};
@@ -175,9 +190,11 @@ void VerbsEndpoint::connect(const VerbsPeer& peer) {
     a.dest_qp_num = peer.queue_pairs[i], a.rq_psn = peer.packet_number;
     a.max_dest_rd_atomic = static_cast<std::uint8_t>(self_.reads), a.min_rnr_timer = 12;
     a.ah_attr.port_num = port_, a.ah_attr.dlid = peer.lid;
+    a.ah_attr.sl = static_cast<std::uint8_t>(first.service_level);
     if (ethernet_) {
       a.ah_attr.is_global = 1, a.ah_attr.grh.dgid = gid_of(peer.gid);
       a.ah_attr.grh.sgid_index = gid_index_, a.ah_attr.grh.hop_limit = 64;
+      a.ah_attr.grh.traffic_class = static_cast<std::uint8_t>(first.traffic_class);
     }
     modify(qps_[i].get(), a,
            IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |

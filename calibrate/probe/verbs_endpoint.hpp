@@ -7,6 +7,7 @@
 
 #include "fabricast/calibrate/probe.hpp"
 #include "gpu.hpp"
+#include "numa.hpp"
 #include "verbs_calls.hpp"
 
 namespace fabricast {
@@ -27,24 +28,38 @@ struct VerbsPeer {
   std::uint16_t lid = 0;
   int mtu = 0;    ///< ibv_mtu
   int reads = 0;  ///< RDMA reads it answers at a time
+  int traffic_class = 0, service_level = 0;
   std::string gid;
-  std::string memory;  ///< what it is and how it is registered, for people
+  std::string memory;  ///< what it is, where, and how it is registered, for people
 };
+
+std::string peer_text(const VerbsPeer& peer);
+/// \throws ProbeFailure if it is damaged
+VerbsPeer peer_of(const std::string& text);
 
 /// Where one side's buffer lies.
 struct VerbsMemory {
   const GpuCalls& calls;
   std::string gpu;  ///< "gpu0"; empty: the host
+  NumaPlace place{};
+};
+
+struct VerbsWishes {
+  int gid = -1;  ///< index, or -1 for the best
+  RdmaSettings rdma{};
+  /// Writes arrive in their order whatever `rdma` says: for who looks at the last byte of a message.
+  bool in_order = false;
 };
 
 class VerbsEndpoint {
  public:
-  /// \param size  of the registered buffer   \param gid  index, or -1 for the best  \throws ProbeFailure
+  /// \param size  of the registered buffer  \throws ProbeFailure
   VerbsEndpoint(const VerbsCalls& calls, const std::string& port, const VerbsMemory& memory, int queue_pairs,
-                std::size_t size, int depth, int gid);
+                std::size_t size, int depth, const VerbsWishes& wishes);
 
   const VerbsPeer& self() const { return self_; }
-  void connect(const VerbsPeer& peer);
+  /// \param first  whose traffic class and service level both sides take, as NCCL takes those of who connects
+  void connect(const VerbsPeer& peer, const VerbsPeer& first);
 
   int queue_pairs() const { return static_cast<int>(qps_.size()); }
   /// Where the host can look into it: \pre it is the host's.
@@ -62,7 +77,10 @@ class VerbsEndpoint {
 
  private:
   void open(const std::string& port);
-  void register_host(std::size_t size);
+  unsigned access() const;
+  const char* register_call() const { return relaxed_ ? "ibv_reg_mr_iova2" : "ibv_reg_mr"; }
+  ibv_mr* register_plainly(void* memory, std::size_t size);
+  void register_host(const VerbsMemory& memory, std::size_t size);
   void register_gpu(const VerbsMemory& memory, std::size_t size);
   void choose_gid(int wanted);
   void modify(ibv_qp* qp, ibv_qp_attr& attributes, int mask, const char* state);
@@ -71,7 +89,7 @@ class VerbsEndpoint {
   using Owned = std::unique_ptr<T, std::function<void(T*)>>;
 
   const VerbsCalls& calls_;
-  std::unique_ptr<char, void (*)(void*)> memory_;
+  std::shared_ptr<char> memory_;
   GpuHandle gpu_memory_;
   // In this order, so that each goes before what it stands on.
   Owned<ibv_context> context_;
@@ -81,7 +99,8 @@ class VerbsEndpoint {
   std::vector<Owned<ibv_qp>> qps_;
   std::uint8_t port_ = 1;
   std::uint8_t gid_index_ = 0;
-  bool ethernet_ = false;
+  bool ethernet_ = false, relaxed_ = false;
+  int partition_ = 0;
   int reads_asked_ = 1;
   VerbsPeer self_, peer_;
 };

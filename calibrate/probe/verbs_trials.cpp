@@ -6,14 +6,12 @@
 
 #include <algorithm>
 #include <atomic>
-#include <nlohmann/json.hpp>
 
 #include "peer_link.hpp"
 #include "verbs_endpoint.hpp"
 
 namespace fabricast {
 
-using Json = nlohmann::json;
 using probe::Clock;
 
 namespace {
@@ -22,26 +20,6 @@ constexpr double window_s = 0.01;
 constexpr std::size_t under_way = 4 << 20;  // bytes on a queue pair: more than any link holds, yet soon drained
 
 std::size_t line_up(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
-
-Json to_json(const VerbsPeer& p) {
-  return {{"queue_pairs", p.queue_pairs},
-          {"packet_number", p.packet_number},
-          {"remote_key", p.remote_key},
-          {"address", p.address},
-          {"lid", p.lid},
-          {"mtu", p.mtu},
-          {"reads", p.reads},
-          {"gid", p.gid},
-          {"memory", p.memory}};
-}
-
-VerbsPeer peer_of(const std::string& text) {
-  try {
-    const Json j = Json::parse(text);
-    return {j.at("queue_pairs"), j.at("packet_number"), j.at("remote_key"), j.at("address"), j.at("lid"),
-            j.at("mtu"),         j.at("reads"),         j.at("gid"),        j.at("memory")};
-  } catch (const Json::exception&) { throw ProbeFailure("what the other rank says of its port is damaged"); }
-}
 
 /// Gives the CPU away after each look: a waiting process must not starve the one it waits for. The link is looked at
 /// seldom.
@@ -78,15 +56,30 @@ class Spin {
 class VerbsTrial : public ProbeTrial {
  public:
   VerbsTrial(const VerbsSetup& setup, const Measurement& m, std::size_t size, int depth)
-      : bytes_(static_cast<std::size_t>(m.bytes.value)),
+      : thread_(bound(setup.memory.place)),
+        bytes_(static_cast<std::size_t>(m.bytes.value)),
         first_(setup.side == ProbeSide::first),
         link_(setup.link),
-        end_(setup.calls, first_ ? m.from_port : m.to_port, setup.memory, m.connections, size, depth, setup.gid) {
-    const VerbsPeer peer = peer_of(link_.exchange(to_json(end_.self()).dump()));
-    end_.connect(peer);
-    if (m.memory == "gpu") how_ = end_.self().memory + " -> " + peer.memory;
+        end_(setup.calls, first_ ? m.from_port : m.to_port, setup.memory, m.connections, size, depth, setup.wishes) {
+    VerbsPeer self = end_.self();
+    if (const std::string reason = refusal(setup.memory.place); !reason.empty())
+      self.memory += ", not bound: " + reason;
+    const VerbsPeer peer = peer_of(link_.exchange(peer_text(self)));
+    end_.connect(peer, first_ ? self : peer);
+    how_ = self.memory + " -> " + peer.memory;
   }
   std::string how() const override { return how_; }
+
+ private:
+  static NumaBinding bound(const NumaPlace& place) {
+    return place.binds() ? place.calls->bind_thread(place.node) : NumaBinding{};
+  }
+  std::string refusal(const NumaPlace& place) const {
+    return thread_.reason.empty() ? place.refusal() : thread_.reason;
+  }
+
+  // Before the endpoint, whose memory is first touched by the bound thread, and unbound after it.
+  NumaBinding thread_;
 
  protected:
   std::size_t bytes_;
@@ -102,7 +95,8 @@ class VerbsTrial : public ProbeTrial {
 class WriteLatency : public VerbsTrial {
  public:
   WriteLatency(const VerbsSetup& setup, const Measurement& m)
-      : VerbsTrial(setup, m, 2 * line_up(static_cast<std::size_t>(m.bytes.value)), 4), landing_(line_up(bytes_)) {}
+      : VerbsTrial(in_order(setup), m, 2 * line_up(static_cast<std::size_t>(m.bytes.value)), 4),
+        landing_(line_up(bytes_)) {}
   std::vector<Seconds> run(int repeats) override {
     std::vector<Seconds> samples;
     Spin spin(link_);
@@ -120,6 +114,11 @@ class WriteLatency : public VerbsTrial {
   }
 
  private:
+  /// The last byte of a message must not come before the others.
+  static VerbsSetup in_order(VerbsSetup setup) {
+    setup.wishes.in_order = true;
+    return setup;
+  }
   void send() {
     end_.memory()[bytes_ - 1] = tag_;
     end_.post(0, IBV_WR_RDMA_WRITE, bytes_, 0, landing_);

@@ -13,13 +13,13 @@ namespace fabricast {
 /// The backend on these calls, which must outlive it: those of the libraries, or a test's. `root` is "/", or a copy of
 /// it, where PCI devices are found.
 std::unique_ptr<ProbeBackend> make_verbs_backend(const VerbsCalls& calls, const GpuCalls& gpu,
-                                                 const std::string& root = "/");
+                                                 const std::string& root = "/", const NumaCalls& numa = library_numa());
 
 /// One side of a measurement.
 struct VerbsSetup {
   const VerbsCalls& calls;
   VerbsMemory memory;
-  int gid;
+  VerbsWishes wishes;
   ProbeSide side;
   PeerLink& link;
 };

@@ -95,7 +95,7 @@ void add_nccl_settings(ProbeSettings& settings, const Options& options) {
   settings.channels = counts_of(options, "channels", 64);
 }
 
-ProbeSettings settings_of(const Options& options) {
+ProbeSettings settings_of(const Options& options, const std::map<std::string, std::string>& variables) {
   constexpr Bytes largest{1 << 30};
   ProbeSettings settings;
   for (const std::string& word : list_of(options, "size")) {
@@ -110,6 +110,11 @@ ProbeSettings settings_of(const Options& options) {
   add_nccl_settings(settings, options);
   settings.gid = options.integer("gid", -1, 0, 255);
   settings.devices = list_of(options, "device");
+  settings.rdma = rdma_settings_from(variables);
+  settings.rdma.traffic_class = options.integer("traffic-class", settings.rdma.traffic_class, 0, 255);
+  settings.rdma.service_level = options.integer("service-level", settings.rdma.service_level, 0, 15);
+  settings.rdma.partition = options.integer("partition", settings.rdma.partition, 0, 65535);
+  settings.rdma.relaxed_ordering = options.integer("relaxed-ordering", settings.rdma.relaxed_ordering, 0, 2);
   return settings;
 }
 
@@ -221,6 +226,11 @@ void add_options(Options& options) {
       "protocol", po::value<std::string>(), "nccl: hold it to each of these, e.g. ll,simple (default: its choice)")(
       "channels", po::value<std::string>(), "nccl: hold it to each of these, e.g. 1,4,16 (default: its choice)")(
       "gid", po::value<std::string>(), "verbs: index of the GID (default: RoCE v2 over IPv4 if there is one)")(
+      "traffic-class", po::value<std::string>(), "verbs: of RoCE's packets, 0 to 255 (default: NCCL_IB_TC, or 0)")(
+      "service-level", po::value<std::string>(), "verbs: 0 to 15 (default: NCCL_IB_SL, or 0)")(
+      "partition", po::value<std::string>(), "verbs: index of the partition key (default: NCCL_IB_PKEY, or 0)")(
+      "relaxed-ordering", po::value<std::string>(),
+      "verbs: of PCIe writes: 0 off, 1 on, 2 where the library can (default: NCCL_IB_PCI_RELAXED_ORDERING, or 2)")(
       "dry-run", "print what would be measured, how long it takes and what it sends")(
       "budget", po::value<std::string>(), "time for all measurements, e.g. 10s (default 60s)")(
       "seed", po::value<std::string>(), "of the order of measurements (default 1)")(
@@ -251,9 +261,9 @@ int probe_verb(const std::vector<std::string>& arguments) {
   session.version = version_text();
   session.timeout = duration(options, "timeout", "30s"), session.budget = duration(options, "budget", "60s");
   session.seed = static_cast<std::uint64_t>(options.integer("seed", 1, 0, 2147483647));
-  session.settings = settings_of(options);
+  session.settings = settings_of(options, variables);
   session.dry_run = options.has("dry-run");
-  session.provenance = host_provenance(variables);
+  session.provenance = host_provenance(variables, session.settings.rdma);
   const std::vector<ProbeBackendEntry> backends = chosen_backends(options);
   if (options.has("resume") && options.text("output", "-") == "-")
     throw UserError("--resume: of which file?", "say --output as well");

@@ -71,11 +71,20 @@ struct Measurement {
   std::string key() const;
 };
 
+/// How NCCL sets up queue pairs and memory; defaults are NCCL's.
+struct RdmaSettings {
+  int traffic_class = 0;     ///< of RoCE's packets: DSCP and two bits of ECN; InfiniBand has none within a subnet
+  int service_level = 0;     ///< of InfiniBand; of RoCE the priority of a VLAN
+  int partition = 0;         ///< index into the port's table of partition keys
+  int relaxed_ordering = 2;  ///< of PCIe writes by the NIC: 0 off, 1 on, 2 on where the library has ibv_reg_mr_iova2
+};
+
 /// What the user asks of the backends.
 struct ProbeSettings {
-  std::vector<Bytes> sizes;              ///< empty: those of the backend
-  std::vector<int> connections;          ///< empty: those of the backend
-  int gid = -1;                          ///< index into an RDMA port's table; -1: the best
+  std::vector<Bytes> sizes;      ///< empty: those of the backend
+  std::vector<int> connections;  ///< empty: those of the backend
+  int gid = -1;                  ///< index into an RDMA port's table; -1: the best
+  RdmaSettings rdma;
   std::vector<std::string> devices;      ///< only these devices or ports of this rank; empty: all
   std::vector<std::string> memories;     ///< host, gpu; empty: both
   std::vector<std::string> collectives;  ///< words of the nccl backend; empty: all

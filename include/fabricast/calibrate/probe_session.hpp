@@ -28,6 +28,10 @@ ProbePlace place_from(const std::map<std::string, std::string>& environment);
 /// `host:port` of --master.  \throws UserError
 void set_master(ProbePlace& place, const std::string& text);
 
+/// What NCCL would take of NCCL_IB_TC, NCCL_IB_SL, NCCL_IB_PKEY and NCCL_IB_PCI_RELAXED_ORDERING: whole numbers, decimal,
+/// 0x or octal; -1 stands for the default. \throws UserError if one is out of range, or no number
+RdmaSettings rdma_settings_from(const std::map<std::string, std::string>& environment);
+
 struct SessionOptions {
   ProbePlace place;
   std::string bind;   ///< address to listen on; empty: the one that leads to rank 0
@@ -61,9 +65,11 @@ struct SessionOutcome {
 ///         Interrupted
 SessionOutcome run_probe_session(const std::vector<ProbeBackendEntry>& backends, const SessionOptions& options);
 
-/// What there is to know of this host, as JSON: kernel, CPU, PCI devices, drivers, NCCL's variables.
+/// What there is to know of this host, as JSON: kernel, CPU, PCI devices, drivers, NCCL's variables, and the settings of RDMA
+/// that this rank takes.
 /// \param root  "/", or a copy of it in a test
-std::string host_provenance(const std::map<std::string, std::string>& environment, const std::string& root = "/");
+std::string host_provenance(const std::map<std::string, std::string>& environment, const RdmaSettings& rdma = {},
+                            const std::string& root = "/");
 
 /// JSONL: a line of provenance, then one per measurement.
 std::string provenance_line(const std::string& version, const std::vector<std::string>& command, std::uint64_t seed,

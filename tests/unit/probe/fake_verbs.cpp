@@ -125,6 +125,7 @@ VerbsCalls FakeVerbs::calls() const {
   c.alloc_pd = [made](ibv_context*) { return made(new ibv_pd{}); };
   c.dealloc_pd = gone;
   c.reg_mr = [made](ibv_pd*, void*, std::size_t, int) { return made(new ibv_mr{}); };
+  c.reg_mr_iova2 = [made](ibv_pd*, void*, std::size_t, std::uint64_t, unsigned) { return made(new ibv_mr{}); };
   c.reg_dmabuf_mr = [made](ibv_pd*, std::uint64_t, std::size_t, std::uint64_t, int, int) { return made(new ibv_mr{}); };
   c.dereg_mr = gone;
   c.create_cq = [made](ibv_context*, int) -> ibv_cq* { return made(new Cq{}); };

@@ -97,11 +97,14 @@ TEST_CASE("a host says what it is", "[probe]") {
   write("sys/class/net/eth0/speed", "-1\n");  // of an interface that is down
   write("sys/module/nvidia/version", "550.54.15\n");
   write("sys/module/mlx5_core/refcnt", "1\n");
-  const json j = json::parse(host_provenance({{"NCCL_ALGO", "Ring"}, {"FABRICAST_TOKEN", "s3cret"}}, root));
+  const json j =
+      json::parse(host_provenance({{"NCCL_ALGO", "Ring"}, {"FABRICAST_TOKEN", "s3cret"}}, {106, 3, 1, 0}, root));
   CHECK(j["cpu"] == "Some CPU @ 2 GHz");
   CHECK(j["hcas"] == json::parse(R"([{"name": "mlx5_0", "firmware": "28.39.1002", "type": "MT4129"}])"));
   CHECK(j["interfaces"] == json::parse(R"([{"name": "eth0", "mtu": 9000}])"));
   CHECK(j["modules"] == json::parse(R"({"nvidia": "550.54.15", "mlx5_core": "of the kernel"})"));
+  CHECK(j["rdma"] ==
+        json::parse(R"({"traffic_class": 106, "service_level": 3, "partition": 1, "relaxed_ordering": 0})"));
   CHECK(j["environment"] == json::parse(R"({"NCCL_ALGO": "Ring"})"));
   CHECK(j["kernel"].get<std::string>().starts_with("Linux "));
   CHECK(j["clock"]["resolution_ns"].get<long long>() >= 1);

@@ -135,6 +135,11 @@ TEST_CASE("each call that fails costs its measurement, on either side, and leave
       {"reg_mr",
        [](VerbsCalls& c) { c.reg_mr = [](ibv_pd*, void*, std::size_t, int) { return nothing<ibv_mr>(ENOMEM); }; },
        "ibv_reg_mr: cannot allocate memory; the locked-memory limit (ulimit -l) may be too low"},
+      {"reg_mr_iova2",
+       [](VerbsCalls& c) {
+         c.reg_mr_iova2 = [](ibv_pd*, void*, std::size_t, std::uint64_t, unsigned) { return nothing<ibv_mr>(ENOMEM); };
+       },
+       "ibv_reg_mr_iova2: cannot allocate memory; the locked-memory limit (ulimit -l) may be too low"},
       {"create_cq", [](VerbsCalls& c) { c.create_cq = [](ibv_context*, int) { return nothing<ibv_cq>(EINVAL); }; },
        "ibv_create_cq: invalid argument"},
       {"create_qp",
@@ -254,9 +259,9 @@ TEST_CASE("the best GID is RoCE v2 over IPv4", "[probe]") {
 TEST_CASE("a GID that is asked for has to be there", "[probe]") {
   const FakeVerbs fake({1e-6}, {1e9});
   const VerbsCalls calls = fake.calls();
-  CHECK_NOTHROW(VerbsEndpoint(calls, "fake0/1", {no_gpu(), {}}, 1, 64, 2, 2));
-  CHECK_THROWS_WITH(VerbsEndpoint(calls, "fake0/1", {no_gpu(), {}}, 1, 64, 2, 1), "there is no GID at index 1");
-  CHECK_THROWS_WITH(VerbsEndpoint(calls, "other/1", {no_gpu(), {}}, 1, 64, 2, -1), "the port other/1 is not there");
+  CHECK_NOTHROW(VerbsEndpoint(calls, "fake0/1", {no_gpu(), {}}, 1, 64, 2, {2}));
+  CHECK_THROWS_WITH(VerbsEndpoint(calls, "fake0/1", {no_gpu(), {}}, 1, 64, 2, {1}), "there is no GID at index 1");
+  CHECK_THROWS_WITH(VerbsEndpoint(calls, "other/1", {no_gpu(), {}}, 1, 64, 2, {}), "the port other/1 is not there");
 }
 
 TEST_CASE("ports pair up on the same network", "[probe]") {
