@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "host.hpp"
@@ -28,10 +29,15 @@ Findings check_rdma_stack(const HostFiles& host);
 Findings check_driver(const HostFiles& host);
 Findings check_cuda(const HostFiles& host);
 Findings check_collective_library(const HostFiles& host);
+Findings check_packaged_library(const HostFiles& host);
 Findings check_variables(const HostFiles& host);
 Findings check_locked_memory(const HostFiles& host);
 Findings check_numa_balancing(const HostFiles& host);
 Findings check_governor(const HostFiles& host);
+Findings check_irq_affinity(const HostFiles& host);
+Findings check_socket_buffers(const HostFiles& host);
+Findings check_local_ports(const HostFiles& host);
+Findings check_socket_mtu(const HostFiles& host);
 
 /// A finding that asks for nothing.
 Finding good(std::string subject, std::string found, std::string expected, std::string_view source);
@@ -41,6 +47,10 @@ std::string port_name(const RdmaNic& nic, const RdmaPort& port);
 std::string device_name(const std::string& name, const PciDevice& device);
 /// Release of the loaded NVIDIA driver; empty if none is loaded.
 std::string driver_release(const HostFiles& host);
+
+/// Files of a library in the order in which the loader finds them, and their releases, which the names of the files tell, or
+/// not: then they are empty.
+std::vector<std::pair<std::string, std::string>> library_releases(const HostFiles& host, const std::string& soname);
 
 /// Where expectations come from: keys of docs/references.md, and what they stand for.
 namespace from {
@@ -74,6 +84,9 @@ inline constexpr std::string_view kernel_rdma =
 inline constexpr std::string_view kernel_pci =
     "[Linux-abi-pci] https://kernel.org/doc/Documentation/ABI/testing/sysfs-bus-pci";
 inline constexpr std::string_view kernel_roce = "[Linux-iboe-mtu] include/rdma/ib_addr.h of Linux";
+inline constexpr std::string_view tcp_settings = "[Linux-ip-sysctl] https://docs.kernel.org/networking/ip-sysctl.html";
+inline constexpr std::string_view irq_affinity =
+    "[Linux-irq-affinity] https://docs.kernel.org/core-api/irq/irq-affinity.html";
 inline constexpr std::string_view links = "[FABRICS-2]";
 inline constexpr std::string_view pcie = "[FABRICS-3]";
 inline constexpr std::string_view likeness = "like devices of one host should be alike";

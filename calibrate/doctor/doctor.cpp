@@ -36,10 +36,15 @@ constexpr std::array checks = {
     Check{"driver", "NVIDIA's module and library of one release", check_driver},
     Check{"cuda", "the driver is new enough for the toolkit", check_cuda},
     Check{"nccl", "one release of NCCL", check_collective_library},
+    Check{"packaged_nccl", "Python's packages and the system have one NCCL", check_packaged_library},
     Check{"variables", "no variable of NCCL that hurts", check_variables},
     Check{"locked_memory", "memory may be locked", check_locked_memory},
     Check{"numa_balancing", "the kernel does not move pages", check_numa_balancing},
     Check{"governor", "CPUs at full clock", check_governor},
+    Check{"irq_affinity", "interrupts of NICs near them", check_irq_affinity},
+    Check{"socket_buffers", "buffers as long as the line", check_socket_buffers},
+    Check{"local_ports", "ports for many connections", check_local_ports},
+    Check{"socket_mtu", "long packets for sockets", check_socket_mtu},
 };
 
 }  // namespace

@@ -26,8 +26,18 @@ std::vector<std::string> library_folders(const HostFiles& host) {
   return folders;
 }
 
-/// Files of a library in the order in which they are found, and their releases, which the names of the files tell, or
-/// not: then they are empty.
+/// The value of the first "version" after "cuda" in version.json, which lists all parts of the toolkit.
+std::string toolkit_release(const Tree& tree) {
+  const std::string text = tree.content("usr/local/cuda/version.json");
+  std::size_t at = text.find("\"cuda\"");
+  at = at == std::string::npos ? at : text.find("\"version\"", at);
+  at = at == std::string::npos ? at : text.find('"', text.find(':', at));
+  const std::size_t end = at == std::string::npos ? at : text.find('"', at + 1);
+  return end == std::string::npos ? std::string() : text.substr(at + 1, end - at - 1);
+}
+
+}  // namespace
+
 std::vector<std::pair<std::string, std::string>> library_releases(const HostFiles& host, const std::string& soname) {
   std::vector<std::pair<std::string, std::string>> found;
   std::set<std::string> seen;
@@ -42,18 +52,6 @@ std::vector<std::pair<std::string, std::string>> library_releases(const HostFile
   }
   return found;
 }
-
-/// The value of the first "version" after "cuda" in version.json, which lists all parts of the toolkit.
-std::string toolkit_release(const Tree& tree) {
-  const std::string text = tree.content("usr/local/cuda/version.json");
-  std::size_t at = text.find("\"cuda\"");
-  at = at == std::string::npos ? at : text.find("\"version\"", at);
-  at = at == std::string::npos ? at : text.find('"', text.find(':', at));
-  const std::size_t end = at == std::string::npos ? at : text.find('"', at + 1);
-  return end == std::string::npos ? std::string() : text.substr(at + 1, end - at - 1);
-}
-
-}  // namespace
 
 std::string driver_release(const HostFiles& host) {
   const std::vector<std::string> words = split(host.tree.line("proc/driver/nvidia/version"), ' ');
