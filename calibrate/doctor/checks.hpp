@@ -38,6 +38,12 @@ Findings check_irq_affinity(const HostFiles& host);
 Findings check_socket_buffers(const HostFiles& host);
 Findings check_local_ports(const HostFiles& host);
 Findings check_socket_mtu(const HostFiles& host);
+Findings check_nvlink(const HostFiles& host);
+Findings check_fabric_manager(const HostFiles& host);
+Findings check_imex(const HostFiles& host);
+Findings check_xid(const HostFiles& host);
+Findings check_gpu_power(const HostFiles& host);
+Findings check_gpu_clocks(const HostFiles& host);
 
 /// A finding that asks for nothing.
 Finding good(std::string subject, std::string found, std::string expected, std::string_view source);
@@ -87,6 +93,15 @@ inline constexpr std::string_view kernel_roce = "[Linux-iboe-mtu] include/rdma/i
 inline constexpr std::string_view tcp_settings = "[Linux-ip-sysctl] https://docs.kernel.org/networking/ip-sysctl.html";
 inline constexpr std::string_view irq_affinity =
     "[Linux-irq-affinity] https://docs.kernel.org/core-api/irq/irq-affinity.html";
+inline constexpr std::string_view smi = "[NVIDIA-smi] https://docs.nvidia.com/deploy/nvidia-smi/index.html";
+inline constexpr std::string_view clock_reasons =
+    "[NVML-clock-reasons] https://docs.nvidia.com/deploy/nvml-api/group__nvmlClocksEventReasons.html";
+inline constexpr std::string_view xid =
+    "[NVIDIA-Xid] https://docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html";
+inline constexpr std::string_view fabric_manager =
+    "[NVIDIA-fabric-manager] https://docs.nvidia.com/datacenter/tesla/fabric-manager-user-guide/index.html";
+inline constexpr std::string_view imex =
+    "[NVIDIA-IMEX] https://docs.nvidia.com/multi-node-nvlink-systems/imex-guide/cmdservice.html";
 inline constexpr std::string_view links = "[FABRICS-2]";
 inline constexpr std::string_view pcie = "[FABRICS-3]";
 inline constexpr std::string_view likeness = "like devices of one host should be alike";

@@ -45,6 +45,12 @@ constexpr std::array checks = {
     Check{"socket_buffers", "buffers as long as the line", check_socket_buffers},
     Check{"local_ports", "ports for many connections", check_local_ports},
     Check{"socket_mtu", "long packets for sockets", check_socket_mtu},
+    Check{"nvlink", "all links active and without errors", check_nvlink},
+    Check{"fabric_manager", "GPUs are part of the NVLink fabric", check_fabric_manager},
+    Check{"imex", "all nodes of the NVLink domain are ready", check_imex},
+    Check{"xid", "no Xid in the kernel's log", check_xid},
+    Check{"gpu_power", "power limits not lowered", check_gpu_power},
+    Check{"gpu_clocks", "nothing lowers clocks", check_gpu_clocks},
 };
 
 }  // namespace

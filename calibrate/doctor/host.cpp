@@ -204,7 +204,7 @@ PciDistance pci_distance(const PciDevice& a, const PciDevice& b) {
 }
 
 HostFiles read_host(const std::string& root, const DoctorExtras& extras) {
-  HostFiles host{Tree(root), {}, {}, false, false, 0, {}, {}, {}, {}, {}, extras};
+  HostFiles host{Tree(root), {}, {}, false, false, 0, {}, {}, {}, {}, {}, extras, read_tool_texts(extras.texts)};
   const Tree& tree = host.tree;
   host.name = tree.line("proc/sys/kernel/hostname");
   host.kernel = tree.line("proc/sys/kernel/osrelease");

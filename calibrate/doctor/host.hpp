@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "fabricast/calibrate/doctor.hpp"
+#include "tools.hpp"
 #include "tree.hpp"
 
 namespace fabricast {
@@ -76,6 +77,7 @@ struct HostFiles {
   std::vector<DoctorPair> pairs;                 ///< of the devices' names
   std::map<std::string, SetVariable> variables;  ///< as NCCL gets them
   DoctorExtras extras;
+  ToolFacts tools;
 
   std::string gpu_name(std::size_t index) const { return "gpu" + std::to_string(index); }
   /// Whether it serves a GPU.

@@ -212,30 +212,4 @@ Findings check_gid_index(const HostFiles& host) {
   return found;
 }
 
-Findings check_flow_control(const HostFiles& host) {
-  Findings found;
-  for_active_ports(host, [&](const RdmaNic& nic, const RdmaPort& port) {
-    if (!port.ethernet() || !nic.pci) return;
-    const std::string subject = port_name(nic, port), netdev = port.netdev.empty() ? "NETDEV" : port.netdev;
-    // Only NVIDIA's own driver package shows these.
-    const std::string trust = host.tree.line("sys/class/net/" + netdev + "/qos/trust");
-    const std::string ecn = host.tree.line("sys/class/net/" + netdev + "/ecn/roce_np/enable/3");
-    const std::string expected = "PFC on the priority of RoCE, trust by DSCP, as on the switches";
-    std::string is = "PFC is not in sysfs";
-    if (!trust.empty()) is += ", trust " + trust;
-    if (!ecn.empty()) is += ecn == "1" ? ", ECN on for priority 3" : ", ECN off for priority 3";
-    found.push_back(
-        {"", subject, FindingStatus::unknown, is, expected,
-         "without flow control RoCE loses packets under load, and sends again from the loss on",
-         fmt::format("sudo mlnx_qos -i {0}, or dcb pfc show dev {0}; ethtool -S {0} | grep -e pause -e discard",
-                     netdev),
-         std::string(from::flow_control)});
-    if (trust == "pcp")
-      found.push_back({"", subject, FindingStatus::note, "trust pcp", "trust dscp",
-                       "untagged packets then all have one priority, and PFC of another does not protect them",
-                       fmt::format("sudo mlnx_qos -i {} --trust dscp", netdev), std::string(from::flow_control)});
-  });
-  return found;
-}
-
 }  // namespace fabricast

@@ -1,8 +1,8 @@
 // Doctor: is this host ready for fast collectives?
 //
 // All is read from files: sysfs, procfs, a few of /etc, /boot and /usr, below a root that may be a copy of another
-// host's. Nothing is measured, nothing is changed, no library of NVIDIA's is called. What can not be read is a finding
-// too: `unknown`, with the command that tells.
+// host's; and from what the user's tools have printed (`nvidia-smi -q`, `dmesg`, ...). Nothing is measured, nothing is changed,
+// no library of NVIDIA's is called. What can not be read is a finding too: `unknown`, with the command that tells.
 //
 // What it does not see: switches, cables and the other hosts; a hypervisor around the host; what a container hides.
 #pragma once
@@ -10,6 +10,7 @@
 #include <array>
 #include <cstddef>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -89,13 +90,30 @@ struct DoctorCheck {
 /// What is checked, in order.
 std::vector<DoctorCheck> doctor_checks();
 
+/// Priority flow control of a network interface, as far as it is told.
+struct PriorityFlow {
+  std::optional<unsigned> pfc;          ///< a bit for each priority that is paused instead of dropped
+  std::string trust;                    ///< "dscp" or "pcp": what of a packet names its priority; empty: not told
+  std::map<int, int> priority_of_dscp;  ///< where it is not the upper three bits
+};
+
+/// What a tool printed; `name` is for messages.
+struct ToolText {
+  std::string name, content;
+};
+
 /// What files do not tell.
 struct DoctorExtras {
   /// Bytes that a packet of an InfiniBand port carries, by device and port.
   std::map<std::pair<std::string, int>, int> active_mtu;
+  /// What the kernel says by netlink, by network interface.
+  std::map<std::string, PriorityFlow> flow;
+  /// Of nvidia-smi, dmesg, systemctl, nvidia-imex-ctl, mlnx_qos, dcb; recognised by their content.
+  std::vector<ToolText> texts;
 };
 
-/// Looks at the host whose files are below `root`.  \throws UserError if that is not a folder
+/// Looks at the host whose files are below `root`.
+/// \throws UserError if that is not a folder, or a text is of no tool that is known
 DoctorReport doctor(const std::string& root, const DoctorExtras& extras = {});
 
 /// The worst first; findings that differ in their subject alone are told together.

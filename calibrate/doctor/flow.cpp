@@ -1,0 +1,121 @@
+// Whether RoCE loses packets under load: PFC and ECN, on the priority that NCCL's packets have.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+
+#include "checks.hpp"
+
+namespace fabricast {
+
+namespace {
+
+constexpr const char* expected = "PFC on the priority of RoCE, trust by DSCP, as on the switches";
+
+/// Of the kernel, else of what a tool printed for this interface, else for one that it did not name.
+PriorityFlow flow_of(const HostFiles& host, const std::string& netdev) {
+  if (const auto it = host.extras.flow.find(netdev); it != host.extras.flow.end() && it->second.pfc) return it->second;
+  for (const std::string& name : {netdev, std::string()})
+    if (const auto it = host.tools.flow.find(name); it != host.tools.flow.end() && it->second.pfc) return it->second;
+  return {};
+}
+
+struct TrafficClass {
+  int value = 0;
+  std::string from;
+};
+
+/// A class that the port forces on all queue pairs ("Global tclass=106") wins over NCCL's, whose default is 0.
+TrafficClass class_of(const HostFiles& host, const std::string& nic, int port) {
+  const std::string forced = host.tree.line(fmt::format("sys/class/infiniband/{}/tc/{}/traffic_class", nic, port));
+  if (const std::size_t at = forced.find("tclass="); at != std::string::npos)
+    return {std::atoi(forced.c_str() + at + 7), "set for the port"};
+  if (const SetVariable* v = host.variable("NCCL_IB_TC"))
+    if (const long value = std::strtol(v->value.c_str(), nullptr, 0); value >= 0 && value < 256)
+      return {static_cast<int>(value), "NCCL_IB_TC"};
+  return {0, "NCCL_IB_TC is not set"};
+}
+
+std::string priorities(unsigned mask) {
+  std::string text;
+  for (int p = 0; p < 8; ++p)
+    if (mask >> p & 1) text += fmt::format("{}{}", text.empty() ? "" : ", ", p);
+  return text.empty() ? "none" : text;
+}
+
+/// NVIDIA's driver package shows these: whether the NIC answers marks (np) and slows down for them (rp).
+std::string ecn_of(const HostFiles& host, const std::string& netdev, int priority) {
+  const std::string folder = "sys/class/net/" + netdev + "/ecn/";
+  const std::string np = host.tree.line(fmt::format("{}roce_np/enable/{}", folder, priority));
+  const std::string rp = host.tree.line(fmt::format("{}roce_rp/enable/{}", folder, priority));
+  if (np.empty() && rp.empty()) return {};
+  return np == "0" || rp == "0" ? "off" : "on";
+}
+
+Finding judged(const HostFiles& host, const std::string& subject, const std::string& netdev, const PriorityFlow& flow,
+               const TrafficClass& klass) {
+  const int dscp = klass.value >> 2;
+  const auto mapped = flow.priority_of_dscp.find(dscp);
+  const int priority = mapped == flow.priority_of_dscp.end() ? dscp >> 3 : mapped->second;
+  const std::string ecn = ecn_of(host, netdev, priority);
+  const std::string is =
+      fmt::format("PFC on priority {}; packets of class {} ({}) have {}{}", priorities(*flow.pfc), klass.value,
+                  klass.from, flow.trust == "pcp" ? "0, as the trust is pcp" : fmt::format("{}", priority),
+                  ecn.empty() ? "" : fmt::format("; ECN {} for {}", ecn, priority));
+  const int counted = flow.trust == "pcp" ? 0 : priority;
+  if (*flow.pfc >> counted & 1) return good(subject, is, expected, from::flow_control);
+  Finding f{"", subject, FindingStatus::warning, is, expected, {}, {}, std::string(from::flow_control)};
+  if (*flow.pfc == 0) {
+    f.why = ecn == "on" ? "ECN alone slows senders down after the first marks: bursts of collectives lose packets"
+                        : "under load switches drop packets of RoCE, and each loss is sent again from there on";
+    f.fix = fmt::format(
+        "sudo mlnx_qos -i {} --pfc 0,0,0,1,0,0,0,0 --trust dscp, NCCL_IB_TC=106, and as much on the switches; "
+        "nothing on fabrics made for RoCE with losses",
+        netdev);
+  } else {
+    f.why = "PFC protects another priority than the one that NCCL's packets have";
+    f.fix = fmt::format(
+        "NCCL_IB_TC={} on all ranks, if priority {} is lossless on the switches; show_gids and mlnx_qos -i {}",
+        // DSCP 26 (class 104) is what most fabrics give priority 3; of others the first DSCP.
+        *flow.pfc >> 3 & 1 ? 106 : 32 * static_cast<int>(priorities(*flow.pfc)[0] - '0'), priorities(*flow.pfc),
+        netdev);
+  }
+  return f;
+}
+
+}  // namespace
+
+Findings check_flow_control(const HostFiles& host) {
+  Findings found;
+  for (const RdmaNic& nic : host.nics)
+    for (const RdmaPort& port : nic.ports) {
+      if (!port.active() || !port.ethernet() || !nic.pci) continue;
+      const std::string subject = port_name(nic, port), netdev = port.netdev.empty() ? "NETDEV" : port.netdev;
+      PriorityFlow flow = flow_of(host, netdev);
+      // Only NVIDIA's own driver package shows it.
+      const std::string trust = host.tree.line("sys/class/net/" + netdev + "/qos/trust");
+      if (flow.trust.empty()) flow.trust = trust;
+      if (flow.pfc) {
+        found.push_back(judged(host, subject, netdev, flow, class_of(host, nic.name, port.number)));
+      } else {
+        const std::string ecn = ecn_of(host, netdev, 3);
+        std::string is = "PFC is not in sysfs";
+        if (!trust.empty()) is += ", trust " + trust;
+        if (!ecn.empty()) is += ", ECN " + ecn + " for priority 3";
+        found.push_back({"", subject, FindingStatus::unknown, is, expected,
+                         "without flow control RoCE loses packets under load, and sends again from the loss on",
+                         fmt::format("sudo mlnx_qos -i {0}, or dcb pfc show dev {0}; ethtool -S {0} | grep -e pause -e "
+                                     "discard",
+                                     netdev),
+                         std::string(from::flow_control)});
+      }
+      if (flow.trust == "pcp")
+        found.push_back({"", subject, FindingStatus::note, "trust pcp", "trust dscp",
+                         "untagged packets then all have one priority, and PFC of another does not protect them",
+                         fmt::format("sudo mlnx_qos -i {} --trust dscp", netdev), std::string(from::flow_control)});
+    }
+  return found;
+}
+
+}  // namespace fabricast
