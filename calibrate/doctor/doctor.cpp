@@ -8,6 +8,7 @@
 
 #include "checks.hpp"
 #include "fabricast/core/error.hpp"
+#include "facts.hpp"
 
 namespace fabricast {
 
@@ -90,6 +91,7 @@ DoctorReport doctor(const std::string& root, const DoctorExtras& extras) {
     throw UserError(fmt::format("'{}' is no folder", root), "the root of a copied tree has sys/ and proc/ in it");
   const HostFiles host = read_host(root, extras);
   DoctorReport report;
+  report.facts = host_facts(host);
   report.host = host.name, report.kernel = host.kernel, report.root = root, report.pairs = host.pairs;
   for (std::size_t g = 0; g < host.gpus.size(); ++g)
     report.gpus.push_back({host.gpu_name(g), host.gpus[g].address, host.gpus[g].id, host.gpus[g].numa});

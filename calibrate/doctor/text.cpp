@@ -92,6 +92,8 @@ std::string doctor_text(const DoctorReport& report, std::string_view version) {
 std::string doctor_json(const DoctorReport& report, std::string_view version) {
   using Json = nlohmann::ordered_json;
   Json gpus = Json::array(), nics = Json::array(), pairs = Json::array(), findings = Json::array();
+  Json facts = Json::object();
+  for (const auto& [name, value] : report.facts) facts[name] = value;
   for (const DoctorGpu& g : report.gpus)
     gpus.push_back({{"name", g.name}, {"address", g.address}, {"id", g.id}, {"numa", g.numa}});
   for (const DoctorNic& n : report.nics)
@@ -112,14 +114,11 @@ std::string doctor_json(const DoctorReport& report, std::string_view version) {
                         {"why", f.why},
                         {"fix", f.fix},
                         {"source", f.source}});
-  const Json json{{"fabricast", version},
-                  {"host", report.host},
-                  {"kernel", report.kernel},
-                  {"root", report.root},
-                  {"worst", name_of(report.worst())},
-                  {"gpus", gpus},
-                  {"nics", nics},
-                  {"pairs", pairs},
+  const Json json{{"fabricast", version}, {"schema", doctor_schema},
+                  {"host", report.host},  {"kernel", report.kernel},
+                  {"root", report.root},  {"worst", name_of(report.worst())},
+                  {"facts", facts},       {"gpus", gpus},
+                  {"nics", nics},         {"pairs", pairs},
                   {"findings", findings}};
   return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }

@@ -40,7 +40,7 @@ constexpr std::array verbs = {
     Verb{"calibrate", "import|validate|fit|probe",
          "read logs; compare with measured cases; fit parameters to them; measure here",
          calibrate_verb, calibrate_words},
-    Verb{"doctor", "[--root DIR]", "is this host ready for fast collectives: PCIe, NICs, drivers, settings",
+    Verb{"doctor", "[--root DIR | --fleet DIR]", "is this host ready for fast collectives: PCIe, NICs, drivers, settings",
          doctor_verb},
     Verb{"help", "[VERB]", "this text; the options of a verb; the manual page", help_verb},
 };

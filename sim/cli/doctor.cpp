@@ -1,29 +1,85 @@
 // `doctor`: is this host ready for fast collectives?
 #include "fabricast/calibrate/doctor.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
 #include "commands.hpp"
+#include "fabricast/calibrate/doctor_fleet.hpp"
 #include "fabricast/calibrate/port_flow.hpp"
 #include "fabricast/calibrate/port_mtu.hpp"
 #include "fabricast/core/error.hpp"
 #include "fabricast/core/file.hpp"
+#include "fabricast/core/scan.hpp"
 #include "options.hpp"
 
 namespace fabricast {
 
 namespace po = boost::program_options;
 
+namespace {
+
+/// Reports in a folder, in the order of their names.
+std::vector<std::string> reports_in(const std::string& folder) {
+  namespace fs = std::filesystem;
+  std::error_code gone;
+  std::vector<std::string> files;
+  for (fs::directory_iterator it(folder, gone), end; !gone && it != end; it.increment(gone))
+    if (it->path().extension() == ".json") files.push_back(it->path().string());
+  if (gone)
+    throw UserError(fmt::format("--fleet '{}': {}", shown(folder), system_reason(gone.value())),
+                    "it is a folder of reports");
+  if (files.empty())
+    throw UserError(fmt::format("--fleet '{}' has no *.json", shown(folder)),
+                    "fabricast doctor --json FOLDER/$(hostname).json");
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+int compare_hosts(const std::string& folder, const std::string& json) {
+  constexpr std::size_t most_report = std::size_t{1} << 26;
+  Fleet fleet;
+  for (const std::string& file : reports_in(folder)) {
+    try {
+      fleet.add(file, read_file(file, most_report));
+    } catch (const UserError& e) {
+      // One that can not be read does not hide the others.
+      fleet.leave_out(file, e.diagnostics().front().message);
+    }
+  }
+  const FleetReport report = fleet.report();
+  if (report.hosts.empty()) {
+    std::vector<Diagnostic> faults = report.left_out;
+    for (Diagnostic& d : faults) d.severity = Diagnostic::Severity::error;
+    throw UserError(std::move(faults));
+  }
+  for (const Diagnostic& d : report.left_out) print_diagnostic(d);
+  if (!json.empty()) emit(json, fleet_json(report, version_text()));
+  if (json != "-") emit("-", fleet_text(report, version_text()));
+  return report.differing.empty() && report.findings.empty() && report.left_out.empty() ? 0 : 1;
+}
+
+}  // namespace
+
 int doctor_verb(const std::vector<std::string>& arguments) {
   Options options("doctor", "Says whether this host is ready for fast collectives and, if not, how to mend it.", {});
   options.add()("root", po::value<std::string>()->default_value("/"),
                 "look at the files below this folder: a copy of another host's")(
       "text", po::value<std::vector<std::string>>()->composing(),
-      "what nvidia-smi -q, nvidia-smi nvlink, dmesg, systemctl status, nvidia-imex-ctl -N or mlnx_qos printed; `-` is "
-      "standard "
-      "input; may be repeated")("json", po::value<std::string>(),
-                                "write JSON to a file, or `-` for standard output alone");
+      "output of nvidia-smi -q, nvidia-smi nvlink, dmesg, systemctl status, nvidia-imex-ctl -N or mlnx_qos; `-` is "
+      "standard input; may be repeated")("fleet", po::value<std::string>(),
+                                         "compare hosts: a folder of reports that `doctor --json` wrote (*.json)")(
+      "json", po::value<std::string>(), "write JSON to a file, or `-` for standard output alone");
   if (!options.parse(arguments)) return 0;
   const std::string json = output_path(options, "json");
   const std::string root = options.text("root");
+  if (options.has("fleet")) {
+    if (root != "/" || options.has("text"))
+      throw UserError("--fleet compares reports: it looks at no host", "leave out --root and --text");
+    return compare_hosts(options.text("fleet"), json);
+  }
   DoctorExtras extras;
   if (root == "/") {  // library and kernel know this host alone
     extras.active_mtu = active_mtu_of_ports();

@@ -97,7 +97,21 @@ def doctor_fields(binary, root):
     ran = subprocess.run([binary, "doctor", "--root", str(root), "--json", "-"], text=True, stdout=subprocess.PIPE)
     report = json.loads(ran.stdout)
     assert ran.returncode == 1 and report["pairs"], report
-    return fields_of(report)
+    return fields_of(report) | fleet_fields(binary, report, root.parent / "fleet")
+
+
+def fleet_fields(binary, report, folder):
+    """Fields of a comparison of three hosts of which one is odd, and of a damaged report."""
+    folder.mkdir()
+    for name, driver in (("a", "1"), ("b", "1"), ("c", "2")):
+        own = report | {"host": name, "facts": report["facts"] | {"driver": driver}}
+        (folder / f"{name}.json").write_text(json.dumps(own))
+    (folder / "d.json").write_text("{")
+    ran = subprocess.run([binary, "doctor", "--fleet", str(folder), "--json", "-"], text=True, stdout=subprocess.PIPE,
+                         stderr=subprocess.PIPE)
+    fleet = json.loads(ran.stdout)
+    assert ran.returncode == 1 and fleet["differing"] and fleet["odd_hosts"] and fleet["left_out"], fleet
+    return fields_of(fleet)
 
 
 def doctor_names(root):

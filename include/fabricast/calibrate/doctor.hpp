@@ -72,11 +72,16 @@ struct DoctorPair {
   PciDistance distance = PciDistance::sys;
 };
 
+/// Of the report as JSON; it changes when a field changes its meaning or goes.
+inline constexpr int doctor_schema = 1;
+
 struct DoctorReport {
   std::string host, kernel, root;
   std::vector<DoctorGpu> gpus;
   std::vector<DoctorNic> nics;  ///< RDMA devices
   std::vector<DoctorPair> pairs;
+  /// What should be alike on like hosts, name and value; what is not told is left out.
+  std::vector<std::pair<std::string, std::string>> facts;
   std::vector<Finding> findings;  ///< in the order of `doctor_checks()`, then of devices
 
   std::size_t count(FindingStatus status) const;

@@ -87,5 +87,63 @@ TEST_CASE("exit codes of doctor: well, bare, bad command", "[doctor]") {
   CHECK(nowhere.err.find("is no folder") != std::string::npos);
 }
 
+TEST_CASE("doctor takes what tools print, from files and from a pipe", "[doctor]") {
+  const HostTree tree;
+  write_healthy_host(tree, false);
+  tree.write("xid.txt", "NVRM: Xid (PCI:0000:67:00): 79, GPU has fallen off the bus.\n");
+  tree.write("link.txt", "GPU 0: NVIDIA H100 (UUID: GPU-0)\n\t Link 0: <inactive>\n");
+  const std::string root = tree.root();
+  const Ran both =
+      run_fabricast("doctor --root " + root + " --text " + root + "/link.txt --text - < " + root + "/xid.txt");
+  CHECK(both.code == 1);
+  CHECK(both.out.find("error: nvlink\n  GPU 0 of nvidia-smi: 0 of 1 links active\n") != std::string::npos);
+  CHECK(both.out.find("error: xid\n  gpu3 (0000:67:00): Xid 79: the GPU has fallen off the bus\n") !=
+        std::string::npos);
+  tree.write("other.txt", "hello\n");
+  const Ran other = run_fabricast("doctor --root " + root + " --text " + root + "/other.txt");
+  CHECK(other.code == 2);
+  CHECK(other.err.find("other.txt:1:1: error: this is not the output of a command that doctor knows") !=
+        std::string::npos);
+  CHECK(run_fabricast("doctor --root " + root + " --text " + root + "/nowhere.txt").code == 2);
+}
+
+TEST_CASE("exit codes of doctor of a fleet: alike, odd, damaged, nothing", "[doctor]") {
+  const HostTree tree;
+  const auto report = [](const std::string& host, const std::string& driver) {
+    return R"({"fabricast": "1", "schema": 1, "host": ")" + host + R"(", "facts": {"driver": ")" + driver +
+           R"("}, "findings": []})";
+  };
+  tree.write("fleet/a.json", report("a", "550"));
+  tree.write("fleet/b.json", report("b", "550"));
+  tree.write("fleet/notes.txt", "not a report");
+  const std::string fleet = "doctor --fleet " + tree.root() + "/fleet";
+  const Ran alike = run_fabricast(fleet);
+  CHECK(alike.code == 0);
+  CHECK(alike.out.find("# 0 of 1 facts differ, 0 findings on some hosts, 0 on all; 0 files left out\n") !=
+        std::string::npos);
+  tree.write("fleet/c.json", report("c", "535"));
+  const Ran odd = run_fabricast(fleet);
+  CHECK(odd.code == 1);
+  CHECK(odd.out.find("\ndiffers: driver\n  550: 2 hosts\n  535: 1 host: c\n") != std::string::npos);
+  tree.remove("fleet/c.json");
+  tree.write("fleet/d.json", "{\n \"fabricast\": ");
+  const Ran damaged = run_fabricast(fleet);
+  CHECK(damaged.code == 1);
+  CHECK(damaged.err.find("fleet/d.json:2:") != std::string::npos);
+  // A folder by the name of a report is left out as well.
+  tree.write("fleet/e.json/x", "");
+  const Ran folder = run_fabricast(fleet);
+  CHECK(folder.code == 1);
+  CHECK(folder.out.find("2 files left out\n") != std::string::npos);
+  tree.remove("fleet/e.json");
+  tree.remove("fleet/a.json");
+  tree.remove("fleet/b.json");
+  CHECK(run_fabricast(fleet).code == 2);
+  tree.remove("fleet/d.json");
+  CHECK(run_fabricast(fleet).code == 2);
+  CHECK(run_fabricast(fleet + " --root /tmp").code == 2);
+  CHECK(run_fabricast("doctor --fleet " + tree.root() + "/nowhere").code == 2);
+}
+
 }  // namespace
 }  // namespace fabricast
