@@ -25,6 +25,7 @@ void visit_fields(FieldVisitor& visit, NicSpec& spec) {
   visit("link", spec.link, "kind of network");
   visit("numa", spec.numa,
         "local: GPUs use NICs of their own socket; remote: a wrong binding makes them cross sockets");
+  visit("delay", spec.delay, "time that each hop over the network takes beyond the usual", between(0, 1));
 }
 
 void visit_kind(FieldVisitor& visit, NodeSpec& spec) {
@@ -54,6 +55,10 @@ void visit_host(FieldVisitor& visit, NodeSpec& spec) {
   visit("sockets", spec.sockets, "CPU sockets", between(1, 8));
   visit("pcie_switches", spec.pcie_switches, "PCIe switches shared by GPUs and NICs; 0: root ports only",
         between(0, 64));
+  visit("acs", spec.acs,
+        "whether PCIe switches send traffic between their devices up to the root complex (Access Control Services)");
+  visit("clock", spec.clock, "clock of the GPUs, relative to the usual one: below 1 it is capped", between(0.05, 1));
+  visit("call_delay", spec.call_delay, "time that the host takes for each call beyond the usual", between(0, 1));
 }
 
 void visit_fields(FieldVisitor& visit, NodeSpec& spec) {
@@ -69,7 +74,7 @@ namespace {
 void lay_preset_over(NodeSpec& spec, const NodePreset& preset) {
   spec.gpus = preset.gpus;
   spec.intranode = *enum_from<Intranode>(preset.intranode);
-  spec.nics = {preset.nics, preset.nic_rate, preset.nic_link, NicNuma::local};
+  spec.nics = {preset.nics, preset.nic_rate, preset.nic_link, NicNuma::local, {}};
   if (!preset.cpu.empty()) spec.cpu = *enum_from<CpuVendor>(preset.cpu);
   if (!preset.gdr.empty()) spec.gdr = *enum_from<Gdr>(preset.gdr);
   spec.sockets = preset.sockets.value_or(spec.sockets);
@@ -92,7 +97,7 @@ NodeSpec default_node(const Hardware& hardware, std::string_view gpu, std::strin
   spec.gpu = kind.name, spec.gpus = kind.gpus;
   spec.intranode = *enum_from<Intranode>(kind.intranode);
   spec.cpu = *enum_from<CpuVendor>(kind.cpu);
-  spec.nics = {kind.gpus, kind.nic_rate, LinkKind::infiniband, NicNuma::local};
+  spec.nics = {kind.gpus, kind.nic_rate, LinkKind::infiniband, NicNuma::local, {}};
   spec.sockets = spec.cpu == CpuVendor::arm ? std::max(1, kind.gpus / 2) : 2;
   spec.pcie_switches = kind.pcie_switches;
   spec.memory = kind.sheet.memory, spec.memory_rate = kind.sheet.memory_rate, spec.power = kind.sheet.power;
@@ -213,6 +218,8 @@ Node build_node(const NodeSpec& host, const Hardware& hardware, int hosts, const
     node.gpu.nvlink = node.gpu.bridge_nvlink, node.gpu.nvlinks = node.gpu.bridge_nvlinks;
   if (spec.peer_to_peer != PeerToPeer::automatic) node.gpu.peer_to_peer = spec.peer_to_peer == PeerToPeer::on;
   node.architecture = hardware.architecture(node.gpu.architecture);
+  scale_clock(node.architecture, spec.clock.value);
+  add_call_delay(node.architecture, spec.call_delay);
   node.software = hardware.software;
   node.network = hardware.network(network_name(spec));
   node.header_efficiency = hardware.link_type(spec.nics.link, spec.nics.rate).efficiency.value;

@@ -17,6 +17,11 @@ double mesh_nvlinks(int gpus, int nvlinks, int a, int b);
 /// The graph on which transfers run, with the rates of the hardware data. `node` is whole but for its graph.
 NodeGraph build_node_graph(const NodeLayout& layout, const Node& node, const Hardware& hardware);
 
+/// What GPUs take for NCCL's work at a clock relative to the usual one.
+void scale_clock(Architecture& architecture, double clock);
+/// A call starts later, and calls that overlap start farther apart.
+void add_call_delay(Architecture& architecture, Seconds delay);
+
 /// Fills in how its GPUs reach each other. `node` is whole but for that.
 void find_peer_ways(Node& node, const NodeUse& use);
 

@@ -219,7 +219,10 @@ Planner make_planner(Node node, std::vector<std::uint32_t> placement, std::uint3
   // NCCL stages in host memory what a unified memory holds, and it is the same memory: nothing crosses PCIe for that.
   const bool unified = comm.node.gpu.unified_memory;
   comm.gdr = unified || gdr_of(comm.node, comm.to_nic, planner.settings);
-  comm.gdr_by_cpu = comm.gdr && !unified && (comm.to_nic == PathType::PHB || comm.to_nic == PathType::SYS);
+  // NCCL does not see what Access Control Services do to a way past a PCIe switch.
+  const bool by_switch = comm.to_nic == PathType::PIX || comm.to_nic == PathType::PXB;
+  const bool by_cpu = comm.to_nic == PathType::PHB || comm.to_nic == PathType::SYS;
+  comm.gdr_by_cpu = comm.gdr && !unified && (by_cpu || (by_switch && comm.node.spec.acs));
   comm.gdr_read = gdr_read_of(comm.node, planner.settings);
   comm.p2p_pxn = comm.pxn && planner.settings.p2p_pxn_level.value_or(2) == 2;
   comm.qps_per_connection = planner.settings.qps_per_connection;

@@ -157,6 +157,7 @@ void add_ways(const Communicator& comm, const CollectiveAlgorithm& algorithm, Pr
   // Half of the way through host memory is the sender's.
   if (!comm.gdr || !comm.gdr_read) c.hop_network += network.staged_hop.us().value * (comm.gdr ? 0.5 : 1);
   c.hop_network += 2 * socket_crossing(comm);  // the sender's and the receiver's
+  c.hop_network += comm.node.spec.nics.delay.value;
   if (algorithm.network_trees && comm.sharp.available()) {
     c.hop_network += network.sharp_latency.us().value;
     c.tree_weight = 1 / (network.sharp_efficiency.value * comm.sharp.share);

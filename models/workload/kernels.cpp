@@ -126,7 +126,7 @@ Kernels resolve_kernels(const NodeSpec& spec, const Hardware& hardware) {
   k.gpu = gpu.name, k.peak = gpu.sheet.peak, k.multiprocessors = gpu.sheet.multiprocessors;
   k.memory = spec.memory, k.memory_rate = spec.memory_rate;
   k.model = hardware.compute_model(gpu.compute);
-  k.speed = std::pow(spec.power / gpu.sheet.power, k.model.power_exponent.value);
+  k.speed = spec.clock.value * std::pow(spec.power / gpu.sheet.power, k.model.power_exponent.value);
   return k;
 }
 

@@ -86,6 +86,11 @@ std::vector<LinkId> Fabric::find_links(std::string_view text) const {
   }
   const auto add_cable = [&](std::uint32_t l) { found.push_back(LinkId(l & ~1U)), found.push_back(LinkId(l | 1U)); };
 
+  if (text == "uplinks" && !wanted && !find_vertex(text)) {
+    for (std::uint32_t l = 0; l < links(); l += 2)
+      if (ends_[l] >= endpoints() && ends_[l + 1] >= endpoints()) add_cable(l);
+    return found;
+  }
   if (const auto alone = find_vertex(text); alone && !wanted) {
     for (std::uint32_t l = 0; l < links(); l += 2)
       if (ends_[l] == alone->value || ends_[l + 1] == alone->value) add_cable(l);

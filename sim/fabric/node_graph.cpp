@@ -133,6 +133,31 @@ std::vector<std::uint16_t> NodeGraph::gpu_to_gpu(int a, int b) const {
   return way.empty() ? path(gpu(a), gpu(b), false) : way;
 }
 
+std::vector<std::uint16_t> NodeGraph::to_root(std::uint16_t from) const {
+  const std::vector<Reach> best = reach_from(*this, from, false);
+  std::uint16_t nearest = from;
+  int hops = unreached;
+  for (std::size_t v = 0; v < vertices.size(); ++v)
+    if (vertices[v].kind == NodeVertexKind::socket && best[v].hops < hops)
+      hops = best[v].hops, nearest = static_cast<std::uint16_t>(v);
+  return way_to(*this, best, from, nearest);
+}
+
+std::vector<std::uint16_t> NodeGraph::by_root_complex(const std::vector<std::uint16_t>& way) const {
+  std::vector<std::uint16_t> redirected;
+  for (std::size_t i = 0; i < way.size(); ++i) {
+    redirected.push_back(way[i]);
+    const std::uint16_t here = links[way[i]].to;
+    if (i + 1 == way.size() || vertices[here].kind != NodeVertexKind::pcie_switch) continue;
+    const std::vector<std::uint16_t> up = to_root(here);
+    // Only what turns downwards here has not been, or does not come, by the root complex.
+    if (up.empty() || way[i + 1] == up.front() || way[i] == (up.front() ^ 1)) continue;
+    redirected.insert(redirected.end(), up.begin(), up.end());
+    for (auto link = up.rbegin(); link != up.rend(); ++link) redirected.push_back(*link ^ 1);
+  }
+  return redirected;
+}
+
 std::uint16_t NodeGraph::memory_of_gpu(int g) const {
   const std::vector<Reach> best = reach_from(*this, gpu(g), false);
   std::uint16_t nearest = 0;

@@ -135,8 +135,8 @@ void visit_fields(FieldVisitor& visit, WorkloadSection& section) {
 
 void visit_fields(FieldVisitor& visit, FaultSpec& spec) {
   visit("link", spec.link,
-        "a cable (leaf0-spine1, or leaf0-spine1#0 of parallel ones), a NIC (node3.nic2), a switch, or a link inside a "
-        "node");
+        "a cable (leaf0-spine1, or leaf0-spine1#0 of parallel ones), a NIC (node3.nic2), a switch, uplinks (all cables "
+        "between switches), or a link inside a node");
   visit("rate", spec.rate, "what is left of its rate: 10%, or 0 for down", between(0, 1));
   visit("at", spec.at, "from when on, after the start of the collective", between(0, 1e9));
   visit("until", spec.until, "till when; 0s: for ever", between(0, 1e9));
@@ -164,7 +164,8 @@ void visit_fields(FieldVisitor& visit, Scenario& s) {
   visit("background", s.background, "flows between hosts and storage, beside the jobs");
   visit("site", s.site, "racks and cables, for the bill of materials");
   visit("prices", s.prices, "file of prices, for what it costs");
-  visit("assumed", s.unstated, "keys of this file that are only assumed: what else they may be is part of the interval");
+  visit("assumed", s.unstated,
+        "keys of this file that are only assumed: what else they may be is part of the interval");
 }
 
 std::vector<std::int64_t> Scenario::sizes() const {

@@ -70,7 +70,8 @@ class Fabric {
   std::string name(LinkId id) const;
   /// `node3.nic2` is understood in fabrics with names of their own, too.
   std::optional<VertexId> find_vertex(std::string_view name) const;
-  /// All directed links named: a cable `a-b` or `a-b#i` (both directions), or every cable of a vertex `a`.
+  /// All directed links named: a cable `a-b` or `a-b#i` (both directions), every cable of a vertex `a`, or with `uplinks`
+  /// every cable between two switches.
   /// Empty if the name fits nothing.
   std::vector<LinkId> find_links(std::string_view name) const;
 

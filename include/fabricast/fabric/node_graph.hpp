@@ -73,6 +73,9 @@ class NodeGraph {
   std::vector<std::uint16_t> gpu_to_gpu(int a, int b) const;
   std::vector<std::uint16_t> gpu_to_nic(int gpu, int nic, bool gdr) const;
   std::vector<std::uint16_t> nic_to_gpu(int nic, int gpu, bool gdr) const;
+  /// The path that traffic takes where PCIe switches send what comes from below up to the root complex, as Access Control
+  /// Services have them do: up from where it would turn, and down again.
+  std::vector<std::uint16_t> by_root_complex(const std::vector<std::uint16_t>& way) const;
   /// The socket whose memory a GPU stages through: its own.
   std::uint16_t memory_of_gpu(int gpu) const;
 
@@ -87,6 +90,8 @@ class NodeGraph {
   std::string link_name(std::uint16_t link) const;  ///< `gpu0-pcie0`
 
  private:
+  /// Up to the nearest socket; empty if there is none.
+  std::vector<std::uint16_t> to_root(std::uint16_t from) const;
   /// NVLinks all the way, past an NVSwitch or not; empty if there are none.
   std::vector<std::uint16_t> nvlinks_between(int a, int b) const;
   /// The same by one other GPU: of several the one with the fastest links, then the first.

@@ -43,6 +43,7 @@ struct NicSpec {
   BytesPerSecond rate{50e9};
   LinkKind link = LinkKind::infiniband;
   NicNuma numa = NicNuma::local;
+  Seconds delay;  ///< that each hop over the network takes beyond the usual
 };
 
 struct NodeSpec {
@@ -61,6 +62,9 @@ struct NodeSpec {
   CpuVendor cpu = CpuVendor::intel;
   int sockets = 2;
   int pcie_switches = 0;
+  bool acs = false;    ///< PCIe switches send what comes from below up to the root complex, whoever it is for
+  Ratio clock{1};      ///< of the GPUs, relative to the usual one
+  Seconds call_delay;  ///< that the host takes for each call beyond the usual
 };
 void visit_fields(FieldVisitor& visit, NicSpec& spec);
 void visit_fields(FieldVisitor& visit, NodeSpec& spec);

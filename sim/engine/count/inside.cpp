@@ -62,7 +62,7 @@ static std::vector<std::uint16_t> through_nvswitch(const Communicator& comm, con
   return way;
 }
 
-std::vector<std::uint16_t> inside_path(const Communicator& comm, const NodeTransfer& t) {
+static std::vector<std::uint16_t> direct_path(const Communicator& comm, const NodeTransfer& t) {
   const NodeGraph& graph = comm.node.graph;
   switch (t.kind) {
     case NodeTransfer::Kind::gpu_to_nic: return way_out(comm, t.from, t.to);
@@ -78,6 +78,11 @@ std::vector<std::uint16_t> inside_path(const Communicator& comm, const NodeTrans
   const std::vector<std::uint16_t> out = graph.path(memory, graph.gpu(t.to), false);
   way.insert(way.end(), out.begin(), out.end());
   return way;
+}
+
+std::vector<std::uint16_t> inside_path(const Communicator& comm, const NodeTransfer& t) {
+  std::vector<std::uint16_t> way = direct_path(comm, t);
+  return comm.node.spec.acs ? comm.node.graph.by_root_complex(way) : way;
 }
 
 const std::vector<std::uint16_t>& InsidePaths::of(const NodeTransfer& t) {

@@ -71,6 +71,12 @@ TEST_CASE("names of vertices and links read back", "[fabric]") {
   CHECK(fabric.find_links("leaf1-spine1").size() == 4);
   CHECK(fabric.find_links("spine0").size() == 2 * (4 + 2));
   CHECK(fabric.find_links("node0.nic0").size() == 2);
+  // Both directions of each cable between leaves, spines and cores, and of none to a NIC.
+  std::size_t between_switches = 0;
+  for (std::uint32_t l = 0; l < fabric.links(); ++l)
+    between_switches += fabric.name(LinkId(l)).find("nic") == std::string::npos;
+  CHECK(fabric.find_links("uplinks").size() == between_switches);
+  CHECK(fabric.find_links("uplinks#0").empty());
 }
 
 TEST_CASE("names that fit nothing", "[fabric]") {

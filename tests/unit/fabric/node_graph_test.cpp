@@ -140,6 +140,15 @@ TEST_CASE("a wrong binding crosses the sockets", "[fabric]") {
   }
 }
 
+TEST_CASE("Access Control Services send what turns at a PCIe switch up to the root complex", "[fabric]") {
+  const NodeGraph h100 = build_node(test::preset_spec("hgx-h100"), shipped_hardware()).graph;
+  CHECK(names(h100, h100.by_root_complex(h100.gpu_to_nic(0, 0, true))) ==
+        Names{"gpu0-pcie0", "pcie0-cpu0", "cpu0-pcie0", "pcie0-nic0"});
+  // What goes by a root complex anyway, or over NVLink, stays.
+  for (const auto& way : {h100.gpu_to_nic(0, 1, true), h100.gpu_to_nic(0, 0, false), h100.gpu_to_gpu(0, 7)})
+    CHECK(h100.by_root_complex(way) == way);
+}
+
 TEST_CASE("staging in shipped nodes crosses PCIe twice more and uses memory twice", "[fabric]") {
   for (const char* preset : {"hgx-h100", "dgx-a100", "dgx-v100", "hgx-b200"}) {
     const NodeGraph graph = build_node(test::preset_spec(preset), shipped_hardware()).graph;

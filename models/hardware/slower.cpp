@@ -1,0 +1,24 @@
+// What makes a whole host slower than others of its kind: GPUs whose clock is capped, and time that the host adds to each
+// call.
+#include "node_parts.hpp"
+
+namespace fabricast {
+
+/// What runs on multiprocessors takes as much longer as their clock is slower. Links and NICs keep their rate, and hops
+/// over PCIe and the network theirs: most of such a hop is not the GPU's (guess).
+void scale_clock(Architecture& a, double clock) {
+  for (Parameter* time :
+       {&a.launch, &a.slice, &a.ll_burst, &a.fence_ll128, &a.nvls_hop, &a.nvls_slice, &a.copy_barrier})
+    time->value /= clock;
+  for (Parameter& hop : a.hop) hop.value /= clock;
+  for (Parameter& rate : a.rate) rate.value *= clock;
+  a.rate_unaligned.value *= clock;
+  a.nvls_rate.value *= clock;
+}
+
+void add_call_delay(Architecture& a, Seconds delay) {
+  a.launch.value += delay.value * 1e6;
+  a.issue_gap.value += delay.value * 1e6;
+}
+
+}  // namespace fabricast
