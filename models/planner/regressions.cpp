@@ -47,9 +47,16 @@ Regression::Match match_of(const json& j) {
 std::vector<Regression> read() {
   std::vector<Regression> all;
   for (const json& j : json::parse(embedded_regressions("regressions.json"))) {
-    Regression r{j.at("id"),     version_of(j.at("since")), version_of(j.at("fixed")),
-                 j.at("where"),  j.at("symptom"),           j.value("workaround", std::string()),
-                 j.at("source"), j.at("confidence"),        std::nullopt};
+    Regression r{j.at("id"),
+                 version_of(j.at("since")),
+                 version_of(j.at("fixed")),
+                 j.at("where"),
+                 j.at("symptom"),
+                 j.value("workaround", std::string()),
+                 j.at("source"),
+                 j.at("confidence"),
+                 std::nullopt,
+                 j.value("simulated", std::vector<std::string>())};
     if (j.contains("match")) r.match = match_of(j.at("match"));
     all.push_back(std::move(r));
   }

@@ -30,13 +30,46 @@ enum class Cause {
   fewer_nics,
   oversubscription,
   degraded_pcie,
+  p2p_off,
+  acs,
+  vm_topology,
+  single_process,
+  mnnvl_off,
+  gpu_clocks,
+  host_overhead,
+  congestion,
+  straggler,
+  data_corruption,
+  nccl_regression,
 };
 template <>
 struct EnumNames<Cause> {
-  static constexpr std::array<std::string_view, 15> names{
-      "healthy",         "no_gdr",           "sockets",    "slow_nic",         "numa_mismatch",
-      "ecmp_collision",  "pxn_off",          "nvls_off",   "sharp_off",        "algorithm_forced",
-      "protocol_forced", "too_few_channels", "fewer_nics", "oversubscription", "degraded_pcie"};
+  static constexpr std::array<std::string_view, 26> names{"healthy",
+                                                          "no_gdr",
+                                                          "sockets",
+                                                          "slow_nic",
+                                                          "numa_mismatch",
+                                                          "ecmp_collision",
+                                                          "pxn_off",
+                                                          "nvls_off",
+                                                          "sharp_off",
+                                                          "algorithm_forced",
+                                                          "protocol_forced",
+                                                          "too_few_channels",
+                                                          "fewer_nics",
+                                                          "oversubscription",
+                                                          "degraded_pcie",
+                                                          "p2p_off",
+                                                          "acs",
+                                                          "vm_topology",
+                                                          "single_process",
+                                                          "mnnvl_off",
+                                                          "gpu_clocks",
+                                                          "host_overhead",
+                                                          "congestion",
+                                                          "straggler",
+                                                          "data_corruption",
+                                                          "nccl_regression"};
 };
 
 /// One way in which a cause may show: "one NIC at 25 % of its rate".

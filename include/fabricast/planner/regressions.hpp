@@ -1,6 +1,7 @@
 // What is known to be slow in versions of NCCL, from its release notes and issues: models/planner/data/regressions.json.
 //
 // The table cites; no forecast is made slower for it, except where the rule itself is modelled (docs/models/planner.md).
+// `check` tries those whose mechanism a scenario can state.
 // `explain` and `check` cite the entries that fit a call, `list regressions` prints all. An entry without `match` is about
 // something that a scenario does not say (grouped calls, the host's kernel): it is listed only.
 #pragma once
@@ -30,6 +31,8 @@ struct Regression {
   std::optional<NcclVersion> fixed;  ///< the first without it; none: not known to be. One of both is there
   std::string where, symptom, workaround, source, confidence;
   std::optional<Match> match;
+  /// `--set` words that make a scenario do what it does; empty: its mechanism is not modelled, or always is.
+  std::vector<std::string> simulated;
 
   /// `2.19.3 on`, `2.25.1 to before 2.29.2`, `before 2.23.4`.
   std::string versions() const;

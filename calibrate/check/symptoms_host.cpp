@@ -1,0 +1,146 @@
+// Causes in the hosts: how GPUs reach each other and their NICs, and how fast hosts and GPUs run.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "symptoms.hpp"
+
+namespace fabricast {
+
+namespace {
+
+const NodeSpec& host(const World& w) { return w.scenario.node.spec; }
+
+/// Whether PCIe switches stand in for what a topology file would say.
+bool usual_switches(const World& w) {
+  return host(w).topology.empty() && !w.scenario.nccl.env.contains("NCCL_TOPO_FILE") && host(w).pcie_switches > 0;
+}
+
+/// GPUs of a host that reach each other over PCIe, all or some.
+bool peers_over_pcie(const World& w) {
+  const std::vector<PeerWay>& ways = comm_of(w).node.peer_ways;
+  return std::find(ways.begin(), ways.end(), PeerWay::pcie) != ways.end();
+}
+
+/// Whether a GPU has another one of its node to talk to, and does so directly.
+bool direct_peers(const World& w) {
+  const Node& node = comm_of(w).node;
+  if (comm_of(w).gpus() < 2) return false;
+  const auto direct = [](PeerWay way) { return way != PeerWay::host_memory; };
+  return node.peer_ways.empty() || std::any_of(node.peer_ways.begin(), node.peer_ways.end(), direct);
+}
+
+/// The links of the first GPU to others, with the number of the host: `node0.gpu0-nvswitch`.
+std::vector<std::string> links_of_first_gpu(const World& w) {
+  const NodeGraph& graph = comm_of(w).node.graph;
+  const bool nvlink = comm_of(w).node.nvlink;
+  std::vector<std::string> names;
+  for (std::uint16_t l = 0; l < graph.links.size(); ++l)
+    if (graph.links[l].from == graph.gpu(0) && (graph.links[l].link_class.kind == LinkKind::nvlink) == nvlink)
+      names.push_back("node0." + graph.link_name(l));
+  return names;
+}
+
+}  // namespace
+
+Symptoms host_staging(const World& w) {
+  return one_symptom(rdma(w) && comm_of(w).gdr, "data staged in host memory", {"node.gdr=false"});
+}
+
+Symptoms far_nics(const World& w) {
+  return one_symptom(networked(w) && host(w).sockets > 1, "NICs across the sockets", {"node.nics.numa=remote"});
+}
+
+Symptoms no_peer_to_peer(const World& w) {
+  Symptoms list;
+  if (!direct_peers(w)) return list;
+  const std::string off = env_word("NCCL_P2P_DISABLE", 1);
+  list.push_back({"GPUs of a host meet in host memory", {off}});
+  if (host(w).nics.count > 0)
+    list.push_back({"GPUs of a host talk through their NICs", {off, env_word("NCCL_SHM_DISABLE", 1)}});
+  return list;
+}
+
+/// Only what turns at a PCIe switch is redirected.
+Symptoms redirected_pcie(const World& w) {
+  const bool to_nic =
+      rdma(w) && comm_of(w).gdr && (comm_of(w).to_nic == PathType::PIX || comm_of(w).to_nic == PathType::PXB);
+  const bool switches = host(w).layout ? host(w).layout->switches() > 0 : host(w).pcie_switches > 0;
+  return one_symptom(!host(w).acs && switches && (to_nic || peers_over_pcie(w)), "PCIe traffic by the root complex",
+                     {"node.acs=true"});
+}
+
+/// NCCL finds all devices at one root complex. It then takes neither GPUDirect RDMA nor peer to peer over PCIe, or, where
+/// both are forced, any NIC for any GPU.
+Symptoms flat_topology(const World& w) {
+  Symptoms list;
+  const bool gdr = rdma(w) && comm_of(w).gdr;
+  if (!usual_switches(w) || !(gdr || peers_over_pcie(w))) return list;
+  std::vector<std::string> flat{"node.pcie_switches=0"};
+  if (peers_over_pcie(w)) flat.push_back("node.peer_to_peer=false");
+  std::vector<std::string> staged = flat;
+  staged.push_back("node.gdr=false");
+  list.push_back({"a flat PCIe tree, and data in host memory", staged});
+  if (!gdr || host(w).sockets < 2) return list;
+  std::vector<std::string> unmatched = flat;
+  unmatched.insert(unmatched.end(), {"node.gdr=true", "node.nics.numa=remote"});
+  list.push_back({"a flat PCIe tree, GPUs with far NICs", unmatched});
+  return list;
+}
+
+Symptoms one_process(const World& w) {
+  const HarnessSpec& harness = w.scenario.workload.harness;
+  return one_symptom(
+      harness.ranks_per_process == 1 && harness.tool != Tool::isolated && host(w).gpus > 1,
+      fmt::format("a thread drives {} GPUs", host(w).gpus),
+      {fmt::format("workload.harness.ranks_per_process={}", host(w).gpus), "workload.harness.threads=1"});
+}
+
+Symptoms slow_clocks(const World& w) {
+  Symptoms list;
+  for (const int percent : {85, 70, 55, 40, 25, 15})
+    if (const double clock = host(w).clock.value * percent; clock >= 5)
+      list.push_back({fmt::format("GPUs at {} % of their clock", percent), {fmt::format("node.clock={:g}%", clock)}});
+  return list;
+}
+
+Symptoms slow_host(const World& w) {
+  Symptoms list;
+  for (const int us : {5, 10, 15, 20, 40})
+    list.push_back({fmt::format("{} us more per call", us),
+                    {fmt::format("node.call_delay={:g}us", host(w).call_delay.value * 1e6 + us)}});
+  if (!networked(w)) return list;
+  for (const int us : {3, 10, 20})
+    list.push_back({fmt::format("{} us more per network hop", us),
+                    {fmt::format("node.nics.delay={:g}us", nics_of(w).delay.value * 1e6 + us)}});
+  return list;
+}
+
+/// All wait for a rank that comes late, for a GPU whose links are slow, and for a host whose NICs are.
+Symptoms stragglers(const World& w) {
+  Symptoms list;
+  for (const int us : {60, 200, 600, 2000})
+    list.push_back({fmt::format("one rank {} us late", us),
+                    {fmt::format("node.call_delay={:g}us", host(w).call_delay.value * 1e6 + us)}});
+  if (const std::vector<std::string> links = links_of_first_gpu(w); comm_of(w).gpus() > 1 && !links.empty())
+    for (const int percent : {50, 25, 10})
+      list.push_back({fmt::format("links of one GPU at {} %", percent), {faults_word(w, links, percent)}});
+  if (!networked(w)) return list;
+  std::vector<std::string> all;
+  for (int n = 0; n < nics_of(w).count; ++n) all.push_back(fmt::format("node0.nic{}", n));
+  for (const int percent : {50, 25})
+    list.push_back({fmt::format("all NICs of one host at {} %", percent), {faults_word(w, all, percent)}});
+  return list;
+}
+
+/// What damages data may also make the link that does it repeat itself.
+Symptoms damaged_data(const World& w) {
+  Symptoms list{{"times as forecast", {}}};
+  const std::vector<std::string> links = networked(w) ? std::vector<std::string>{"node0.nic0"} : links_of_first_gpu(w);
+  if (comm_of(w).ranks() < 2 || links.empty()) return list;
+  for (const int percent : {50, 20})
+    list.push_back({fmt::format("a link that repeats, at {} %", percent), {faults_word(w, links, percent)}});
+  return list;
+}
+
+}  // namespace fabricast

@@ -1,0 +1,54 @@
+// Causes in NCCL: what it was told to do, and what its version is known for.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "fabricast/report/forecast.hpp"
+#include "symptoms.hpp"
+
+namespace fabricast {
+
+Symptoms no_nvlink_across_hosts(const World& w) {
+  return one_symptom(comm_of(w).node.hosts > 1, "hosts of a domain talk over their NICs",
+                     {env_word("NCCL_MNNVL_ENABLE", 0)});
+}
+
+Symptoms other_algorithms(const World& w) {
+  Symptoms list;
+  for (const Algorithm a : {Algorithm::ring, Algorithm::tree, Algorithm::nvlstree, Algorithm::nvls})
+    list.push_back({fmt::format("NCCL_ALGO={}", name_of(a)), {env_word("NCCL_ALGO", name_of(a))}});
+  // Without NVSwitch or SHARP NCCL would not start with these.
+  if (comm_of(w).heads.size() < 2) list.resize(2);
+  return list;
+}
+
+Symptoms other_protocols(const World&) {
+  Symptoms list;
+  for (const Protocol p : {Protocol::ll, Protocol::ll128, Protocol::simple})
+    list.push_back({fmt::format("NCCL_PROTO={}", name_of(p)), {env_word("NCCL_PROTO", name_of(p))}});
+  return list;
+}
+
+Symptoms few_channels(const World& w) {
+  Symptoms list;
+  for (const int n : {1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24})
+    if (n < comm_of(w).channels)
+      list.push_back(
+          {fmt::format("at most {} channels", n), {env_word("NCCL_MAX_NCHANNELS", n), env_word("NCCL_MAX_CTAS", n)}});
+  return list;
+}
+
+/// Those that fit a call of the scenario, and whose mechanism the scenario can state.
+Symptoms regressions(const World& w) {
+  Symptoms list;
+  std::vector<const Regression*> seen;
+  for (const std::int64_t bytes : w.scenario.sizes())
+    for (const Regression* known : regressions_of(w.planner, plan_workload(w, bytes))) {
+      if (known->simulated.empty() || std::find(seen.begin(), seen.end(), known) != seen.end()) continue;
+      seen.push_back(known);
+      list.push_back({"regression " + known->id, known->simulated});
+    }
+  return list;
+}
+
+}  // namespace fabricast

@@ -1,0 +1,86 @@
+// Causes in NICs, cables and switches.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "symptoms.hpp"
+
+namespace fabricast {
+
+std::string faults_word(const World& w, const std::vector<std::string>& links, int percent) {
+  std::string list;
+  const auto add = [&](const std::string& fault) {
+    if (!list.empty()) list += ", ";
+    list += fault;
+  };
+  for (const FaultSpec& f : w.scenario.faults)
+    add(fmt::format("{{link: '{}', rate: {}, at: {}s, until: {}s}}", f.link, f.rate.value, f.at.value, f.until.value));
+  for (const std::string& link : links) add(fmt::format("{{link: {}, rate: {}%}}", link, percent));
+  return fmt::format("faults=[{}]", list);
+}
+
+/// One link at parts of its rate: what a link, a cable or a port falls back to, and what errors leave of it.
+static Symptoms slow_link(const World& w, const std::string& link, std::string_view what,
+                          std::initializer_list<int> percents) {
+  Symptoms list;
+  if (!networked(w)) return list;
+  for (const int percent : percents)
+    list.push_back({fmt::format("{} at {} % of its rate", what, percent), {faults_word(w, {link}, percent)}});
+  return list;
+}
+
+Symptoms slow_nics(const World& w) {
+  return slow_link(w, "node0.nic0", "one NIC", {75, 60, 50, 40, 32, 25, 20, 16, 12, 9, 6});
+}
+
+/// The link of a NIC's slot: `pcie0-nic0`.
+static std::string slot_of_first_nic(const World& w) {
+  const NodeGraph& graph = comm_of(w).node.graph;
+  for (std::uint16_t l = 0; l < graph.links.size(); ++l)
+    if (graph.links[l].to == graph.nic(0)) return graph.link_name(l);
+  return {};
+}
+
+Symptoms slow_slots(const World& w) {
+  return networked(w) ? slow_link(w, "node0." + slot_of_first_nic(w), "PCIe of one NIC", {50, 25, 12}) : Symptoms{};
+}
+
+Symptoms few_nics(const World& w) {
+  Symptoms list;
+  if (!networked(w)) return list;
+  for (int n = nics_of(w).count - 1; n >= 1; n -= std::max(1, n / 4))
+    list.push_back({fmt::format("{} of {} NICs in use", n, nics_of(w).count), {fmt::format("node.nics.count={}", n)}});
+  return list;
+}
+
+Symptoms collisions(const World& w) {
+  Symptoms list;
+  if (!networked(w) || w.scenario.fabric.kind == 0) return list;
+  const bool hashed = w.setup.policy->name == "ecmp" || w.setup.policy->name == "static";
+  const std::vector<std::string> set =
+      hashed ? std::vector<std::string>{} : std::vector<std::string>{"routing.kind=ecmp", "routing.seeds=16"};
+  if (!hashed) list.push_back({"ways by hash, not by load", set, 0.5});
+  list.push_back({"an unlucky hash of the connections", set, 0.95});
+  list.push_back({"the unluckiest of the draws of the hash", set, 1});
+  return list;
+}
+
+Symptoms thin_uplinks(const World& w) {
+  Symptoms list;
+  if (!networked(w)) return list;
+  for (const int n : {2, 3, 4, 8})
+    list.push_back({fmt::format("leaves oversubscribed {}:1", n), {fmt::format("fabric.oversubscription={}", n)}});
+  return list;
+}
+
+/// Others' traffic leaves a part of every uplink. A step of less than a quarter would not be told from noise.
+Symptoms busy_uplinks(const World& w) {
+  Symptoms list;
+  if (!networked(w) || !w.fabric || w.fabric->find_links("uplinks").empty()) return list;
+  for (const int percent : {75, 50, 30, 15})
+    list.push_back(
+        {fmt::format("{} % of every uplink left by others", percent), {faults_word(w, {"uplinks"}, percent)}});
+  return list;
+}
+
+}  // namespace fabricast
