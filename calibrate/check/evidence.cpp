@@ -1,58 +1,51 @@
-#include <algorithm>
+// What the rest of a log states of causes: processes, wrong results, the host's topology.
+#include "evidence.hpp"
 
-#include "fabricast/calibrate/check.hpp"
+#include <algorithm>
 
 namespace fabricast {
 
 namespace {
 
-/// How much likelier a cause is where NCCL states it, and where it states the opposite: more than times can outweigh.
-constexpr double stated = 1e12, ruled_out = 1e-12;
-/// The same where it only seems so: a variable that is not listed, or fewer NICs listed than there are.
-constexpr double hinted = 50, unlikely = 0.02;
+/// How near the nearest NIC of any GPU is in `nvidia-smi topo -m`: whether one is past PCIe switches only.
+std::optional<bool> near_nic(const TopoMatrix& topo) {
+  std::optional<bool> near;
+  for (std::size_t row = 0; row < topo.devices.size(); ++row)
+    for (std::size_t column = 0; column < topo.devices.size(); ++column) {
+      if (!topo.devices[row].starts_with("GPU") || topo.devices[column].starts_with("GPU")) continue;
+      const std::string& link = topo.link(row, column);
+      if (!link.empty()) near = near.value_or(false) || link == "PIX" || link == "PXB";
+    }
+  return near;
+}
 
-bool has(const NcclFacts& log, const char* name) { return log.env.contains(name); }
+void weigh_tables(Weights& weights, const Imported& log) {
+  bool told = false, alone = true, wrong = false;
+  for (const LogTable& table : log.tables) {
+    told = told || table.ranks_per_process > 0;
+    alone = alone && table.ranks_per_process <= std::max(1, table.threads);
+    wrong = wrong || std::any_of(table.rows.begin(), table.rows.end(), [](const LogRow& row) { return row.wrong > 0; });
+  }
+  // What it tells of several GPUs to a thread is part of the forecast already.
+  weights.state(Cause::single_process, false, told && alone);
+  weights.state(Cause::data_corruption, wrong, false);
+}
 
 }  // namespace
 
 std::map<Cause, double> evidence(const NcclFacts& log, const World& world) {
-  std::map<Cause, double> weights;
-  if (log.line == 0) return weights;
-  const Communicator& comm = world.planner.comm;
-  const auto given = [&](const char* name) {
-    const auto it = world.scenario.nccl.env.find(name), told = log.env.find(name);
-    return it != world.scenario.nccl.env.end() && told != log.env.end() && it->second == told->second;
-  };
-  const auto tell = [&](Cause cause, double yes, bool is, double no, bool is_not) {
-    if (is) weights[cause] = yes;
-    if (is_not) weights[cause] = no;
-  };
-  const auto state = [&](Cause cause, bool is, bool is_not) { tell(cause, stated, is, ruled_out, is_not); };
-  const auto forced = [&](const char* name) { return has(log, name) && !given(name); };
-  // NCCL lists what it found set: what is not there is most likely not set.
-  const bool lists = !log.env.empty();
-  tell(Cause::algorithm_forced, stated, forced("NCCL_ALGO"), unlikely, lists && !has(log, "NCCL_ALGO"));
-  tell(Cause::protocol_forced, stated, forced("NCCL_PROTO"), unlikely, lists && !has(log, "NCCL_PROTO"));
-  tell(Cause::too_few_channels, hinted, forced("NCCL_MAX_NCHANNELS") || forced("NCCL_MAX_CTAS"), unlikely,
-       log.channels > 0 && log.channels >= comm.channels);
-  const NcclConnections net = log.over_network();
-  const bool socket =
-      net.sockets > 0 || std::any_of(log.networks.begin(), log.networks.end(),
-                                     [](const std::string& n) { return n.find("Socket") != std::string::npos; });
-  const bool sockets_alone = socket && net.other == 0;
-  state(Cause::sockets, sockets_alone, !socket && (net.other > 0 || !log.networks.empty()));
-  // What each connection says counts for more than what GPUs and NICs could do. Sockets never have it: they are the cause then.
-  const bool connected = net.gdr + net.staged > 0;
-  const bool staged = connected ? net.gdr == 0 : log.gdr_disabled > 0 && log.gdr_enabled == 0;
-  state(Cause::no_gdr, staged && !sockets_alone,
-        connected ? net.staged == 0 : log.gdr_enabled > 0 && log.gdr_disabled == 0);
-  if (log.pxn) state(Cause::pxn_off, !*log.pxn, *log.pxn);
-  if (log.nvls_multicast) state(Cause::nvls_off, !*log.nvls_multicast, *log.nvls_multicast && log.nvls_channels > 0);
-  // An interface that sockets go over is no NIC of the fabric.
-  const auto nics = static_cast<int>(
-      std::count_if(log.nics.begin(), log.nics.end(), [](const NcclNic& nic) { return nic.kind != "Socket"; }));
-  tell(Cause::fewer_nics, stated, nics > 0 && nics < comm.node.nics, unlikely, nics >= comm.node.nics);
-  return weights;
+  Weights weights;
+  weigh_nccl(weights, log, world);
+  return weights.take();
+}
+
+std::map<Cause, double> evidence(const Imported& log, const World& world) {
+  Weights weights;
+  weigh_nccl(weights, log.nccl, world);
+  weigh_tables(weights, log);
+  if (log.topo && world.scenario.node.spec.pcie_switches > 0)
+    if (const auto near = near_nic(*log.topo)) weights.hint(Cause::vm_topology, !*near, *near);
+  return weights.take();
 }
 
 }  // namespace fabricast

@@ -68,6 +68,9 @@ class NcclLog {
   std::unique_ptr<State> state_;
 };
 
+/// Lines by which NCCL tells of the topology and of what is not used; others change nothing.
+void read_nccl_hint(std::string_view text, NcclFacts& facts);
+
 /// The JSON file of nccl-tests that starts at the current line. Afterwards the reader stands on the line in which it
 /// ends, or on the one that is no JSON any more. \returns whether that line is still to be read as text
 bool read_nccl_tests_json(LineReader& lines, ImportSink& sink);

@@ -66,6 +66,13 @@ std::string nccl_lines(const NcclFacts& n) {
     fact("GDR", fmt::format("{} enabled, {} disabled", n.gdr_enabled, n.gdr_disabled));
   if (n.pxn) fact("PXN in rings", *n.pxn ? "yes" : "no");
   if (n.nvls_multicast) fact("NVLS multicast", *n.nvls_multicast ? "available" : "not available");
+  if (n.mnnvl) fact("MNNVL", *n.mnnvl ? "used" : "not used");
+  if (n.mnnvl_broken) fact("MNNVL", "there, but not working");
+  if (n.peers_refused > 0) fact("peer to peer", fmt::format("refused in {} lines", n.peers_refused));
+  if (n.acs_hint) fact("hint", "Access Control Services");
+  fact("topology file", n.topology_file);
+  if (n.topology_missing) fact("topology file", "not found");
+  if (n.unplaced_nics > 0) fact("NICs not placed", std::to_string(n.unplaced_nics));
   std::map<std::string, std::int64_t> chosen;
   for (const NcclChoice& c : n.choices) ++chosen[c.algorithm + "/" + c.protocol];
   for (const auto& [what, count] : chosen) fact("chosen", fmt::format("{} for {}", what, counted(count, "size")));

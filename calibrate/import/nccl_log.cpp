@@ -125,6 +125,7 @@ bool NcclLog::read(std::string_view text, int line, std::string_view& before) {
   }
   if (rest.starts_with("WARN ")) {
     if (facts.warnings.size() < most_warnings) add_once(facts.warnings, shown(rest.substr(5)));
+    read_nccl_hint(trimmed(rest.substr(5)), facts);
     return true;
   }
   state_->info(trimmed(rest.substr(5)), line);
@@ -184,6 +185,7 @@ void NcclLog::State::info(std::string_view text, int line) {
     if (const auto gdr = number_after(text, " GDR ")) facts.gdr = *gdr != 0;
     return;
   }
+  read_nccl_hint(text, facts);
   plugins(text);
 }
 
@@ -289,6 +291,7 @@ void NcclLog::State::communicator(std::string_view text) {
   c.ranks = number(" nRanks ", " nranks "), c.nodes = number(" nNodes ", " nnodes ");
   c.local_ranks = number(" localRanks ", " localranks ");
   if (c.ranks < 1) return;
+  if (const auto used = number_after(text, " MNNVL ")) facts.mnnvl = facts.mnnvl.value_or(false) || *used != 0;
   // A line with less to tell adds nothing to one with more.
   for (NcclCommunicator& known : facts.communicators)
     if (known.ranks == c.ranks && (c.nodes == 0 || known.nodes == 0 || known.nodes == c.nodes)) {
@@ -380,22 +383,6 @@ void NcclLog::State::plugins(std::string_view text) {
         "NET/OFI Initializing ", "PROFILER/Plugin: Loaded "})
     if (const auto name = after(text, mark); name && facts.plugins.size() < most_plugins)
       return add_once(facts.plugins, shown(*name, 80));
-}
-
-NcclConnections NcclFacts::over_network() const {
-  NcclConnections c;
-  for (const NcclEdge& edge : edges) {
-    if (!edge.transport.starts_with("NET/")) continue;
-    ++(edge.transport.find("/GDRDMA") != std::string::npos ? c.gdr : c.staged);
-    ++(edge.transport.starts_with("NET/Socket") ? c.sockets : c.other);
-  }
-  return c;
-}
-
-NcclCommunicator NcclFacts::largest() const {
-  NcclCommunicator most;
-  for (const NcclCommunicator& c : communicators) most = std::max(most, c);
-  return most;
 }
 
 }  // namespace fabricast

@@ -85,7 +85,7 @@ int check_verb(const std::vector<std::string>& arguments) {
   }
   const std::vector<MeasuredCollective> measured = measurements_of(log, path, *world);
   CheckReport report = placed(world->scenario, [&] {
-    return check(world->scenario, measured, shipped_sites(), evidence(log.nccl, *world), how);
+    return check(world->scenario, measured, shipped_sites(), evidence(log, *world), how);
   });
   report.wrong = wrong_rows_of(log);
   if (!json.empty()) emit(json, check_json(world->scenario, report));

@@ -168,8 +168,11 @@ std::vector<Contradiction> contradictions(const Imported& log, const World& worl
 std::string contradictions_text(const Scenario& scenario, const std::vector<Contradiction>& found);
 std::string contradictions_json(const Scenario& scenario, const std::vector<Contradiction>& found);
 
-/// What NCCL says in a log of itself, as factors of causes' priors; those that it says nothing of are left out.
+/// What NCCL says in a log of itself, as factors of causes' priors; those that it says nothing of are left out. What it
+/// states, as the transport of a connection, outweighs all times; what it only hints at counts fifty times.
 std::map<Cause, double> evidence(const NcclFacts& log, const World& world);
+/// The same, with what the tool states of processes and of wrong results, and `nvidia-smi topo -m` of GPUs and NICs.
+std::map<Cause, double> evidence(const Imported& log, const World& world);
 
 /// \param scenario  what the cluster should be; its sizes and operation are those of the measurements
 /// \param weights  factors of causes' priors

@@ -95,6 +95,14 @@ struct NcclConnections {
   int sockets = 0, other = 0;  ///< the same connections by what carries them
 };
 
+/// Connections between GPUs by what carries them, of all ranks that print. Those over a network are in NcclConnections.
+struct NcclPeers {
+  int direct = 0;        ///< peer to peer: P2P/CUMEM, P2P/IPC, P2P/direct pointer, P2P/indirect
+  int same_process = 0;  ///< of these, the ones that need one process for both GPUs: P2P/direct pointer
+  int across_hosts = 0;  ///< of these, the ones of an NVLink domain of several hosts: P2P/MNNVL
+  int host_memory = 0;   ///< SHM
+};
+
 /// What NCCL says of itself. Ranks of several communicators are not told apart; each thing is listed once.
 struct NcclFacts {
   std::string version;  ///< "2.21.5"; of several the first
@@ -113,10 +121,22 @@ struct NcclFacts {
   std::optional<bool> nvls_multicast;                                           ///< whether the GPUs offer it
   std::optional<bool> pxn, gdr;           ///< of rings between nodes, as NCCL sums it up
   int gdr_enabled = 0, gdr_disabled = 0;  ///< lines about a GPU and NIC
+  std::optional<bool> mnnvl;              ///< whether it uses NVLink across hosts; before 2.21 not told
+  bool mnnvl_broken = false;              ///< it is there, and NCCL could not use it
+  int peers_refused = 0;                  ///< lines about two GPUs that the driver keeps from accessing each other
+  bool acs_hint = false;                  ///< NCCL's hint at Access Control Services, after an error of a NIC
+  std::string topology_file;              ///< that NCCL read; of several the first
+  bool topology_missing = false;          ///< one that it was told to read could not be opened
+  int unplaced_nics = 0;                  ///< lines about NICs that are no PCI devices
   std::vector<std::string> warnings;      ///< "NCCL WARN" lines without their place, the first 50
 
   /// How its connections over the network go, of all ranks that print.
   NcclConnections over_network() const;
+  NcclPeers between_gpus() const;
+  /// Numbers of the NICs that connections name, rising. Hosts number theirs alike.
+  std::vector<int> nics_in_use() const;
+  /// Ranks that print connections of theirs.
+  int ranks_that_print() const;
   /// The largest communicator; zeros: not told.
   NcclCommunicator largest() const;
 };

@@ -1,0 +1,87 @@
+// What NCCL's lines tell beside the things that it lists: topology, what is not used, and sums over connections [NCCL-log].
+#include <algorithm>
+#include <set>
+
+#include "format.hpp"
+#include "scan.hpp"
+
+namespace fabricast {
+
+void read_nccl_hint(std::string_view text, NcclFacts& facts) {
+  const auto contains = [&](std::string_view part) { return text.find(part) != std::string_view::npos; };
+  // `MNNVL 1 cliqueId 0 cliqueSize 8 cliqueRank 0`, and a warning where the system has it and it fails
+  if (text.starts_with("MNNVL ")) {
+    std::string_view rest = text.substr(6);
+    if (contains(" is available but not working")) facts.mnnvl_broken = true;
+    if (const auto used = take_number(rest); used && contains(" cliqueId "))
+      facts.mnnvl = facts.mnnvl.value_or(false) || *used != 0;
+    return;
+  }
+  if (text.starts_with("P2P is disabled between ") || text.starts_with("Could not enable P2P between ")) {
+    ++facts.peers_refused;
+    return;
+  }
+  if (text.starts_with("HINT: ")) {
+    if (contains(" ACS is enabled")) facts.acs_hint = true;
+    return;
+  }
+  constexpr std::string_view loading = "Loading topology file ";
+  if (text.starts_with(loading)) {
+    if (facts.topology_file.empty()) facts.topology_file = shown(trimmed(text.substr(loading.size())), 200);
+    return;
+  }
+  if (text.starts_with("Could not open XML topology file ")) facts.topology_missing = true;
+  if (text.starts_with("Topology detection: network path ") && contains("Attaching to first CPU"))
+    ++facts.unplaced_nics;
+}
+
+NcclConnections NcclFacts::over_network() const {
+  NcclConnections c;
+  for (const NcclEdge& edge : edges) {
+    if (!edge.transport.starts_with("NET/")) continue;
+    ++(edge.transport.find("/GDRDMA") != std::string::npos ? c.gdr : c.staged);
+    ++(edge.transport.starts_with("NET/Socket") ? c.sockets : c.other);
+  }
+  return c;
+}
+
+NcclPeers NcclFacts::between_gpus() const {
+  NcclPeers p;
+  for (const NcclEdge& edge : edges) {
+    const std::string_view transport = edge.transport;
+    p.host_memory += transport.starts_with("SHM");
+    if (!transport.starts_with("P2P/")) continue;
+    ++p.direct;
+    p.same_process += transport.starts_with("P2P/direct pointer");
+    p.across_hosts += transport.starts_with("P2P/MNNVL");
+  }
+  return p;
+}
+
+/// `NET/IB/3/GDRDMA`, `NET/IB/3(5)/GDRDMA` by another rank's proxy thread, `NET/AWS Libfabric/3`.
+std::vector<int> NcclFacts::nics_in_use() const {
+  std::set<int> numbers;
+  for (const NcclEdge& edge : edges) {
+    std::string_view rest = edge.transport;
+    if (!rest.starts_with("NET/")) continue;
+    const std::size_t name_ends = rest.find('/', 4);
+    if (name_ends == std::string_view::npos) continue;
+    rest.remove_prefix(name_ends + 1);
+    if (const auto number = take_number(rest); number && *number >= 0) numbers.insert(*number);
+  }
+  return {numbers.begin(), numbers.end()};
+}
+
+int NcclFacts::ranks_that_print() const {
+  std::set<int> ranks;
+  for (const NcclEdge& edge : edges) ranks.insert(edge.receives ? edge.to : edge.from);
+  return static_cast<int>(ranks.size());
+}
+
+NcclCommunicator NcclFacts::largest() const {
+  NcclCommunicator most;
+  for (const NcclCommunicator& c : communicators) most = std::max(most, c);
+  return most;
+}
+
+}  // namespace fabricast
