@@ -2,9 +2,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "fabricast/calibrate/check.hpp"
+#include "fabricast/core/quantity.hpp"
 #include "fabricast/core/scan.hpp"
 #include "fabricast/hardware/device_names.hpp"
 #include "fabricast/report/report.hpp"
@@ -37,11 +39,100 @@ void compare_gpu(const LogTable& table, const World& world, std::vector<Contradi
     found.push_back({table.line, "node.gpu", fmt::format("{}, {}", name, other->what), expected.name, other->instead});
 }
 
-void compare_nodes(const LogTable& table, const World& world, std::vector<Contradiction>& found) {
+void compare_nodes(int line, int told, const World& world, std::vector<Contradiction>& found) {
   const int nodes = world.scenario.cluster.nodes;
-  if (table.nodes == 0 || table.nodes == nodes) return;
-  found.push_back({table.line, "cluster.nodes", std::to_string(table.nodes), std::to_string(nodes),
-                   fmt::format("--set cluster.nodes={}, with as many GPUs each as the log has", table.nodes)});
+  if (told == 0 || told == nodes) return;
+  found.push_back({line, "cluster.nodes", std::to_string(told), std::to_string(nodes),
+                   fmt::format("--set cluster.nodes={}, with as many GPUs each as the log has", told)});
+}
+
+/// Ranks that hosts share unevenly tell nothing of one host.
+void compare_gpus(int line, int ranks, int nodes, const World& world, std::vector<Contradiction>& found) {
+  if (ranks == 0 || nodes == 0 || ranks % nodes != 0) return;
+  const int told = ranks / nodes, gpus = world.scenario.node.spec.gpus;
+  if (told != gpus)
+    found.push_back(
+        {line, "node.gpus", std::to_string(told), std::to_string(gpus), fmt::format("--set node.gpus={}", told)});
+}
+
+/// How the tool drives GPUs, where the scenario states it. What it leaves open is taken from the log.
+void compare_processes(const LogTable& table, const World& world, std::vector<Contradiction>& found) {
+  const HarnessSpec& harness = world.scenario.workload.harness;
+  const auto compare = [&](std::string key, int told, int given, int usual) {
+    const bool stated = given != usual || world.scenario.places.contains(key);
+    if (told == 0 || told == given || !stated) return;
+    found.push_back(
+        {table.line, key, std::to_string(told), std::to_string(given), fmt::format("--set {}={}", key, told)});
+  };
+  compare("workload.harness.ranks_per_process", table.ranks_per_process, harness.ranks_per_process, 1);
+  if (table.ranks_per_process > 1) compare("workload.harness.threads", table.threads, harness.threads, 1);
+}
+
+/// The kind of network that NCCL names; empty: it does not, or names several. Sockets where there is RDMA are a cause.
+std::optional<LinkKind> link_of(const NcclFacts& nccl) {
+  if (nccl.provider == "efa") return LinkKind::efa;
+  if (nccl.provider == "cxi") return LinkKind::slingshot;
+  const auto is = [&](std::string_view kind) {
+    return std::all_of(nccl.nics.begin(), nccl.nics.end(), [&](const NcclNic& nic) { return nic.kind == kind; });
+  };
+  if (nccl.nics.empty()) return std::nullopt;
+  if (is("IB")) return LinkKind::infiniband;
+  return is("RoCE") ? std::optional(LinkKind::roce) : std::nullopt;
+}
+
+/// The most NICs that connections of one host name.
+int nics_of_a_host(const NcclFacts& nccl, int gpus) {
+  std::map<int, NcclFacts> hosts;
+  for (const NcclEdge& edge : nccl.edges)
+    if (edge.transport.starts_with("NET/") && !edge.transport.starts_with("NET/Socket"))
+      hosts[(edge.receives ? edge.to : edge.from) / std::max(1, gpus)].edges.push_back(edge);
+  std::size_t most = 0;
+  for (const auto& [host, facts] : hosts) most = std::max(most, facts.nics_in_use().size());
+  return static_cast<int>(most);
+}
+
+/// NICs that run at one rate, which is not the scenario's: neither one by one nor, as ports of one card may be counted
+/// apart, all together.
+void compare_rate(const NcclFacts& nccl, const NicSpec& nics, std::vector<Contradiction>& found) {
+  if (nccl.nic_speeds.empty()) return;
+  const std::int64_t speed = nccl.nic_speeds.begin()->second;
+  for (const auto& [name, other] : nccl.nic_speeds)
+    if (other != speed) return;
+  constexpr double same = 0.1;
+  const double given = nics.rate.value * 8e-6, count = static_cast<double>(nccl.nic_speeds.size());
+  const auto is = [&](double told, double expected) { return std::abs(told / expected - 1) < same; };
+  const auto told = static_cast<double>(speed);
+  if (is(told, given) || is(told * count, given * nics.count)) return;
+  found.push_back({nccl.line, "node.nics.rate", fmt::format("{:g}Gbps", told * 1e-3), to_text(nics.rate),
+                   fmt::format("--set node.nics.rate={:g}Gbps", told * 1e-3)});
+}
+
+/// Fewer NICs than the scenario has are a cause of slowness; more, or others, are another cluster.
+void compare_nics(const NcclFacts& nccl, const World& world, std::vector<Contradiction>& found) {
+  const NodeSpec& node = world.scenario.node.spec;
+  if (world.scenario.cluster.nodes < 2) return;
+  if (const auto told = link_of(nccl); told && *told != node.nics.link)
+    found.push_back({nccl.line, "node.nics.link", std::string(name_of(*told)), std::string(name_of(node.nics.link)),
+                     fmt::format("--set node.nics.link={}", name_of(*told))});
+  if (const int used = nics_of_a_host(nccl, node.gpus); used > node.nics.count)
+    found.push_back({nccl.line, "node.nics.count", std::to_string(used), std::to_string(node.nics.count),
+                     fmt::format("--set node.nics.count={}", used)});
+  compare_rate(nccl, node.nics, found);
+}
+
+/// NCCL counts as nodes what shares no memory and no NVLink. Of communicators of several sizes none may be all of the job.
+void compare_communicator(const Imported& log, const World& world, std::vector<Contradiction>& found) {
+  const NcclCommunicator comm = log.nccl.largest();
+  const bool told = std::any_of(log.tables.begin(), log.tables.end(), [](const LogTable& t) { return t.nodes > 0; });
+  const auto set = [&](const char* name) {
+    return log.nccl.env.contains(name) || world.scenario.nccl.env.contains(name);
+  };
+  const bool several = std::any_of(log.nccl.communicators.begin(), log.nccl.communicators.end(),
+                                   [&](const NcclCommunicator& other) { return other.ranks != comm.ranks; });
+  if (told || several || world.scenario.nvlink_domain.nodes > 1 || set("NCCL_P2P_DISABLE") || set("NCCL_SHM_DISABLE"))
+    return;
+  compare_nodes(log.nccl.line, comm.nodes, world, found);
+  compare_gpus(log.nccl.line, comm.ranks, comm.nodes, world, found);
 }
 
 /// Patches of one release are taken as the same: scenarios rarely tell them.
@@ -62,10 +153,15 @@ void compare_version(int line, const std::string& told, const World& world, std:
 std::vector<Contradiction> contradictions(const Imported& log, const World& world) {
   std::vector<Contradiction> all;
   for (const LogTable& table : log.tables) {
-    compare_gpu(table, world, all), compare_nodes(table, world, all);
+    compare_gpu(table, world, all);
+    compare_nodes(table.line, table.nodes, world, all);
+    compare_gpus(table.line, table.ranks, table.nodes, world, all);
+    compare_processes(table, world, all);
     compare_version(table.line, table.nccl_version, world, all);
   }
   compare_version(log.nccl.line, log.nccl.version, world, all);
+  compare_communicator(log, world, all);
+  compare_nics(log.nccl, world, all);
   std::vector<Contradiction> once;
   for (Contradiction& c : all) {
     const auto same = [&](const Contradiction& o) { return o.key == c.key && o.log == c.log; };

@@ -108,6 +108,14 @@ class NcclEvidence {
     return numbers.size();
   }
 
+  /// Whether of the NICs that NCCL uses some came up slower than others.
+  bool unlike_speeds() const {
+    std::set<std::int64_t> speeds;
+    for (const NcclNic& nic : log_.nics)
+      if (const auto it = log_.nic_speeds.find(nic.name); it != log_.nic_speeds.end()) speeds.insert(it->second);
+    return speeds.size() > 1;
+  }
+
   void nics() {
     // An interface that sockets go over is no NIC of the fabric.
     const auto listed = static_cast<int>(
@@ -118,6 +126,7 @@ class NcclEvidence {
     // Of a log of few ranks the NICs of the others are not known.
     const bool whole_host = log_.ranks_that_print() * comm_.node.hosts >= comm_.gpus();
     const bool fewer_used = whole_host && used > 0 && used < expected;
+    weights_.hint(Cause::slow_nic, unlike_speeds(), false);
     weights_.hint(Cause::fewer_nics, fewer_used, !fewer_used && listed >= there);
     weights_.state(Cause::fewer_nics, listed > 0 && listed < there, false);
   }

@@ -42,6 +42,7 @@ OrderedJson nccl_of(const NcclFacts& n) {
                    {"gdr", or_null(n.gdr)},
                    {"gdr_enabled", n.gdr_enabled},
                    {"gdr_disabled", n.gdr_disabled},
+                   {"nic_speeds", n.nic_speeds},
                    {"mnnvl", or_null(n.mnnvl)},
                    {"mnnvl_broken", n.mnnvl_broken},
                    {"peers_refused", n.peers_refused},

@@ -58,6 +58,10 @@ std::string nccl_lines(const NcclFacts& n) {
   std::vector<std::string> nics;
   for (const NcclNic& nic : n.nics) nics.push_back(nic.name + "/" + nic.kind);
   fact("NICs", list_of(nics));
+  std::map<std::int64_t, std::int64_t> speeds;
+  for (const auto& [name, speed] : n.nic_speeds) ++speeds[speed];
+  for (const auto& [speed, count] : speeds)
+    fact("NIC rate", fmt::format("{} Mb/s of {}", speed, counted(count, "NIC")));
   fact("network", list_of(n.networks));
   fact("provider", n.provider);
   fact("plugins", list_of(n.plugins));

@@ -7,6 +7,18 @@
 
 namespace fabricast {
 
+/// `NET/IB: [0] mlx5_0:uverbs0:1/IB provider=Mlx5 speed=400000 context=0x55 pciPath=... ar=1`, of NIC mlx5_0:1
+static void read_nic_speed(std::string_view text, NcclFacts& facts) {
+  constexpr std::size_t most_nics = 256;
+  const auto device = after(text, "] "), speed = after(text, " speed=");
+  if (!device || !speed || facts.nic_speeds.size() >= most_nics) return;
+  const std::string_view name = device->substr(0, device->find_first_of("/ "));
+  const std::size_t first = name.find(':'), last = name.rfind(':');
+  const auto rate = whole_number(speed->substr(0, speed->find(' ')));
+  if (first == std::string_view::npos || !rate || *rate < 1) return;
+  facts.nic_speeds.emplace(shown(name.substr(0, first), 40) + shown(name.substr(last), 40), *rate);
+}
+
 void read_nccl_hint(std::string_view text, NcclFacts& facts) {
   const auto contains = [&](std::string_view part) { return text.find(part) != std::string_view::npos; };
   // `MNNVL 1 cliqueId 0 cliqueSize 8 cliqueRank 0`, and a warning where the system has it and it fails
@@ -30,6 +42,7 @@ void read_nccl_hint(std::string_view text, NcclFacts& facts) {
     if (facts.topology_file.empty()) facts.topology_file = shown(trimmed(text.substr(loading.size())), 200);
     return;
   }
+  if (text.starts_with("NET/IB: [")) return read_nic_speed(text, facts);
   if (text.starts_with("Could not open XML topology file ")) facts.topology_missing = true;
   if (text.starts_with("Topology detection: network path ") && contains("Attaching to first CPU"))
     ++facts.unplaced_nics;

@@ -163,7 +163,8 @@ struct Contradiction {
   std::string log, scenario;  ///< what each says
   std::string hint;           ///< what would make them agree; may be empty
 };
-/// GPUs by the product's name, hosts of the ranks, and NCCL's version where the scenario gives one.
+/// GPUs by the product's name and their number in a host, hosts of the ranks, kind, number and rate of NICs, and, where
+/// the scenario gives them, processes and NCCL's version.
 std::vector<Contradiction> contradictions(const Imported& log, const World& world);
 std::string contradictions_text(const Scenario& scenario, const std::vector<Contradiction>& found);
 std::string contradictions_json(const Scenario& scenario, const std::vector<Contradiction>& found);

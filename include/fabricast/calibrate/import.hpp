@@ -113,10 +113,11 @@ struct NcclFacts {
   std::vector<NcclEdge> edges;
   std::vector<NcclChoice> choices;
   std::vector<NcclNic> nics;
-  std::vector<std::string> plugins;        ///< loaded: of the network, tuner, CollNet
-  std::vector<std::string> networks;       ///< "Using network ...": IB, Socket, AWS Libfabric
-  std::string provider;                    ///< of libfabric: efa
-  std::map<std::string, std::string> env;  ///< variables that NCCL says it found set
+  std::map<std::string, std::int64_t> nic_speeds;  ///< Mb/s by name as in `nics`; from 2.27 on, with the NET subsystem
+  std::vector<std::string> plugins;                ///< loaded: of the network, tuner, CollNet
+  std::vector<std::string> networks;               ///< "Using network ...": IB, Socket, AWS Libfabric
+  std::string provider;                            ///< of libfabric: efa
+  std::map<std::string, std::string> env;          ///< variables that NCCL says it found set
   int channels = 0, collnet_channels = 0, nvls_channels = 0, p2p_channels = 0;  ///< the most of any communicator
   std::optional<bool> nvls_multicast;                                           ///< whether the GPUs offer it
   std::optional<bool> pxn, gdr;           ///< of rings between nodes, as NCCL sums it up
