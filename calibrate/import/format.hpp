@@ -39,6 +39,7 @@ class BlockFormat {
   ImportSink& sink_;
 };
 
+std::unique_ptr<BlockFormat> csv_format(ImportSink& sink);
 std::unique_ptr<BlockFormat> osu_format(ImportSink& sink);
 std::unique_ptr<BlockFormat> perftest_format(ImportSink& sink);
 std::unique_ptr<BlockFormat> peer_matrix_format(ImportSink& sink);

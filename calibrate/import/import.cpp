@@ -15,23 +15,27 @@ namespace {
 constexpr std::size_t most_problems = 1000;
 constexpr std::size_t largest_topology = std::size_t{1} << 22;
 
-/// The formats whose blocks follow each other. Titles of the first ones could be taken for those of the later ones.
+/// The formats whose blocks follow each other. Titles of the first ones could be taken for those of the later ones; the
+/// text of nccl-tests comes after all of them.
+constexpr std::array block_formats = {
+    osu_format, perftest_format, peer_matrix_format, topo_matrix_format, csv_format,
+};
+
 class Blocks {
  public:
-  explicit Blocks(ImportSink& sink)
-      : osu_(osu_format(sink)),
-        perftest_(perftest_format(sink)),
-        peers_(peer_matrix_format(sink)),
-        topo_(topo_matrix_format(sink)),
-        tests_(nccl_tests_format(sink)),
-        all_{osu_.get(), perftest_.get(), peers_.get(), topo_.get(), tests_.get()} {}
+  explicit Blocks(ImportSink& sink) {
+    for (const auto& make : block_formats) all_.push_back(make(sink));
+    auto tests = nccl_tests_format(sink);
+    tests_ = tests.get();
+    all_.push_back(std::move(tests));
+  }
 
   /// Offers a line to all. \returns whether one took it
   bool read(std::string_view text, int line) {
-    for (BlockFormat* format : all_)
+    for (const auto& format : all_)
       if (format->begins(text, line)) {
-        if (open_ && open_ != format) open_->close();
-        open_ = format;
+        if (open_ && open_ != format.get()) open_->close();
+        open_ = format.get();
         return true;
       }
     return open_ && open_->continues(text, line);
@@ -43,9 +47,8 @@ class Blocks {
   NcclTestsFormat& tests() { return *tests_; }
 
  private:
-  std::unique_ptr<BlockFormat> osu_, perftest_, peers_, topo_;
-  std::unique_ptr<NcclTestsFormat> tests_;
-  std::array<BlockFormat*, 5> all_;
+  std::vector<std::unique_ptr<BlockFormat>> all_;
+  NcclTestsFormat* tests_ = nullptr;  ///< the last of them
   BlockFormat* open_ = nullptr;
 };
 

@@ -66,6 +66,28 @@ std::optional<Columns> sizes_columns(const std::vector<std::string_view>& names)
   return c;
 }
 
+/// The columns of a row that stands alone, as it is pasted without its header: by the number of words after its type.
+/// Nothing where it is not told.
+std::optional<Columns> columns_of_row(const std::vector<std::string_view>& words) {
+  Columns c;
+  const bool redop = words.size() > 3 && !numeric(words[3]);
+  const std::size_t rest = words.size() - (redop ? 4 : std::min<std::size_t>(3, words.size()));
+  const auto set = [&](int before, int width, bool both) {
+    c.redop = redop ? 3 : -1, c.root = before > 0 ? (redop ? 4 : 3) : -1;
+    c.count = 3 + (redop ? 1 : 0) + before, c.width = width, c.both = both;
+    c.wrong = width > 3 ? 3 : -1;
+    return c;
+  };
+  // Two places, or the first of them, with and without a root and a count of wrong results.
+  if (rest == 9 || rest == 5) return set(1, 4, true);
+  if (rest == 8) return set(0, 4, true);
+  if (rest == 7) return set(1, 3, true);
+  if (rest == 6 || rest == 3) return set(0, 3, true);
+  // A root is a whole number, and a short time has a fraction.
+  if (rest == 4) return digits(words[words.size() - rest]) ? set(1, 3, true) : set(0, 4, true);
+  return std::nullopt;
+}
+
 class NcclTests : public NcclTestsFormat {
  public:
   explicit NcclTests(ImportSink& sink) : NcclTestsFormat(sink), tables_(sink) {}
@@ -116,7 +138,7 @@ class NcclTests : public NcclTestsFormat {
     drop_pending();
     tables_.start_run();
     take_command();
-    columns_ = {}, header_seen_ = false;
+    columns_ = {}, header_seen_ = columns_told_ = false;
   }
 
   /// The command lines since the last run are of this one; of several it is not clear which.
@@ -148,7 +170,7 @@ class NcclTests : public NcclTestsFormat {
       drop_pending();
       if (tables_.run_has_rows()) new_run();
       take_command();
-      columns_ = *columns, header_seen_ = true;
+      columns_ = *columns, header_seen_ = columns_told_ = true;
       return true;
     }
     if (words[0] == "Avg" || (words[0] == "Collective" && words.size() > 2 && words[2] == "concluded:")) {
@@ -207,6 +229,8 @@ class NcclTests : public NcclTestsFormat {
   bool row(std::string_view text, int line) {
     drop_pending();
     std::vector<std::string_view> words = words_of(text);
+    if (!columns_told_ && !tables_.run_has_rows()) take_command();
+    if (!columns_told_) columns_ = columns_of_row(words).value_or(Columns{});
     const auto size = [&] { return static_cast<int>(words.size()); };
     // Tests without an operator print none where newer ones print `none`.
     if (columns_.redop >= 0 && columns_.redop < size() && numeric(words[static_cast<std::size_t>(columns_.redop)]))
@@ -251,8 +275,13 @@ class NcclTests : public NcclTestsFormat {
   }
 
   void drop_pending() {
-    if (pending_line_ > 0) sink_.problem(pending_line_, "the row breaks off");
-    pending_line_ = 0, pending_.clear();
+    const std::vector<std::string> held = std::exchange(pending_, {});
+    const int line = std::exchange(pending_line_, 0);
+    if (line == 0) return;
+    // Where no header says that there are two places, one alone is a whole row.
+    const bool one_place = !columns_told_ && static_cast<int>(held.size()) == columns_.count + columns_.width;
+    if (!one_place) return sink_.problem(line, "the row breaks off");
+    finish_row({held.begin(), held.end()}, line, 1);
   }
 
   /// \param places  1: out of place, 2: in place, 3: both
@@ -283,7 +312,8 @@ class NcclTests : public NcclTestsFormat {
 
   TestTables tables_;
   Columns columns_;
-  bool header_seen_ = false;
+  bool header_seen_ = false;           ///< and rows may follow it
+  bool columns_told_ = false;          ///< by a header of this run
   std::vector<std::string> commands_;  ///< tests that command lines named since the last run started
   std::vector<std::string> pending_;
   int pending_line_ = 0;

@@ -12,9 +12,10 @@ namespace po = boost::program_options;
 
 namespace {
 
-/// What a table by nccl-tests is of; empty: something else, or by another tool.
+/// What a table by nccl-tests, or of CSV, is of; empty: something else, or by another tool.
 std::optional<CollectiveOp> collective_of(const LogTable& table) {
-  return table.tool == "nccl_tests" ? enum_from<CollectiveOp>(table.operation) : std::nullopt;
+  const bool times = table.tool == "nccl_tests" || table.tool == "csv";
+  return times ? enum_from<CollectiveOp>(table.operation) : std::nullopt;
 }
 
 /// The collectives of a log by nccl-tests, each size once.

@@ -15,7 +15,7 @@ namespace po = boost::program_options;
 
 int import_verb(const std::vector<std::string>& arguments) {
   Options options("calibrate import",
-                  "Reads logs: nccl-tests (text, JSON), perftest, OSU, p2pBandwidthLatencyTest, nvidia-smi topo -m, "
+                  "Reads logs: nccl-tests (text, JSON), perftest, OSU, CSV, p2pBandwidthLatencyTest, nvidia-smi topo -m, "
                   "NCCL_DEBUG=INFO, NCCL's topology XML, in any mixture.",
                   {"LOG..."});
   options.add()("output", po::value<std::string>(), "write a file of measured cases, as --cases reads it")(

@@ -1,7 +1,7 @@
 // Logs that people already have, as plain values.
 //
 // Read are, in any mixture and in one stream: nccl-tests (text and its JSON file), perftest, OSU micro-benchmarks,
-// our own probe, CUDA's p2pBandwidthLatencyTest, `nvidia-smi topo -m`, what NCCL prints with NCCL_DEBUG=INFO, and NCCL's topology XML.
+// our own probe, CSV with a header line (bytes,time_us), CUDA's p2pBandwidthLatencyTest, `nvidia-smi topo -m`, what NCCL prints with NCCL_DEBUG=INFO, and NCCL's topology XML.
 // Lines may end in CRLF, be coloured, and carry the prefix of a launcher (`[1,0]<stdout>:`, `pod-0: `, `3: `).
 //
 // Nothing is guessed: a value that a log does not tell stays empty, and a line of a known format that can not be read,
@@ -35,7 +35,7 @@ struct LogRow {
 
 /// One sweep over sizes. Where a tool prints several types, operators or roots in one run, each is a table.
 struct LogTable {
-  std::string tool;  ///< nccl_tests, osu, perftest, probe
+  std::string tool;  ///< nccl_tests, osu, perftest, probe, csv
   std::string
       operation;  ///< of nccl-tests and the probe our words: all_reduce ...; else the test's name; empty: not told
   int line = 0;   ///< of its header, or of its first row

@@ -1,0 +1,205 @@
+// Tables of sizes and times that people keep: CSV with a header line, `bytes,time_us`.
+//
+// Columns stand in any order and go by their names: `bytes` or `size`, `time_us`, and where they are there `algbw` and
+// `busbw` (GB/s), `wrong` and `collective`. Others are passed over. Fields are parted by what parts those of the header:
+// commas, semicolons or tabs; quotes around a field count for nothing.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "fabricast/collective/collective.hpp"
+#include "fabricast/core/quantity.hpp"
+#include "fabricast/core/text.hpp"
+#include "format.hpp"
+#include "scan.hpp"
+
+namespace fabricast {
+
+namespace {
+
+enum class Column { bytes, time, algbw, busbw, wrong, collective };
+constexpr std::size_t column_count = 6;
+constexpr std::array<std::pair<std::string_view, Column>, 10> names = {{{"bytes", Column::bytes},
+                                                                        {"size", Column::bytes},
+                                                                        {"time_us", Column::time},
+                                                                        {"algbw", Column::algbw},
+                                                                        {"algbw_gbps", Column::algbw},
+                                                                        {"busbw", Column::busbw},
+                                                                        {"busbw_gbps", Column::busbw},
+                                                                        {"wrong", Column::wrong},
+                                                                        {"collective", Column::collective},
+                                                                        {"operation", Column::collective}}};
+
+std::string_view unquoted(std::string_view field) {
+  field = trimmed(field);
+  if (field.size() >= 2 && field.front() == '"' && field.back() == '"') field = field.substr(1, field.size() - 2);
+  return trimmed(field);
+}
+
+std::vector<std::string_view> fields_of(std::string_view text, char separator) {
+  std::vector<std::string_view> fields;
+  for (bool more = true; more;) {
+    more = text.find(separator) != std::string_view::npos;
+    fields.push_back(unquoted(take_until(text, separator)));
+  }
+  return fields;
+}
+
+/// Where each column stands; -1: there is none.
+using Places = std::array<int, column_count>;
+
+std::optional<Places> places_of(const std::vector<std::string_view>& fields) {
+  Places places;
+  places.fill(-1);
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    const std::string word = lower_case(fields[i]);
+    for (const auto& [name, column] : names) {
+      if (word != name) continue;
+      int& place = places[static_cast<std::size_t>(column)];
+      if (place >= 0) return std::nullopt;  // it is not clear which one counts
+      place = static_cast<int>(i);
+    }
+  }
+  if (places[static_cast<std::size_t>(Column::bytes)] < 0 || places[static_cast<std::size_t>(Column::time)] < 0)
+    return std::nullopt;
+  return places;
+}
+
+class Csv : public BlockFormat {
+ public:
+  using BlockFormat::BlockFormat;
+
+  bool begins(std::string_view text, int) override {
+    constexpr std::size_t longest_header = 1000;
+    text = trimmed(text);
+    if (text.size() > longest_header) return false;
+    if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);  // what spreadsheets write before UTF-8
+    if (text.starts_with('#')) text.remove_prefix(1);
+    for (const char separator : {',', ';', '\t'}) {
+      if (text.find(separator) == std::string_view::npos) continue;
+      const auto fields = fields_of(text, separator);
+      const auto places = places_of(fields);
+      if (!places) continue;
+      close();
+      places_ = *places, separator_ = separator, width_ = fields.size(), open_ = true;
+      return true;
+    }
+    return false;
+  }
+
+  bool continues(std::string_view text, int line) override {
+    text = trimmed(text);
+    if (!open_ || text.starts_with('#')) return false;
+    if (text.empty()) {
+      close();
+      return false;
+    }
+    const bool separated = text.find(separator_) != std::string_view::npos;
+    if (!separated && !is_digit(text.front())) return false;
+    row(text, line);
+    return true;
+  }
+
+  void close() override {
+    for (LogTable& table : tables_) sink_.out.tables.push_back(std::move(table));
+    tables_.clear();
+    open_ = false;
+  }
+
+ private:
+  std::string_view field(const std::vector<std::string_view>& fields, Column column) const {
+    const int place = places_[static_cast<std::size_t>(column)];
+    return place < 0 ? std::string_view() : fields[static_cast<std::size_t>(place)];
+  }
+
+  /// A row, behind the prefix of a launcher or without one.
+  void row(std::string_view text, int line) {
+    constexpr int most_prefixes = 4;
+    std::string fault;
+    std::optional<std::string_view> rest = text;
+    for (int i = 0; rest && i < most_prefixes; ++i, rest = without_prefix(*rest)) {
+      if (i > 0 && rest->find(separator_) == std::string_view::npos) break;
+      fault = fault_of_row(fields_of(*rest, separator_), line);
+      if (fault.empty()) return;
+    }
+    sink_.problem(line, std::move(fault));
+  }
+
+  /// Adds a row. \returns what is wrong with it; empty: nothing, and it is in its table
+  std::string fault_of_row(const std::vector<std::string_view>& fields, int line) {
+    const auto refused = [](std::string_view what, std::string_view found, std::string_view rule) {
+      return fmt::format("the {} '{}' {}", what, shown(found, 40), rule);
+    };
+    if (fields.size() < width_) return "the row breaks off";
+    if (fields.size() > width_) return fmt::format("{} fields, where the header has {}", fields.size(), width_);
+    LogRow r;
+    r.line = line;
+    const std::string_view size = field(fields, Column::bytes), time = field(fields, Column::time);
+    if (const auto bytes = whole_number(size)) {
+      r.bytes = *bytes;
+    } else if (const auto quantity = parse_bytes(size)) {
+      r.bytes = quantity.value.value;
+    } else {
+      return refused("size", size, "is no whole number of bytes, with a unit or without: 8388608, 8MiB");
+    }
+    if (r.bytes < 0) return refused("size", size, "is negative");
+    const auto us = printed_number(time);
+    if (!us || !(us->value > 0)) return refused("time", time, "is not a number of microseconds above 0");
+    r.time_us = us->value;
+    if (std::string fault = fault_of_bandwidths(fields, r, *us); !fault.empty()) return fault;
+    if (const std::string_view wrong = field(fields, Column::wrong); !wrong.empty() && wrong != "N/A") {
+      const auto count = whole_number(wrong);
+      if (!count || *count < 0) return refused("number of wrong results", wrong, "is no count");
+      r.wrong = std::min(*count, most_wrong);
+    }
+    const std::string_view collective = field(fields, Column::collective);
+    const auto op = enum_from<CollectiveOp>(lower_case(collective));
+    if (!collective.empty() && !op) return refused("collective", collective, "is not known");
+    table_of(op ? std::string(name_of(*op)) : std::string(), line).rows.push_back(r);
+    return {};
+  }
+
+  /// algbw is bytes over time; of busbw no collective has twice as much.
+  std::string fault_of_bandwidths(const std::vector<std::string_view>& fields, const LogRow& r,
+                                  const Printed& us) const {
+    constexpr double slack = 1e-6;
+    const double moved = static_cast<double>(r.bytes) * 1e-3;  // over us: GB/s
+    const double most = us.low() > 0 ? moved / us.low() : HUGE_VAL, least = moved / us.high();
+    for (const Column column : {Column::algbw, Column::busbw}) {
+      const std::string_view text = field(fields, column);
+      if (text.empty()) continue;
+      const auto rate = printed_number(text);
+      if (!rate || rate->value < 0) return fmt::format("the bandwidth '{}' is not a number", shown(text, 40));
+      const bool own = column == Column::algbw;
+      const bool not_more = rate->low() <= (own ? 1 : 2) * most * (1 + slack);
+      const bool not_less = !own || rate->high() >= least * (1 - slack);
+      if (!not_more || !not_less)
+        return fmt::format("{} bytes in {:g} us are {:.4g} GB/s, not {:g}", r.bytes, us.value, moved / us.value,
+                           rate->value);
+    }
+    return {};
+  }
+
+  LogTable& table_of(const std::string& operation, int line) {
+    for (LogTable& table : tables_)
+      if (table.operation == operation) return table;
+    LogTable& table = tables_.emplace_back();
+    table.tool = "csv", table.operation = operation, table.line = line;
+    return table;
+  }
+
+  static constexpr std::int64_t most_wrong = std::int64_t{1} << 60;
+  Places places_{};
+  char separator_ = ',';
+  std::size_t width_ = 0;
+  bool open_ = false;
+  std::vector<LogTable> tables_;  ///< by collective, as they come: no more than there are collectives
+};
+
+}  // namespace
+
+std::unique_ptr<BlockFormat> csv_format(ImportSink& sink) { return std::make_unique<Csv>(sink); }
+
+}  // namespace fabricast
