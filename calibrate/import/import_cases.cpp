@@ -243,7 +243,8 @@ class CaseOfTable {
 
 /// Why a table is no case; empty if it may be one.
 std::string unfit(const LogTable& t) {
-  if (t.tool != "nccl_tests" && t.tool != "probe") return fmt::format("{} is no collective of nccl-tests", t.operation);
+  if (t.tool != "nccl_tests" && t.tool != "probe")
+    return fmt::format("{} is no collective of nccl-tests", t.operation.empty() ? t.tool : t.operation);
   if (t.operation.empty()) return "the log does not tell which collective it is of";
   if (!enum_from<CollectiveOp>(t.operation)) return fmt::format("{} is no collective of a scenario", t.operation);
   if (t.cpu_time) return "its times are those of the host's calls";
