@@ -102,6 +102,46 @@ TEST_CASE("what NCCL says of itself counts", "[check]") {
   CHECK(probability(four + "; OOB eth0:10.0.0.4<0>\n", "fewer_nics") > std::min(0.5, 5 * before));
 }
 
+TEST_CASE("what a connection states outweighs what times look like", "[check]") {
+  const Scratch folder;
+  const Checked c = check(folder, "--set nccl.env.NCCL_P2P_DISABLE=1",
+                          "node0:1:2 [0] NCCL INFO Channel 00 : 0[0] -> 1[1] via SHM/direct/direct\n");
+  CHECK(c.code == 1);
+  CHECK(c.report.at("causes").at(0).at("cause") == "p2p_off");
+  CHECK(c.report.at("causes").at(0).at("probability") > 0.99);
+  // The opposite makes it unlikely even of times that nothing else explains.
+  const Checked other = check(folder, "--set nccl.env.NCCL_P2P_DISABLE=1",
+                              "node0:1:2 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[1] via P2P/CUMEM\n");
+  for (const Json& cause : other.report.at("causes"))
+    if (cause.at("cause") == "p2p_off") CHECK(cause.at("probability") < 0.01);
+}
+
+TEST_CASE("hosts with fewer GPUs than the scenario's are another cluster", "[check]") {
+  const Scratch folder;
+  const std::string file = folder / "s.yaml", path = folder / "run.log";
+  std::ofstream(file) << scenario;
+  std::string log = log_of(file, "");
+  for (std::size_t at; (at = log.find(" on node1 ")) != std::string::npos;) log.replace(at, 10, " on node0 ");
+  std::ofstream(path) << log;
+  const Ran ran = run_fabricast("check " + path + " --scenario " + file);
+  CHECK(ran.code == 1);
+  CHECK_THAT(ran.out, Catch::Matchers::Contains("node.gpus: the log says 16 (line "));
+}
+
+TEST_CASE("CSV that names its collectives is judged as a log is", "[check]") {
+  const Scratch folder;
+  const std::string file = folder / "s.yaml", path = folder / "run.csv";
+  std::ofstream(file) << scenario;
+  std::string csv = "collective,size,time_us\n";
+  const Json forecast = Json::parse(output("run " + file + " --json -"));
+  for (const Json& row : forecast.at("rows"))
+    csv += fmt::format("all_reduce,{},{:.2f}\n", row.at("bytes").get<std::int64_t>(), row.at("time_us").get<double>());
+  std::ofstream(path) << csv;
+  const Ran ran = run_fabricast("check " + path + " --scenario " + file + " --json -");
+  CHECK(ran.code == 0);
+  CHECK(Json::parse(ran.out).at("rows").size() == 12);
+}
+
 TEST_CASE("wrong results and logs of other clusters are no question of speed", "[check]") {
   const Scratch folder;
   const std::string file = folder / "s.yaml", path = folder / "run.log";
