@@ -1,6 +1,6 @@
 # Sourced by forecast.sh and test.sh: Debian packages, installed only if missing.
 
-build_packages="g++ cmake ninja-build pkg-config libfmt-dev libyaml-cpp-dev nlohmann-json3-dev libeigen3-dev
+build_packages="g++ cmake ninja-build pkg-config libfmt-dev libyaml-cpp-dev nlohmann-json3-dev libeigen3-dev libnlopt-cxx-dev
   libboost-program-options-dev libsimgrid-dev libpugixml-dev libibverbs-dev libhwloc-dev
   libprotobuf-dev protobuf-compiler libsqlite3-dev"
 test_packages="catch2 python3 libopenmpi-dev openmpi-bin python3-jsonschema python3-yaml mandoc dpkg-dev file"

@@ -13,7 +13,9 @@
 #include "fabricast/core/file.hpp"
 #include "fabricast/core/names.hpp"
 #include "fabricast/core/scan.hpp"
-#include "fabricast/report/interval.hpp"
+#include "fabricast/report/residual_rows.hpp"
+#include "fabricast/report/unstated.hpp"
+#include "fabricast/scenario/used_parameters.hpp"
 
 namespace fabricast {
 
@@ -105,8 +107,9 @@ int harness_number(const MeasuredCase& c, const char* key) {
   return it == c.harness.end() ? 1 : std::max(1, std::stoi(it->second));
 }
 
-std::vector<MeasuredCase> read_cases(const std::string& path) {
-  const std::string text = read_file(path);
+std::vector<MeasuredCase> read_cases(const std::string& path) { return cases_of(read_file(path), path); }
+
+std::vector<MeasuredCase> cases_of(const std::string& text, const std::string& path) {
   const auto fail = [&](const std::string& message, std::string hint = {}) {
     Diagnostic d;
     d.where = {path, 0, 0, 1}, d.message = message, d.hint = std::move(hint);
@@ -174,20 +177,13 @@ Scenario read_scenario_of(const MeasuredCase& c) {
   }
 }
 
+/// Cases are shared out over threads.
+const RunOptions one_thread{1, {}};
+
 }  // namespace
 
 CaseRunner::CaseRunner(const MeasuredCase& c) : case_(&c), scenario_(read_scenario_of(c)) {
-  const GpuKind& gpu = scenario_.hardware.gpus.find(scenario_.node.spec.gpu)->second;
-  prefixes_ = {"software.", "links." + gpu.nvlink + "."};
-  const auto add_set = [this](std::string_view section, const std::string& name) {
-    for (std::string& used : scenario_.hardware.parameters_of(section, name)) prefixes_.push_back(std::move(used));
-  };
-  add_set("architectures", gpu.architecture);
-  if (!c.link.empty() && c.nodes > 1) add_set("networks", network_name(scenario_.node.spec));
-  if (c.intranode == "pcie") {
-    prefixes_.push_back("links." + gpu.pcie + ".");
-    prefixes_.push_back("pcie_paths.");
-  }
+  prefixes_ = used_parameters(scenario_);
   graphs_ = build_world(scenario_)->planner.graphs;
   scenario_.hardware = {};  // every run brings its own
 }
@@ -197,26 +193,28 @@ bool CaseRunner::uses(const std::string& parameter) const {
                      [&](const std::string& p) { return parameter.starts_with(p); });
 }
 
-Forecast CaseRunner::forecast(const Hardware& hardware, std::vector<Bytes> sizes, int interval_draws) const {
+std::unique_ptr<World> CaseRunner::world_of(const Hardware& hardware, std::vector<Bytes> sizes) const {
   Scenario scenario = scenario_;
   scenario.hardware = hardware;
   scenario.workload.sizes = std::move(sizes);
-  const auto world = build_world(std::move(scenario), &graphs_);
+  auto world = build_world(std::move(scenario), &graphs_);
   world->setup.times_only = true;
-  RunOptions options;
-  options.threads = 1;
-  Forecast forecast = run_forecast(*world, options);
-  if (interval_draws > 0) add_intervals(*world, forecast, interval_draws, options);
-  return forecast;
+  return world;
 }
 
-ForecastOfCase CaseRunner::run(const Hardware& hardware, int interval_draws) const {
+ForecastOfCase CaseRunner::run(const Hardware& hardware, bool residuals) const {
+  const auto world = world_of(hardware, scenario_.workload.sizes);
+  Forecast forecast = run_forecast(*world, one_thread);
   ForecastOfCase out;
-  for (const ForecastRow& row : forecast(hardware, scenario_.workload.sizes, interval_draws).rows) {
+  for (const ForecastRow& row : forecast.rows) {
     const std::vector<Candidate>& candidates = row.plan.candidates;
     const double nccl = candidates.empty() ? 0 : std::max(0.0, candidates.front().estimate_us * 1e-6);
     out.rows.push_back({row.bytes, case_->rows[out.rows.size()].time_us * 1e-6, row.time, row.algorithm, row.protocol,
-                        !row.plan.stands_in, row.factor, nccl, row.input_spread});
+                        !row.plan.stands_in, 1, nccl});
+  }
+  if (residuals) {
+    add_unstated(*world, forecast, one_thread);
+    out.residuals = residual_rows(*world, forecast, one_thread);
   }
   return out;
 }
@@ -225,7 +223,8 @@ std::vector<double> CaseRunner::times(const Hardware& hardware, const std::vecto
   std::vector<Bytes> sizes;
   for (const std::size_t row : rows) sizes.push_back(scenario_.workload.sizes[row]);
   std::vector<double> out;
-  for (const ForecastRow& row : forecast(hardware, std::move(sizes)).rows) out.push_back(row.time);
+  for (const ForecastRow& row : run_forecast(*world_of(hardware, std::move(sizes)), one_thread).rows)
+    out.push_back(row.time);
   return out;
 }
 

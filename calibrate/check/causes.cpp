@@ -5,8 +5,8 @@ namespace fabricast {
 
 namespace {
 
+Symptoms no_symptom(const World&) { return {}; }
 Symptoms nothing(const World&) { return {{"nothing is wrong", {}}}; }
-Symptoms by_sockets(const World& w) { return one_symptom(rdma(w), "TCP sockets", {env_word("NCCL_NET", "Socket")}); }
 Symptoms no_pxn(const World& w) { return one_symptom(networked(w), "no PXN", {env_word("NCCL_PXN_DISABLE", 1)}); }
 Symptoms no_nvls(const World& w) {
   return one_symptom(comm_of(w).heads.size() > 1, "no reduction in the NVSwitch", {env_word("NCCL_NVLS_ENABLE", 0)});
@@ -18,21 +18,21 @@ Symptoms no_sharp(const World& w) {
 
 constexpr std::array kinds = {
     CauseKind{Cause::healthy, "as fast as the hardware allows", 20, 0, "", nothing},
-    CauseKind{Cause::no_gdr, "no GPUDirect RDMA: data go through host memory", 1, 0.25,
+    CauseKind{Cause::no_gdr, "no GPUDirect RDMA: data go through host memory", 2, 0.25,
               "NCCL_DEBUG=INFO shows no GDRDMA; lsmod | grep nvidia_peermem; fabricast doctor", host_staging},
-    CauseKind{Cause::sockets, "TCP sockets instead of RDMA", 1, 0.3,
+    CauseKind{Cause::sockets, "TCP sockets instead of RDMA", 2, 0.3,
               "NCCL_DEBUG=INFO shows NET/Socket; ibv_devinfo; ls /dev/infiniband", by_sockets},
     CauseKind{Cause::slow_nic, "one NIC, its cable or its switch port is slow", 1.5, 0,
               "ib_write_bw between pairs of nodes, NIC by NIC; rate in ibstat; symbol errors in perfquery", slow_nics},
-    CauseKind{Cause::numa_mismatch, "processes use NICs of the other socket", 1, 0.15,
+    CauseKind{Cause::numa_mismatch, "processes use NICs of the other socket", 0.5, 0.15,
               "nvidia-smi topo -m against the NICs that NCCL_DEBUG=INFO names; NCCL_TOPO_DUMP_FILE", far_nics},
-    CauseKind{Cause::ecmp_collision, "connections share links by their hash", 1.5, 0.1,
+    CauseKind{Cause::ecmp_collision, "connections share links by their hash", 1, 0.1,
               "run again: times change from start to start; counters of the uplinks; NCCL_IB_QPS_PER_CONNECTION=4",
               collisions},
-    CauseKind{Cause::pxn_off, "PXN is off", 0.5, 0.05, "env | grep NCCL_PXN; NCCL_DEBUG=INFO shows no PXN", no_pxn},
-    CauseKind{Cause::nvls_off, "NVLS is off", 1, 0.05,
+    CauseKind{Cause::pxn_off, "PXN is off", 0.3, 0.05, "env | grep NCCL_PXN; NCCL_DEBUG=INFO shows no PXN", no_pxn},
+    CauseKind{Cause::nvls_off, "NVLS is off", 0.7, 0.05,
               "NCCL_DEBUG=INFO shows no NVLS multicast; nvidia-smi -q | grep -i fabric; env | grep NCCL_NVLS", no_nvls},
-    CauseKind{Cause::sharp_off, "SHARP is off", 1, 0.05,
+    CauseKind{Cause::sharp_off, "SHARP is off", 0.7, 0.05,
               "NCCL_DEBUG=INFO shows no CollNet; sharp_hello; the aggregation manager's log", no_sharp},
     CauseKind{Cause::algorithm_forced, "another algorithm than NCCL's choice", 0.5, 0.05,
               "env | grep NCCL_ALGO; /etc/nccl.conf; ~/.nccl.conf; NCCL_TUNER_PLUGIN", other_algorithms},
@@ -40,13 +40,13 @@ constexpr std::array kinds = {
               "env | grep NCCL_PROTO; /etc/nccl.conf; ~/.nccl.conf; NCCL_TUNER_PLUGIN", other_protocols},
     CauseKind{Cause::too_few_channels, "too few channels", 0.5, 0.05,
               "env | grep -E 'NCCL_(MAX|MIN)_(NCHANNELS|CTAS)'; channels in NCCL_DEBUG=INFO", few_channels},
-    CauseKind{Cause::fewer_nics, "fewer NICs in use than there are", 1, 0.05,
+    CauseKind{Cause::fewer_nics, "fewer NICs in use than there are", 2, 0.05,
               "NET/IB lines of NCCL_DEBUG=INFO; env | grep NCCL_IB_HCA; ibstat", few_nics},
-    CauseKind{Cause::oversubscription, "leaves have fewer uplinks than thought", 1, 0.1,
+    CauseKind{Cause::oversubscription, "leaves have fewer uplinks than thought", 0.7, 0.1,
               "count uplinks that are up; the same nodes under one leaf are faster", thin_uplinks},
     CauseKind{Cause::degraded_pcie, "a NIC's PCIe slot runs at fewer lanes or an older generation", 0.7, 0,
               "lspci -vv -s NIC | grep LnkSta; fabricast doctor", slow_slots},
-    CauseKind{Cause::p2p_off, "GPUs of a host do not access each other directly", 0.5, 0.2,
+    CauseKind{Cause::no_p2p, "GPUs of a host do not access each other directly", 0.7, 0.2,
               "NCCL_DEBUG=INFO shows SHM instead of P2P; env | grep -E 'NCCL_(P2P|SHM)'; nvidia-smi topo -p2p rw",
               no_peer_to_peer},
     CauseKind{Cause::acs, "PCIe switches send peer-to-peer traffic by the root complex (ACS, IOMMU)", 0.7, 0.2,
@@ -55,27 +55,29 @@ constexpr std::array kinds = {
     CauseKind{Cause::vm_topology, "NCCL sees a flat PCIe tree, as in a virtual machine without a topology file", 0.5,
               0.25, "nvidia-smi topo -m shows PHB or SYS everywhere; systemd-detect-virt; env | grep NCCL_TOPO_FILE",
               flat_topology},
-    CauseKind{Cause::single_process, "one thread of one process drives all GPUs of a host", 0.3, 0.2,
+    CauseKind{Cause::one_process, "one thread of one process drives all GPUs of a host", 0.2, 0.2,
               "-g and -t in the header of nccl-tests; ranks per host in the launcher's command", one_process},
-    CauseKind{Cause::mnnvl_off, "NVLink across hosts is not used", 1, 0.1,
+    CauseKind{Cause::no_mnnvl, "NVLink across hosts is not used", 1, 0.1,
               "NCCL_DEBUG=INFO shows MNNVL 0; systemctl status nvidia-imex; ls /dev/nvidia-caps-imex-channels; "
               "env | grep NCCL_MNNVL",
               no_nvlink_across_hosts},
-    CauseKind{Cause::gpu_clocks, "clocks or power of the GPUs are capped", 0.7, 0.1,
+    CauseKind{Cause::power_cap, "clocks or power of the GPUs are capped", 0.5, 0.1,
               "nvidia-smi -q -d CLOCK,POWER,PERFORMANCE: clocks under load, and what holds them back", slow_clocks},
-    CauseKind{Cause::host_overhead, "the hosts add time to every call or network hop", 0.7, 0.1,
+    CauseKind{Cause::host_cost, "the hosts add time to every call or network hop", 0.5, 0.1,
               "cpupower frequency-info; processes pinned to cores of their GPU's socket; other load in top", slow_host},
-    CauseKind{Cause::congestion, "the fabric is congested: others' traffic shares the uplinks", 1, 0.15,
+    CauseKind{Cause::congested_fabric, "the fabric is congested: others' traffic shares the uplinks", 0.7, 0.15,
               "run again at a quiet time; counters of the uplinks (PortXmitWait, PFC pauses); fewer nodes are faster",
               busy_uplinks},
-    CauseKind{Cause::straggler, "one rank is late or slow, and all others wait for it", 0.7, 0.1,
+    CauseKind{Cause::straggler, "one rank is late or slow, and all others wait for it", 0.5, 0.1,
               "the same test on halves of the hosts; clocks and Xid errors of each GPU; NCCL's RAS or a profiler",
               stragglers},
     CauseKind{Cause::data_corruption, "data are damaged on their way", 0.02, 0.1,
               "dcgmi diag -r 3 on every host; ECC and Xid errors in dmesg; the same test on pairs of hosts",
               damaged_data},
-    CauseKind{Cause::nccl_regression, "a known regression of this version of NCCL", 0.5, 0.2,
+    CauseKind{Cause::known_regression, "a known regression of this version of NCCL", 0.3, 0.2,
               "another version of NCCL; `fabricast list regressions` has the sources and what helps", regressions},
+    CauseKind{Cause::none_of_these, "something that is not in this table", 0, 0,
+              "the same test on halves of the hosts, and inside one; dcgmi diag -r 3; fabricast doctor", no_symptom},
 };
 static_assert(kinds.size() == EnumNames<Cause>::names.size());
 

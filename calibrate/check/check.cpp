@@ -4,15 +4,20 @@
 #include <cmath>
 #include <optional>
 
+#include "fabricast/core/parallel.hpp"
+#include "fabricast/report/residual_rows.hpp"
+#include "fabricast/report/unstated.hpp"
+#include "judge.hpp"
+#include "likelihood.hpp"
+#include "places.hpp"
+
 namespace fabricast {
 
 namespace {
 
 /// A symptom whose largest effect on any size is smaller than this would not be seen.
 constexpr double least_effect = 0.02;
-
-/// s by measurement and row.
-using Times = std::vector<std::vector<double>>;
+constexpr double usual = 0.5;  ///< quantile of samples of the hash
 
 double at_quantile(const ForecastRow& row, double quantile) {
   return quantile >= 1 ? row.time_worst : quantile > 0.5 ? row.time_p95 : row.time;
@@ -20,140 +25,171 @@ double at_quantile(const ForecastRow& row, double quantile) {
 
 class Examination {
  public:
-  Examination(const Scenario& scenario, const std::vector<MeasuredCollective>& measured, const SiteModel& model,
+  Examination(const std::vector<MeasuredSeries>& measured, const MeasuredSite& site,
               const std::map<Cause, double>& weights, const RunOptions& options)
-      : scenario_(scenario),
-        measured_(measured),
-        model_(model),
-        weights_(weights),
-        options_(options),
-        effective_(to_yaml(scenario)) {
-    for (const MeasuredCollective& m : measured_) {
-      sizes_.emplace_back();
-      for (const MeasuredRow& row : m.rows) sizes_.back().push_back(row.bytes);
-    }
+      : measured_(measured), site_(site), weights_(weights), options_(options) {
+    for (const MeasuredSeries& m : measured_) effective_.push_back(to_yaml(m.scenario));
   }
 
   CheckReport operator()() {
-    std::vector<std::vector<Symptom>> symptoms;
     const auto first = world_of({}, 0);
-    double count = 1, done = 1;
-    for (const CauseKind& kind : cause_kinds())
-      symptoms.push_back(kind.symptoms(*first)), count += static_cast<double>(symptoms.back().size());
-    expected_ = times_of({}, part_of(options_, 0, 1 / count));
-    for (std::size_t k = 0; k < symptoms.size(); ++k) {
-      std::vector<Tried> tried;
-      for (Symptom& symptom : symptoms[k]) {
-        if (auto one = try_one(std::move(symptom), cause_kinds()[k].spread,
-                               part_of(options_, done / count, (done + 1) / count)))
-          tried.push_back(std::move(*one));
-        ++done;
-      }
-      judge(cause_kinds()[k], tried, symptoms[k].empty());
-    }
-    finish(static_cast<int>(first->planner.comm.ranks()));
+    expect();
+    const SiteLikelihood likelihood(shipped_residuals(), site_.residuals.measured(), site_.residuals.logs());
+    std::vector<Tried> tried = try_all(symptoms_of(*first));
+    judge(tried, likelihood);
+    finish();
     cite();
     if (options_.progress) options_.progress(1);
     return std::move(report_);
   }
 
  private:
-  struct Tried {
+  /// A symptom to try, and what came of it.
+  struct Task {
+    std::vector<Cause> causes;
     Symptom symptom;
-    double log_likelihood = 0, off = 0, effect = 0;
+    std::vector<ResidualRow> rows;  ///< with their times; empty: the scenario can not be so
   };
 
-  struct Judged {
-    double log_posterior = 0;
-    Suspect suspect;
-  };
-
-  std::unique_ptr<World> world_of(std::vector<std::string> set, std::size_t m) const {
-    set.insert(set.end(), measured_[m].set.begin(), measured_[m].set.end());
-    set.push_back(std::string("workload.collective=") + std::string(name_of(measured_[m].op)));
-    Scenario made = changed(scenario_, effective_, set);
-    set_sizes(made, sizes_[m]);
-    return build_world(std::move(made));
+  std::unique_ptr<World> world_of(const std::vector<std::string>& set, std::size_t m) const {
+    if (set.empty()) return build_world(measured_[m].scenario);
+    return build_world(changed(measured_[m].scenario, effective_[m], set));
   }
 
-  Times times_of(const Symptom& symptom, const RunOptions& options) const {
-    Times times(measured_.size());
-    for (std::size_t m = 0; m < measured_.size(); ++m)
-      for (const ForecastRow& row : run_forecast(*world_of(symptom.set, m), options).rows)
-        times[m].push_back(at_quantile(row, symptom.quantile));
-    return times;
-  }
-
-  /// \returns nothing where the scenario can not be so
-  std::optional<Tried> try_one(Symptom symptom, double spread, const RunOptions& options) const {
-    Times times;
-    try {
-      times = times_of(symptom, options);
-    } catch (const UserError&) { return std::nullopt; }
-    Tried tried{std::move(symptom), 0, 0, 0};
-    std::size_t rows = 0;
+  /// Forecasts of the cluster as it should be, and how far such forecasts are off.
+  void expect() {
+    std::vector<std::vector<ResidualRow>> rows(measured_.size());
+    std::vector<std::vector<double>> times(measured_.size());
+    RunOptions one_thread;
+    one_thread.threads = 1;
+    in_parallel(measured_.size(), thread_count(options_.threads), [&](std::size_t m) {
+      const auto world = world_of({}, m);
+      world->setup.times_only = true;
+      Forecast forecast = run_forecast(*world, one_thread);
+      add_unstated(*world, forecast, one_thread);
+      rows[m] = residual_rows(*world, forecast, one_thread);
+      for (const ForecastRow& row : forecast.rows) times[m].push_back(row.time);
+    });
     for (std::size_t m = 0; m < measured_.size(); ++m) {
-      std::vector<double> ratios;
-      for (std::size_t i = 0; i < times[m].size(); ++i) {
-        ratios.push_back(std::log(measured_[m].rows[i].time_us * 1e-6 / times[m][i]));
-        tried.off += ratios.back(), ++rows;
-        tried.effect = std::max(tried.effect, std::abs(std::log(times[m][i] / expected_[m][i])));
+      for (ResidualRow& row : rows[m]) rows_.push_back(std::move(row));
+      expected_.insert(expected_.end(), times[m].begin(), times[m].end());
+      seconds_.insert(seconds_.end(), measured_[m].seconds.begin(), measured_[m].seconds.end());
+    }
+  }
+
+  std::vector<Task> symptoms_of(const World& world) const {
+    std::vector<Task> tasks;
+    for (const CauseKind& kind : cause_kinds())
+      for (Symptom& symptom : kind.symptoms(world)) tasks.push_back({{kind.cause}, std::move(symptom), {}});
+    return tasks;
+  }
+
+  /// Rows as a symptom has them. Derivatives stay those of the cluster as it should be, which is near enough.
+  std::vector<ResidualRow> rows_of(const Symptom& symptom) const {
+    std::vector<ResidualRow> rows = rows_;
+    std::size_t at = 0;
+    RunOptions one_thread;
+    one_thread.threads = 1;
+    try {
+      for (std::size_t m = 0; m < measured_.size(); ++m) {
+        const auto world = world_of(symptom.set, m);
+        world->setup.times_only = true;
+        const ResidualKind kind = residual_kind(*world);
+        for (const ForecastRow& from : run_forecast(*world, one_thread).rows) {
+          ResidualRow& row = rows[at++];
+          row.kind = kind;
+          row.algorithm = from.algorithm;
+          row.protocol = from.protocol;
+          row.forecast.value = at_quantile(from, symptom.quantile);
+        }
       }
-      tried.log_likelihood += log_density(model_, sizes_[m], ratios, spread);
-    }
-    tried.off = std::exp(tried.off / static_cast<double>(rows));
-    return tried;
+    } catch (const UserError&) { rows.clear(); }
+    return rows;
   }
 
-  /// A cause is as likely as its symptoms are on average: those that may show in many ways are not the better for it.
-  void judge(const CauseKind& kind, const std::vector<Tried>& tried, bool impossible) {
-    if (impossible || tried.empty()) return;
-    const auto weaker = [](const Tried& a, const Tried& b) { return a.log_likelihood < b.log_likelihood; };
-    const Tried& best = *std::max_element(tried.begin(), tried.end(), weaker);
+  /// All of them; those that can not be are left out.
+  std::vector<Tried> try_all(std::vector<Task> tasks) const {
+    TaskProgress progress(options_.progress, tasks.size());
+    in_parallel(tasks.size(), thread_count(options_.threads), [&](std::size_t t) {
+      tasks[t].rows =
+          tasks[t].symptom.set.empty() && tasks[t].symptom.quantile == usual ? rows_ : rows_of(tasks[t].symptom);
+      progress.one_done();
+    });
+    std::vector<Tried> list;
+    for (Task& task : tasks) {
+      if (task.rows.empty()) continue;
+      Tried tried{task.causes, std::move(task.symptom), std::move(task.rows), {}, 0, 0};
+      for (std::size_t i = 0; i < tried.rows.size(); ++i) {
+        const double time = tried.rows[i].forecast.value;
+        tried.logs.push_back(std::log(seconds_[i] / time));
+        tried.off += tried.logs.back() / static_cast<double>(tried.rows.size());
+        tried.effect = std::max(tried.effect, std::abs(std::log(time / expected_[i])));
+      }
+      list.push_back(std::move(tried));
+    }
+    return list;
+  }
+
+  /// Causes that show, then the likeliest of them two by two.
+  void judge(std::vector<Tried>& tried, const SiteLikelihood& likelihood) {
     const auto shows = [](const Tried& t) { return t.effect >= least_effect; };
-    if (kind.cause != Cause::healthy && std::none_of(tried.begin(), tried.end(), shows)) {
+    for (const CauseKind& kind : cause_kinds()) {
+      const auto of_kind = [&](const Tried& t) { return t.causes.front() == kind.cause; };
+      const bool there = std::any_of(tried.begin(), tried.end(), of_kind);
+      const auto seen = [&](const Tried& t) { return of_kind(t) && shows(t); };
+      if (kind.cause == Cause::healthy || !there || std::any_of(tried.begin(), tried.end(), seen)) continue;
       report_.unseen.push_back(kind.cause);
-      return;
+      std::erase_if(tried, of_kind);
     }
-    double sum = 0;
-    for (const Tried& t : tried) sum += std::exp(t.log_likelihood - best.log_likelihood);
-    const double log_likelihood = best.log_likelihood + std::log(sum / static_cast<double>(tried.size()));
-    const double log_posterior = std::log(kind.prior * weight(kind.cause)) + log_likelihood;
-    judged_.push_back({log_posterior, {kind.cause, 0, best.symptom, best.off}});
+    Judge judge(likelihood, weights_);
+    std::vector<Task> pairs;
+    for (const auto& [a, b] : judge.worth_pairing(tried)) {
+      Task pair{{tried[a].causes.front(), tried[b].causes.front()}, tried[a].symptom, {}};
+      pair.symptom.what += ", and " + tried[b].symptom.what;
+      pair.symptom.set.insert(pair.symptom.set.end(), tried[b].symptom.set.begin(), tried[b].symptom.set.end());
+      pair.symptom.quantile = std::max(tried[a].symptom.quantile, tried[b].symptom.quantile);
+      pairs.push_back(std::move(pair));
+    }
+    const std::vector<Tried> alone = tried;
+    for (Tried& pair : try_all(std::move(pairs)))
+      if (adds_to_each(pair, alone)) tried.push_back(std::move(pair));
+    report_.suspects = judge.suspects(tried);
   }
 
-  double weight(Cause cause) const {
-    const auto it = weights_.find(cause);
-    return it == weights_.end() ? 1 : it->second;
+  /// Whether two causes at once differ from either alone: a NIC by sockets has no GPUDirect RDMA to lose.
+  static bool adds_to_each(const Tried& pair, const std::vector<Tried>& alone) {
+    return std::none_of(alone.begin(), alone.end(), [&](const Tried& one) {
+      if (std::find(pair.causes.begin(), pair.causes.end(), one.causes.front()) == pair.causes.end()) return false;
+      double most = 0;
+      for (std::size_t i = 0; i < pair.logs.size(); ++i) most = std::max(most, std::abs(pair.logs[i] - one.logs[i]));
+      return most < least_effect;
+    });
   }
 
-  void finish(int ranks) {
-    std::stable_sort(judged_.begin(), judged_.end(),
-                     [](const Judged& a, const Judged& b) { return a.log_posterior > b.log_posterior; });
-    double sum = 0;
-    for (Judged& j : judged_) sum += j.suspect.probability = std::exp(j.log_posterior - judged_.front().log_posterior);
-    for (Judged& j : judged_) {
-      j.suspect.probability /= sum;
-      report_.suspects.push_back(std::move(j.suspect));
-    }
+  void finish() {
+    std::size_t at = 0;
     double off = 0;
     for (std::size_t m = 0; m < measured_.size(); ++m) {
-      const double factor = bus_factor(measured_[m].op, ranks);
-      for (std::size_t i = 0; i < sizes_[m].size(); ++i) {
-        const double seconds = measured_[m].rows[i].time_us * 1e-6, forecast = expected_[m][i];
-        // Nine of ten healthy rows lie within.
-        const double width = std::exp(quantile_95 * spread_at(model_, sizes_[m][i]));
-        CheckedRow row{measured_[m].op,
-                       sizes_[m][i],
-                       seconds,
+      const Scenario& scenario = measured_[m].scenario;
+      const CollectiveOp op = scenario.workload.collective;
+      const double factor = bus_factor(op, std::int64_t{scenario.cluster.nodes} * scenario.node.spec.gpus);
+      for (const std::int64_t bytes : scenario.sizes()) {
+        const Residual residual = site_.residuals.of(rows_[at]);
+        const double forecast = expected_[at] * std::exp(residual.median), width = std::exp(residual.half_width());
+        CheckedRow row{op,
+                       bytes,
+                       scenario.cluster.nodes,
+                       seconds_[at],
                        forecast,
                        forecast / width,
                        forecast * width,
-                       static_cast<double>(sizes_[m][i]) / seconds * factor,
+                       static_cast<double>(bytes) / seconds_[at] * factor,
                        Verdict::expected};
-        if (seconds > row.high) row.verdict = Verdict::slow;
-        if (seconds < row.low) row.verdict = Verdict::fast;
-        report_.rows.push_back(row), off += std::log(seconds / forecast);
+        if (row.measured > row.high) row.verdict = Verdict::slow;
+        if (row.measured < row.low) row.verdict = Verdict::fast;
+        off += std::log(row.measured / row.forecast);
+        report_.rows.push_back(row);
+        ++at;
       }
     }
     report_.off = std::exp(off / static_cast<double>(report_.rows.size()));
@@ -165,7 +201,7 @@ class Examination {
     auto row = report_.rows.begin();
     for (std::size_t m = 0; m < measured_.size(); ++m) {
       const auto world = world_of({}, m);
-      for (const std::int64_t bytes : sizes_[m]) {
+      for (const std::int64_t bytes : measured_[m].scenario.sizes()) {
         if (row++->verdict != Verdict::slow) continue;
         for (const Regression* known : regressions_of(world->planner, plan_workload(*world, bytes)))
           if (std::find(report_.known.begin(), report_.known.end(), known) == report_.known.end())
@@ -174,29 +210,32 @@ class Examination {
     }
   }
 
-  const Scenario& scenario_;
-  const std::vector<MeasuredCollective>& measured_;
-  const SiteModel& model_;
+  const std::vector<MeasuredSeries>& measured_;
+  const MeasuredSite& site_;
   const std::map<Cause, double>& weights_;
   const RunOptions& options_;
-  std::string effective_;
-  std::vector<std::vector<std::int64_t>> sizes_;
-  Times expected_;
-  std::vector<Judged> judged_;
+  std::vector<std::string> effective_;
+  // By row, one collective after the other.
+  std::vector<ResidualRow> rows_;
+  std::vector<double> expected_, seconds_;
   CheckReport report_;
 };
 
 }  // namespace
 
 bool CheckReport::healthy() const {
-  const auto slow = [](const CheckedRow& row) { return row.verdict == Verdict::slow; };
-  if (!wrong.empty()) return false;
-  return suspects.front().cause == Cause::healthy || std::none_of(rows.begin(), rows.end(), slow);
+  if (!wrong.empty() || !places.empty()) return false;
+  return suspects.front().cause == Cause::healthy;
 }
 
-CheckReport check(const Scenario& scenario, const std::vector<MeasuredCollective>& measured, const SiteModel& model,
+CheckReport check(const std::vector<MeasuredSeries>& measured, const MeasuredSite& site,
                   const std::map<Cause, double>& weights, const RunOptions& options) {
-  return Examination(scenario, measured, model, weights, options)();
+  const std::vector<SeriesGroup> groups = grouped(measured);
+  std::vector<MeasuredSeries> middles;
+  for (const SeriesGroup& group : groups) middles.push_back(group.middle);
+  CheckReport report = Examination(middles, site, weights, options)();
+  report.places = places_of(measured, groups);
+  return report;
 }
 
 }  // namespace fabricast

@@ -65,7 +65,6 @@ void compare_processes(const LogTable& table, const World& world, std::vector<Co
         {table.line, key, std::to_string(told), std::to_string(given), fmt::format("--set {}={}", key, told)});
   };
   compare("workload.harness.ranks_per_process", table.ranks_per_process, harness.ranks_per_process, 1);
-  if (table.ranks_per_process > 1) compare("workload.harness.threads", table.threads, harness.threads, 1);
 }
 
 /// The kind of network that NCCL names; empty: it does not, or names several. Sockets where there is RDMA are a cause.

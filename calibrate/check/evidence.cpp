@@ -27,7 +27,7 @@ void weigh_tables(Weights& weights, const Imported& log) {
     wrong = wrong || std::any_of(table.rows.begin(), table.rows.end(), [](const LogRow& row) { return row.wrong > 0; });
   }
   // What it tells of several GPUs to a thread is part of the forecast already.
-  weights.state(Cause::single_process, false, told && alone);
+  weights.state(Cause::one_process, false, told && alone);
   weights.state(Cause::data_corruption, wrong, false);
 }
 

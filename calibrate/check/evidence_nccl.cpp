@@ -48,9 +48,9 @@ class NcclEvidence {
     force(Cause::protocol_forced, "NCCL_PROTO");
     weights_.hint(Cause::too_few_channels, forced("NCCL_MAX_NCHANNELS") || forced("NCCL_MAX_CTAS"),
                   log_.channels > 0 && log_.channels >= comm_.channels);
-    weights_.state(Cause::p2p_off, forced_to("NCCL_P2P_DISABLE", {"1"}) || forced_to("NCCL_P2P_LEVEL", {"LOC", "0"}),
+    weights_.state(Cause::no_p2p, forced_to("NCCL_P2P_DISABLE", {"1"}) || forced_to("NCCL_P2P_LEVEL", {"LOC", "0"}),
                    false);
-    weights_.state(Cause::mnnvl_off, forced_to("NCCL_MNNVL_ENABLE", {"0"}), false);
+    weights_.state(Cause::no_mnnvl, forced_to("NCCL_MNNVL_ENABLE", {"0"}), false);
     weights_.state(Cause::nvls_off, forced_to("NCCL_NVLS_ENABLE", {"0"}), false);
     weights_.state(Cause::pxn_off, forced_to("NCCL_PXN_DISABLE", {"1"}), false);
     weights_.state(Cause::sharp_off, forced_to("NCCL_COLLNET_ENABLE", {"0"}), false);
@@ -86,16 +86,16 @@ class NcclEvidence {
     const NcclCommunicator comm = log_.largest();
     const bool one_host = comm.nodes == 1 && comm_.nodes() == 1;
     const bool by_nics = one_host && net.gdr + net.staged > 0 && peers.direct == 0;
-    weights_.hint(Cause::p2p_off, log_.peers_refused > 0, false);
-    weights_.state(Cause::p2p_off, (peers.host_memory > 0 && peers.direct == 0) || by_nics,
+    weights_.hint(Cause::no_p2p, log_.peers_refused > 0, false);
+    weights_.state(Cause::no_p2p, (peers.host_memory > 0 && peers.direct == 0) || by_nics,
                    peers.direct > 0 && peers.host_memory == 0 && !(one_host && net.gdr + net.staged > 0));
     if (comm_.node.hosts > 1) {
-      if (log_.mnnvl) weights_.state(Cause::mnnvl_off, !*log_.mnnvl, *log_.mnnvl);
-      weights_.state(Cause::mnnvl_off, log_.mnnvl_broken, peers.across_hosts > 0);
+      if (log_.mnnvl) weights_.state(Cause::no_mnnvl, !*log_.mnnvl, *log_.mnnvl);
+      weights_.state(Cause::no_mnnvl, log_.mnnvl_broken, peers.across_hosts > 0);
     }
     // Threads of one process have a GPU each, or one thread has several: connections do not tell.
-    weights_.hint(Cause::single_process, peers.same_process > 0, false);
-    weights_.state(Cause::single_process, false, peers.direct > 0 && peers.same_process == 0);
+    weights_.hint(Cause::one_process, peers.same_process > 0, false);
+    weights_.state(Cause::one_process, false, peers.direct > 0 && peers.same_process == 0);
   }
 
   /// NICs of a host that the rings and trees of the forecast use.

@@ -19,6 +19,7 @@ std::string faults_word(const World& w, const std::vector<std::string>& links, i
 // The network.
 Symptoms slow_nics(const World& w);
 Symptoms slow_slots(const World& w);
+Symptoms by_sockets(const World& w);
 Symptoms few_nics(const World& w);
 Symptoms collisions(const World& w);
 Symptoms thin_uplinks(const World& w);

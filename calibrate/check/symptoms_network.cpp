@@ -45,6 +45,17 @@ Symptoms slow_slots(const World& w) {
   return networked(w) ? slow_link(w, "node0." + slot_of_first_nic(w), "PCIe of one NIC", {50, 25, 12}) : Symptoms{};
 }
 
+/// Over the NICs of the fabric, or over one interface beside them: of a management network, or of a virtual machine.
+Symptoms by_sockets(const World& w) {
+  Symptoms list;
+  if (!rdma(w)) return list;
+  list.push_back({"TCP sockets", {env_word("NCCL_NET", "Socket")}});
+  for (const int gigabits : {100, 40, 25, 10})
+    list.push_back({fmt::format("TCP sockets over one interface of {} Gb/s", gigabits),
+                    {fmt::format("node.nics={{count: 1, rate: {}Gbps, link: socket}}", gigabits)}});
+  return list;
+}
+
 Symptoms few_nics(const World& w) {
   Symptoms list;
   if (!networked(w)) return list;

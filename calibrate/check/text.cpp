@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "fabricast/calibrate/check.hpp"
+#include "fabricast/core/scan.hpp"
 #include "fabricast/report/report.hpp"
 
 namespace fabricast {
@@ -13,6 +14,19 @@ namespace {
 constexpr double least_probability = 0.01;
 
 const CauseKind& kind_of(Cause cause) { return cause_kinds()[static_cast<std::size_t>(cause)]; }
+
+/// `no_gdr`, or `no_gdr+slow_nic` of two at once.
+std::string word_of(const Suspect& s) {
+  return std::string(name_of(s.cause)) + (s.with ? "+" + std::string(name_of(*s.with)) : "");
+}
+
+std::string summary_of(const Suspect& s) {
+  return std::string(kind_of(s.cause).summary) + (s.with ? ", and " + std::string(kind_of(*s.with).summary) : "");
+}
+
+std::string confirm_of(const Suspect& s) {
+  return std::string(kind_of(s.cause).confirm) + (s.with ? "; " + std::string(kind_of(*s.with).confirm) : "");
+}
 
 /// Wrong results come before all else: no setting that is only slow gives them.
 std::string wrong_text(const std::vector<WrongRow>& wrong) {
@@ -33,8 +47,35 @@ std::string answer(const CheckReport& report) {
   if (report.healthy())
     return fmt::format("healthy: as fast as the hardware should be; measured times are {:.2f} of the forecast\n",
                        report.off);
-  return fmt::format("not healthy: measured times are {:.2f} of the forecast; likeliest cause: {}\n", report.off,
-                     kind_of(first.cause).summary);
+  const std::string slower = fmt::format("not healthy: measured times are {:.2f} of the forecast; ", report.off);
+  if (first.cause == Cause::healthy)
+    return fmt::format(
+        "not healthy: some runs take longer than others of the same test; all together {:.2f} of the forecast\n",
+        report.off);
+  if (first.cause == Cause::none_of_these)
+    return slower + "the cause is none that is known here: none of them leaves so little as healthy clusters do\n";
+  return slower + fmt::format("likeliest cause: {}\n", summary_of(first));
+}
+
+/// Two causes at once have a line of their own for what was simulated.
+std::string cause_line(const Suspect& s) {
+  const std::string after =
+      (s.leaves_too_much ? "  (leaves too much)" : "") + (confirm_of(s).empty() ? std::string() : "  " + confirm_of(s));
+  if (!s.with)
+    return fmt::format("{:>4.0f} %  {:<18} {:<45} {:>7.2f}{}\n", 100 * s.probability, word_of(s), s.symptom.what, s.off,
+                       after);
+  return fmt::format("{:>4.0f} %  {}\n{:>26}{:<45} {:>7.2f}{}\n", 100 * s.probability, word_of(s), "", s.symptom.what,
+                     s.off, after);
+}
+
+/// Where it is, by runs that differ.
+std::string places_text(const std::vector<SlowPlace>& places) {
+  std::string out;
+  constexpr std::size_t most = 8;
+  for (std::size_t i = 0; i < std::min(most, places.size()); ++i)
+    out += fmt::format("  {} {}: runs with it take {:.2f} times as long ({} with it, {} without)\n", places[i].kind,
+                       shown(places[i].name, 80), places[i].ratio, places[i].with, places[i].without);
+  return out.empty() ? out : "where it is slow:\n" + out;
 }
 
 }  // namespace
@@ -42,6 +83,7 @@ std::string answer(const CheckReport& report) {
 std::string check_text(const Scenario& scenario, const CheckReport& report) {
   std::string out = fmt::format("# fabricast {}   {}\n", version_text(), scenario.name);
   out += answer(report);
+  out += places_text(report.places);
   out +=
       "\n#      collective         size    measured    forecast  90 % of sites      busbw  verdict\n"
       "#                         (B)        (us)        (us)           (us)     (GB/s)\n";
@@ -51,9 +93,7 @@ std::string check_text(const Scenario& scenario, const CheckReport& report) {
                        name_of(r.verdict));
   out += "\nlikely  cause              as simulated                                measured/it  to confirm\n";
   for (const Suspect& s : report.suspects)
-    if (s.probability >= least_probability)
-      out += fmt::format("{:>4.0f} %  {:<18} {:<45} {:>7.2f}  {}\n", 100 * s.probability, name_of(s.cause),
-                         s.symptom.what, s.off, kind_of(s.cause).confirm);
+    if (s.probability >= least_probability) out += cause_line(s);
   out += regressions_text(report.known);
   if (!report.unseen.empty()) {
     out += "\nwould not show in these rows:";
@@ -75,6 +115,7 @@ std::string check_json(const Scenario& scenario, const CheckReport& report) {
   for (const CheckedRow& r : report.rows)
     j["rows"].push_back({{"collective", name_of(r.op)},
                          {"bytes", r.bytes},
+                         {"nodes", r.nodes},
                          {"measured_us", r.measured * 1e6},
                          {"forecast_us", r.forecast * 1e6},
                          {"low_us", r.low * 1e6},
@@ -82,13 +123,21 @@ std::string check_json(const Scenario& scenario, const CheckReport& report) {
                          {"busbw_gbps", r.bus_bandwidth * 1e-9},
                          {"verdict", name_of(r.verdict)}});
   for (const Suspect& s : report.suspects)
-    j["causes"].push_back({{"cause", name_of(s.cause)},
-                           {"summary", kind_of(s.cause).summary},
+    j["causes"].push_back({{"cause", word_of(s)},
+                           {"summary", summary_of(s)},
                            {"probability", s.probability},
                            {"simulated", s.symptom.what},
                            {"set", s.symptom.set},
                            {"measured_over_simulated", s.off},
-                           {"confirm", kind_of(s.cause).confirm}});
+                           {"leaves_too_much", s.leaves_too_much},
+                           {"confirm", confirm_of(s)}});
+  j["places"] = Json::array();
+  for (const SlowPlace& p : report.places)
+    j["places"].push_back({{"kind", p.kind},
+                           {"name", shown(p.name, 200)},
+                           {"ratio", p.ratio},
+                           {"runs_with", p.with},
+                           {"runs_without", p.without}});
   j["unseen"] = Json::array();
   for (const Cause c : report.unseen) j["unseen"].push_back(name_of(c));
   return j.dump(1) + "\n";

@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "fabricast/calibrate/residuals.hpp"
 #include "fabricast/core/error.hpp"
 #include "fabricast/core/parallel.hpp"
 #include "fabricast/hardware/device_names.hpp"
@@ -14,7 +15,6 @@ namespace fabricast {
 
 namespace {
 
-constexpr int interval_draws = 8;
 /// A fit without some starts where the fit of all ends: further steps hardly move what is left out.
 constexpr int steps_without = 6;
 
@@ -36,9 +36,8 @@ MeasuredCase part_of_case(const MeasuredCase& whole, Keep keep) {
   return part;
 }
 
-void forecast_cases(const std::vector<CaseRunner>& runners, const Hardware& hardware, int draws,
-                    std::vector<ErrorRow>& errors) {
-  for (const CaseRunner& runner : runners) add_errors(runner.measured().system, runner.run(hardware, draws), errors);
+void forecast_cases(const std::vector<CaseRunner>& runners, const Hardware& hardware, std::vector<ErrorRow>& errors) {
+  for (const CaseRunner& runner : runners) add_errors(runner.measured().system, runner.run(hardware), errors);
 }
 
 /// Calibrates systems with some of their own cases, and forecasts the others.
@@ -79,8 +78,8 @@ class OwnCalibration {
   void learn(const std::vector<MeasuredCase>& seen, const std::vector<MeasuredCase>& unseen, const Hardware& before,
              std::vector<ErrorRow>& errors_before, std::vector<ErrorRow>& errors_after) const {
     const std::vector<CaseRunner> runners(unseen.begin(), unseen.end());
-    forecast_cases(runners, before, 0, errors_before);
-    forecast_cases(runners, fit_parameters(seen, before, options_).hardware, interval_draws, errors_after);
+    forecast_cases(runners, before, errors_before);
+    forecast_cases(runners, fit_parameters(seen, before, options_).hardware, errors_after);
   }
 
   const std::vector<MeasuredCase>& cases_;
@@ -122,16 +121,15 @@ CrossValidation leave_out(const std::vector<MeasuredCase>& cases, const Hardware
   const TwoFits all = fit_twice(problem, options);
   // All cases count, also those that no fit looks at.
   const std::vector<CaseRunner> runners(cases.begin(), cases.end());
-  const int draws = intervals ? interval_draws : 0;
-  const auto forecast_into = [&](std::vector<CaseResult>& results, const std::string& system,
-                                 const Hardware& hardware) {
+  const auto forecast_into = [&](std::vector<CaseResult>& results, const std::string& system, const Hardware& hardware,
+                                 bool residuals) {
     std::vector<const CaseRunner*> its;
     for (const CaseRunner& runner : runners)
       if (runner.measured().system == system) its.push_back(&runner);
     const std::size_t first = results.size();
     results.resize(first + its.size());
     in_parallel(its.size(), thread_count(0), [&](std::size_t i) {
-      results[first + i] = {its[i]->measured().id, system, its[i]->run(hardware, draws)};
+      results[first + i] = {its[i]->measured().id, system, its[i]->run(hardware, residuals)};
     });
   };
   const auto hardware_at = [&](const FitTask& task, const FitPoint& point, const Linearization& derivatives) {
@@ -160,10 +158,12 @@ CrossValidation leave_out(const std::vector<MeasuredCase>& cases, const Hardware
         std::any_of(systems.begin(), systems.end(), [&](const auto& s) { return fitted_systems.contains(s); });
     const Hardware others = fitted ? fit_without(systems) : whole;
     for (const std::string& system : systems) {
-      forecast_into(in_sample, system, whole), forecast_into(left_out, system, others);
+      forecast_into(in_sample, system, whole, false);
+      forecast_into(left_out, system, others, intervals);
       if (calibrated) own.add(system, others);
     }
   }
+  if (intervals) add_left_out_intervals(left_out, cases);
   const std::vector<ErrorRow> errors = errors_of(left_out);
   CrossValidation v{{by, error_table(errors_of(in_sample)), error_table(errors), levels_of(errors),
                      level_causes(errors, cases), std::move(left_out)},

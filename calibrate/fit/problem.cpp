@@ -66,6 +66,12 @@ FitProblem::FitProblem(const std::vector<MeasuredCase>& cases, const Hardware& p
   }
 }
 
+std::size_t FitProblem::rows_of(std::size_t parameter) const {
+  std::size_t count = 0;
+  for (const Dependents& job : dependents_[parameter]) count += job.rows.size();
+  return count;
+}
+
 bool FitProblem::matters(std::size_t parameter, const Eigen::VectorXd& weights) const {
   for (const Dependents& job : dependents_[parameter])
     for (const std::size_t i : job.rows)

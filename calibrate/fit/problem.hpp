@@ -31,6 +31,8 @@ class FitProblem {
   const MeasuredCase& measured(const Row& row) const { return runners_[row.runner].measured(); }
   const std::vector<std::string>& parameters() const { return paths_; }
   const std::vector<Parameter>& priors() const { return priors_; }
+  /// How many rows depend on the parameter.
+  std::size_t rows_of(std::size_t parameter) const;
   /// Whether a row of positive weight depends on the parameter.
   bool matters(std::size_t parameter, const Eigen::VectorXd& weights) const;
 

@@ -97,6 +97,7 @@ Fit fit_at(const FitProblem& problem, const FitTask& task, const FitPoint& point
     FittedParameter p;
     p.path = problem.parameters()[j], p.before = p.after = problem.priors()[j];
     p.error_by_data = errors[k];
+    p.rows = problem.rows_of(j);
     p.after.value = fit.hardware.find(p.path)->value;
     p.after.draws.clear();
     take_draws(boot.moved.col(static_cast<Eigen::Index>(k)), p);

@@ -14,12 +14,19 @@ OrderedJson or_null(const std::optional<T>& value) {
 }
 
 OrderedJson table_of(const LogTable& t) {
-  OrderedJson j = {{"tool", t.tool},         {"operation", t.operation},
-                   {"line", t.line},         {"ranks", t.ranks},
-                   {"nodes", t.nodes},       {"ranks_per_process", t.ranks_per_process},
-                   {"threads", t.threads},   {"nccl_version", t.nccl_version},
-                   {"gpu", t.gpu},           {"iterations", t.iterations},
-                   {"cpu_time", t.cpu_time}, {"details", t.details}};
+  OrderedJson j = {{"tool", t.tool},
+                   {"operation", t.operation},
+                   {"line", t.line},
+                   {"ranks", t.ranks},
+                   {"nodes", t.nodes},
+                   {"hosts", t.hosts},
+                   {"ranks_per_process", t.ranks_per_process},
+                   {"threads", t.threads},
+                   {"nccl_version", t.nccl_version},
+                   {"gpu", t.gpu},
+                   {"iterations", t.iterations},
+                   {"cpu_time", t.cpu_time},
+                   {"details", t.details}};
   OrderedJson& rows = j["rows"] = OrderedJson::array();
   for (const LogRow& r : t.rows) {
     OrderedJson row = {{"line", r.line}, {"bytes", r.bytes}, {"time_us", r.time_us}};

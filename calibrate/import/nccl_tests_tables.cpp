@@ -97,6 +97,7 @@ void TestTables::open(const TestRow& row) {
   t.operation = run_.operation.empty() ? run_.command : run_.operation;
   t.ranks = static_cast<int>(run_.devices.ranks.size());
   t.nodes = static_cast<int>(run_.devices.hosts.size());
+  t.hosts.assign(run_.devices.hosts.begin(), run_.devices.hosts.end());
   if (run_.devices.gpus.size() == 1) t.gpu = *run_.devices.gpus.begin();
   t.threads = run_.threads;
   if (run_.threads > 0 && run_.gpus > 0 && run_.threads <= 4096 && run_.gpus <= 4096)
@@ -168,6 +169,7 @@ void TestTables::check_operation(LogTable& table) {
                                           "is of another run",
                                           factor, table.operation, table.ranks));
     table.ranks = table.nodes = 0;
+    table.hosts.clear();
     if (run_.operation.empty()) table.operation.clear();
     return;
   }

@@ -70,7 +70,7 @@ Json row_json(const ForecastOfCase::Row& r) {
               {"protocol", name_of(r.protocol)},
               {"stands_in", !r.served},
               {"nccl_estimate_us", r.nccl > 0 ? Json(rounded(r.nccl * 1e6)) : Json()}};
-  if (r.factor > 1) row["interval_factor"] = rounded(r.factor), row["input_spread"] = rounded(r.input_spread);
+  if (r.factor > 1) row["interval_factor"] = rounded(r.factor);
   return row;
 }
 

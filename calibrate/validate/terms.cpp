@@ -43,13 +43,6 @@ const std::vector<ModelTerm>& model_terms() {
   return terms;
 }
 
-bool names_parameter(std::string_view pattern, std::string_view path) {
-  const auto star = pattern.find('*');
-  if (star == std::string_view::npos) return pattern == path;
-  const std::string_view head = pattern.substr(0, star), tail = pattern.substr(star + 1);
-  return path.size() > head.size() + tail.size() && path.starts_with(head) && path.ends_with(tail);
-}
-
 int take_away(Hardware& hardware, const ModelTerm& term) {
   int taken = 0;
   for (const auto& [path, ref] : hardware.all_parameters())

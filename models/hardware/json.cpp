@@ -182,6 +182,7 @@ void overlay_profile(Hardware& hardware, const std::string& text, const std::str
   };
   for (const auto& [section, body] : j.items()) {
     if (section == "fabricast" || section == "name" || section == "summary") continue;
+    if (section == "measured") continue;  // rows that the fit has seen, for forecasts to go on from
     if (std::find(sections.begin(), sections.end(), section) == sections.end()) {
       refuse(section, "unknown section", suggestion(section, sections));
       continue;

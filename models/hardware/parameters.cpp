@@ -130,6 +130,13 @@ void add_all(std::vector<std::pair<std::string, ParameterRef>>& all, std::string
 }
 }  // namespace
 
+bool names_parameter(std::string_view pattern, std::string_view path) {
+  const auto star = pattern.find('*');
+  if (star == std::string_view::npos) return pattern == path;
+  const std::string_view head = pattern.substr(0, star), tail = pattern.substr(star + 1);
+  return path.size() > head.size() + tail.size() && path.starts_with(head) && path.ends_with(tail);
+}
+
 std::vector<std::pair<std::string, ParameterRef>> Hardware::all_parameters(bool inherited_too) {
   std::vector<std::pair<std::string, ParameterRef>> all;
   add_all(all, "architectures", architectures);

@@ -5,13 +5,18 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 
 #include "commands.hpp"
 #include "fabricast/calibrate/advice.hpp"
+#include "fabricast/calibrate/conditioned.hpp"
+#include "fabricast/calibrate/residuals.hpp"
+#include "fabricast/calibrate/site_fit.hpp"
 #include "fabricast/calibrate/terms.hpp"
 #include "fabricast/calibrate/validate.hpp"
 #include "fabricast/core/file.hpp"
 #include "fabricast/core/names.hpp"
+#include "manifest.hpp"
 #include "options.hpp"
 #include "steps.hpp"
 
@@ -22,8 +27,9 @@ namespace po = boost::program_options;
 namespace {
 
 /// The cases that `--cases` and `--only` name.
-std::vector<MeasuredCase> chosen_cases(const Options& options) {
-  std::vector<MeasuredCase> cases = read_cases(options.text("cases", shipped_cases_path()));
+std::vector<MeasuredCase> chosen_cases(const Options& options, std::vector<MeasuredCase> given = {}) {
+  std::vector<MeasuredCase> cases =
+      given.empty() ? read_cases(options.text("cases", shipped_cases_path())) : std::move(given);
   const std::string only = options.text("only");
   std::erase_if(cases, [&](const MeasuredCase& c) { return c.id.find(only) == std::string::npos; });
   if (cases.empty())
@@ -121,6 +127,27 @@ int validate(const std::vector<std::string>& arguments) {
   return v.failed.empty() ? 0 : 1;
 }
 
+/// `residuals`: minutes, as it fits anew without each fifth of the sites.
+int residuals(const std::vector<std::string>& arguments) {
+  Options options(
+      "calibrate residuals",
+      "Learns how far measurements are from forecasts of systems that no fit has seen: what intervals are of.", {});
+  options.add()("cases", po::value<std::string>(), "file of measured cases (default: the shipped ones)")(
+      "only", po::value<std::string>(), "only cases whose id contains this")(
+      "output", po::value<std::string>(), "write the model (JSON)")("source", po::value<std::string>(),
+                                                                    "source to note in it");
+  if (!options.parse(arguments)) return 0;
+  const std::string output = output_path(options, "output");
+  const std::vector<MeasuredCase> cases = chosen_cases(options);
+  FitOptions how;
+  how.iterations = shipped_iterations;
+  const CrossValidation crossed = leave_out(cases, prior_hardware(), how, LeftOut::fifth);
+  const ResidualModel model = learn_residuals(residuals_of(crossed.leave_one_out.cases, cases), progress_bar());
+  if (!output.empty()) emit(output, residual_model_json(model, options.text("source", "learned")));
+  emit("-", conditioned_text(conditioned_study(crossed.leave_one_out.cases, cases)));
+  return 0;
+}
+
 int fit(const std::vector<std::string>& arguments) {
   Options options("calibrate fit", "Fits hardware parameters to measured cases.", {});
   options.add()("cases", po::value<std::string>(), "file of measured cases (default: the shipped ones)")(
@@ -139,13 +166,20 @@ int fit(const std::vector<std::string>& arguments) {
                                                                               "write the fitted profile (JSON)")(
       "source", po::value<std::string>(), "source to note with each fitted parameter")(
       "seed", po::value<std::string>(), "of the bootstrap of the intervals (default 1)")(
+      "manifest", po::value<std::string>(),
+      "instead of cases: logs, each with its scenario (JSON: [{\"log\": FILE, \"scenario\": FILE}, ...])")(
+      "force", "overwrite the file that --output names")(
       "advise", "say what the data do not tell, and which runs of nccl-tests would");
   if (!options.parse(arguments)) return 0;
   if (options.has("steps")) return fit_steps_of(options);
   const std::string output = output_path(options, "output");
+  if (!output.empty() && output != "-" && !options.has("force") && std::filesystem::exists(output))
+    throw UserError(fmt::format("'{}' is there already", output), "--force overwrites it");
   Hardware hardware = options.has("from-priors") ? prior_hardware() : shipped_hardware();
   if (options.has("profile")) overlay_profile(hardware, read_file(options.text("profile")), options.text("profile"));
-  const std::vector<MeasuredCase> cases = chosen_cases(options);
+  if (options.has("manifest") && options.has("cases")) throw UserError("--manifest and --cases both name cases");
+  const std::vector<MeasuredCase> cases = chosen_cases(
+      options, options.has("manifest") ? cases_of_manifest(options.text("manifest")) : std::vector<MeasuredCase>());
   FitOptions fit_options = fit_options_of(options);
   fit_options.parameters = options.list("parameters");
   for (const std::string& prefix : fit_options.parameters) hardware.own(prefix);
@@ -158,6 +192,14 @@ int fit(const std::vector<std::string>& arguments) {
   fit_options.left_out = options.list("leave-out");
   fit_options.iterations = options.integer("iterations", 12, 1, 1000);
   fit_options.seed = static_cast<std::uint64_t>(options.integer("seed", 1, 0, 1 << 30));
+  if (options.has("cases") || options.has("manifest")) {
+    const SiteFit site = fit_site(cases, hardware, fit_options);
+    std::string out = site_fit_text(site);
+    if (options.has("advise"))
+      out += advice_text(advise(cases, fit_parameters(cases, hardware, fit_options), fit_options));
+    if (!output.empty()) emit(output, site_profile_json(site, options.text("source", "fit")));
+    return emit("-", out), 0;
+  }
   const Fit result = fit_parameters(cases, hardware, fit_options);
   std::string out = fmt::format("mean loss {:.5f} -> {:.5f}\n", result.loss_before, result.loss_after);
   for (const FittedParameter& p : result.parameters)
@@ -177,6 +219,7 @@ std::span<const Verb> calibrate_words() {
       Verb{"import", "LOG...", "read logs of nccl-tests, NCCL and others", import_verb},
       Verb{"validate", "", "forecast measured cases, and count the errors", validate},
       Verb{"fit", "", "fit hardware parameters to measured cases", fit},
+      Verb{"residuals", "", "learn how far forecasts are off where no fit has been", residuals},
       Verb{"probe", "", "measure GPUs, NCCL, RDMA and sockets here", probe_verb},
   };
   return words;

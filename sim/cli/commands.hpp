@@ -32,6 +32,7 @@ int risk_verb(const std::vector<std::string>& arguments);
 int jobs_verb(const std::vector<std::string>& arguments);
 int run_verb(const std::vector<std::string>& arguments);
 int bill_verb(const std::vector<std::string>& arguments);
+int gate_verb(const std::vector<std::string>& arguments);
 int check_verb(const std::vector<std::string>& arguments);
 int explain_verb(const std::vector<std::string>& arguments);
 int doctor_verb(const std::vector<std::string>& arguments);
@@ -47,6 +48,6 @@ int calibrate_verb(const std::vector<std::string>& arguments);
 int import_fabric_verb(const std::vector<std::string>& arguments);  ///< `import fabric`
 std::span<const Verb> calibrate_words();
 int import_verb(const std::vector<std::string>& arguments);  ///< `calibrate import`
-int probe_verb(const std::vector<std::string>& arguments);  ///< `calibrate probe`
+int probe_verb(const std::vector<std::string>& arguments);   ///< `calibrate probe`
 
 }  // namespace fabricast

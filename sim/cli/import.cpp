@@ -14,10 +14,11 @@ namespace fabricast {
 namespace po = boost::program_options;
 
 int import_verb(const std::vector<std::string>& arguments) {
-  Options options("calibrate import",
-                  "Reads logs: nccl-tests (text, JSON), perftest, OSU, CSV, p2pBandwidthLatencyTest, nvidia-smi topo -m, "
-                  "NCCL_DEBUG=INFO, NCCL's topology XML, in any mixture.",
-                  {"LOG..."});
+  Options options(
+      "calibrate import",
+      "Reads logs: nccl-tests (text, JSON), perftest, OSU, CSV, p2pBandwidthLatencyTest, nvidia-smi topo -m, "
+      "NCCL_DEBUG=INFO, NCCL's topology XML, in any mixture.",
+      {"LOG..."});
   options.add()("output", po::value<std::string>(), "write a file of measured cases, as --cases reads it")(
       "system", po::value<std::string>(), "name of the system in it (default: that of the first log)")(
       "scenario", po::value<std::string>(), "where a case's hardware comes from, as far as no log tells it")(

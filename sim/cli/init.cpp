@@ -69,7 +69,7 @@ Scenario with_answer(Answers& answers, const InitQuestion& q, const std::string&
   Answers more = answers;
   more[q.name] = value;
   try {
-    Scenario scenario = scenario_of(keys_of(more, false));
+    Scenario scenario = scenario_with(keys_of(more, false));
     answers = std::move(more);
     return scenario;
   } catch (const UserError& e) {
@@ -124,7 +124,7 @@ void add_set_words(std::vector<GivenKey>& keys, const Options& options) {
 
 Answers answers_of(const Options& options, bool asking) {
   Answers answers;
-  Scenario so_far = scenario_of({{"fabricast", "1"}});
+  Scenario so_far = scenario_with({{"fabricast", "1"}});
   for (const InitQuestion& q : init_questions()) {
     if (!q.applies(answers, so_far)) {
       if (options.has(q.name))
@@ -141,7 +141,7 @@ Answers answers_of(const Options& options, bool asking) {
 Scenario completed(std::vector<GivenKey>& keys) {
   try {
     add_split(keys);
-    Scenario scenario = scenario_of(keys);
+    Scenario scenario = scenario_with(keys);
     (void)build_world(scenario);  // what does not fit together is said now
     return scenario;
   } catch (const UserError& e) {

@@ -155,7 +155,7 @@ std::vector<GivenKey> keys_of(const Answers& answers, bool whole) {
   return keys;
 }
 
-Scenario scenario_of(const std::vector<GivenKey>& keys) {
+Scenario scenario_with(const std::vector<GivenKey>& keys) {
   std::vector<GivenKey> all = keys;
   const auto need = [&](const char* section, const char* key, const char* value) {
     for (const GivenKey& k : keys)
@@ -170,7 +170,7 @@ namespace {
 
 bool fits(const std::vector<GivenKey>& keys) {
   try {
-    require_memory(*build_world(scenario_of(keys)));
+    require_memory(*build_world(scenario_with(keys)));
     return true;
   } catch (const UserError&) { return false; }
 }
@@ -178,7 +178,7 @@ bool fits(const std::vector<GivenKey>& keys) {
 /// The cluster alone.
 Scenario cluster_of(std::vector<GivenKey> keys) {
   std::erase_if(keys, [](const GivenKey& k) { return k.path.starts_with("workload"); });
-  return scenario_of(keys);
+  return scenario_with(keys);
 }
 
 /// A step is of bf16 unless one says otherwise, and old GPUs have none.
@@ -200,7 +200,7 @@ std::unique_ptr<World> dividing_world(std::vector<GivenKey>& keys) {
       if (tensor > 1) trial.push_back({"workload.parallel.tensor", fmt::to_string(tensor)});
       if (stages > 1) trial.push_back({"workload.parallel.pipeline", fmt::to_string(stages)});
       try {
-        auto world = build_world(scenario_of(trial));
+        auto world = build_world(scenario_with(trial));
         keys = std::move(trial);
         return world;
       } catch (const UserError& e) {
@@ -237,7 +237,7 @@ void add_training_split(std::vector<GivenKey>& keys) {
 
 /// The fewest GPUs that hold the model: ranks of a node first, then stages.
 void add_serving_split(std::vector<GivenKey>& keys) {
-  const Scenario s = scenario_of(keys);
+  const Scenario s = scenario_with(keys);
   for (int stages = 1; stages <= s.cluster.nodes; stages *= 2)
     for (int tensor = stages == 1 ? 1 : s.node.spec.gpus; tensor <= s.node.spec.gpus; tensor *= 2) {
       std::vector<GivenKey> trial = keys;
@@ -259,7 +259,7 @@ void add_split(std::vector<GivenKey>& keys) {
   };
   if (has("workload.kind", "training_step") || has("workload.kind", "inference")) add_precision(keys);
   if (has("workload.parallel", ""))
-    require_memory(*build_world(scenario_of(keys)));
+    require_memory(*build_world(scenario_with(keys)));
   else if (has("workload.kind", "training_step"))
     add_training_split(keys);
   else if (has("workload.kind", "inference"))

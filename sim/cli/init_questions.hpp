@@ -36,7 +36,7 @@ const std::vector<InitQuestion>& init_questions();
 /// \param whole  false: without the workload of a step, which makes no scenario before it is split
 std::vector<GivenKey> keys_of(const Answers& answers, bool whole);
 /// What the answers make so far.  \throws UserError
-Scenario scenario_of(const std::vector<GivenKey>& keys);
+Scenario scenario_with(const std::vector<GivenKey>& keys);
 /// Adds how a step is split, so that it fits in memory; if the keys say how, only sees whether it does.
 /// \throws UserError if it does not, however it is split
 void add_split(std::vector<GivenKey>& keys);

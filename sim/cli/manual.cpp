@@ -158,6 +158,11 @@ Is a forecast more than 2 % worse than the one kept?
 .Bd -literal -offset indent
 fabricast compare kept.json out.json \-\-tolerance 2%
 .Ed
+.Pp
+Is a log above what a healthy cluster misses once in 1,000 rows?
+.Bd -literal -offset indent
+fabricast gate cluster.yaml \-\-measured healthy.log \-\-log today.log
+.Ed
 )";
 
 /// "November 21, 2026" of 2026-11-21.

@@ -6,12 +6,13 @@
 #include <fmt/ranges.h>
 #include <unistd.h>
 
-#include <cctype>
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
 
 #include <chrono>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 
 #include "fabricast/core/file.hpp"
@@ -154,7 +155,8 @@ void print_diagnostic(const Diagnostic& d) {
 
 void add_scenario_options(Options& options) {
   options.add()("set", po::value<std::vector<std::string>>()->composing(),
-                "path=value: wins over the file; may be repeated");
+                "path=value: wins over the file; may be repeated")(
+      "profile", po::value<std::string>(), "fitted profile (JSON) to lay over the hardware of the node");
 }
 
 RunOptions run_options(const Options& options) {
@@ -164,8 +166,21 @@ RunOptions run_options(const Options& options) {
   return run;
 }
 
+namespace {
+
+/// A path of a scenario starts where the scenario is; one of the command line does not.
+std::string absolute_path(const std::string& path) { return std::filesystem::absolute(path).string(); }
+
+}  // namespace
+
+std::vector<std::string> set_words(const Options& options) {
+  std::vector<std::string> set = options.list("set");
+  if (options.has("profile")) set.push_back("profile=" + absolute_path(options.text("profile")));
+  return set;
+}
+
 std::unique_ptr<World> load_world(const Options& options, Beside others, const std::string& option) {
-  ReadResult read = read_scenario(options.get<std::string>(option), options.list("set"));
+  ReadResult read = read_scenario(options.get<std::string>(option), set_words(options));
   for (const Diagnostic& w : read.warnings) print_diagnostic(w);
   Scenario names;  // outlives the scenario's move into the world
   names.file = read.scenario.file, names.places = read.scenario.places,
@@ -173,8 +188,11 @@ std::unique_ptr<World> load_world(const Options& options, Beside others, const s
   auto world = placed(names, [&] { return build_world(std::move(read.scenario)); });
   for (Diagnostic& w : world->warnings) names.locate(w), print_diagnostic(w);
   if (others == Beside::left_out && has_others(world->scenario)) {
-    Diagnostic d{Diagnostic::Severity::warning, {}, world->scenario.jobs.empty() ? "background" : "jobs",
-                 "left out here, as if the job were alone", "`fabricast run` and `fabricast jobs` count what is beside it"};
+    Diagnostic d{Diagnostic::Severity::warning,
+                 {},
+                 world->scenario.jobs.empty() ? "background" : "jobs",
+                 "left out here, as if the job were alone",
+                 "`fabricast run` and `fabricast jobs` count what is beside it"};
     names.locate(d), print_diagnostic(d);
   }
   return world;

@@ -80,6 +80,8 @@ class Options {
 
 /// `--set`, for verbs that take a scenario.
 void add_scenario_options(Options& options);
+/// What they come to: `--set` words, and `--profile` as one of them.
+std::vector<std::string> set_words(const Options& options);
 /// `--threads`, and the progress bar.
 RunOptions run_options(const Options& options);
 

@@ -12,6 +12,7 @@
 #include "fabricast/plan/store.hpp"
 #include "fabricast/plan/sweep.hpp"
 #include "fabricast/report/plan.hpp"
+#include "measured_site.hpp"
 #include "options.hpp"
 #include "stop.hpp"
 
@@ -102,8 +103,26 @@ std::vector<std::string> notes_of(const Study& study) {
   return notes;
 }
 
+/// What was measured is of the scenario without its sweep; where that is none, of the first row.
+MeasuredSite measured_of(const Study& study, const Options& options) {
+  Scenario base;
+  try {
+    base = parse_scenario(study.text, study.file, study.overrides).scenario;
+  } catch (const UserError&) {
+    try {
+      base = scenario_of(study, 0);
+    } catch (const UserError&) { return unmeasured_site(); }  // every row says why
+  }
+  try {
+    return site_of(options, *build_world(std::move(base)), {});
+  } catch (const UserError&) {
+    if (options.has("measured")) throw;
+    return unmeasured_site();
+  }
+}
+
 int sweep(const Options& options, const PlanPaths& to, std::size_t top, const std::string& command) {
-  const Study study = read_study(options.get<std::string>("SCENARIO"), options.list("set"), options.list("sweep"));
+  const Study study = read_study(options.get<std::string>("SCENARIO"), set_words(options), options.list("sweep"));
   const Objective objective = placed(study, [&] { return objective_of(study); });
   if (study.axes.empty())
     throw UserError(
@@ -112,6 +131,8 @@ int sweep(const Options& options, const PlanPaths& to, std::size_t top, const st
   SweepOptions how;
   how.run = run_options(options), how.intervals = !options.has("no-intervals");
   how.risk = options.has("risk") || asks_for_risk(objective);
+  const MeasuredSite site = measured_of(study, options);
+  how.site = &site;
   const auto ranks = launched_ranks();
   if (ranks && !options.has("threads")) how.run.threads = 1;  // the launcher shares out the cores
   if (ranks && ranks->rank > 0) return run_sweep_on_ranks(study, how, *ranks), 0;
@@ -145,6 +166,7 @@ int plan_verb(const std::vector<std::string>& arguments) {
                   {"SCENARIO"});
   options.words("search", names_of(searches));
   add_scenario_options(options);
+  add_measured_option(options);
   options.add()("sweep", po::value<std::vector<std::string>>()->composing(),
                 "path=[a, b]: a further axis, or another one of that name; may be repeated")(
       "results", po::value<std::string>(), "keep rows in a SQLite file as they are done")(
@@ -168,7 +190,7 @@ int plan_verb(const std::vector<std::string>& arguments) {
   if (options.has("resume") && to.results.empty()) throw UserError("--resume goes on with a file", "--results FILE");
   const auto top = static_cast<std::size_t>(options.integer("top", 0, 1, 1'000'000));
   if (!options.has("search")) return sweep(options, to, top, command_text("plan", arguments));
-  for (const char* other : {"sweep", "results", "html", "svg", "risk"})
+  for (const char* other : {"sweep", "results", "html", "svg", "risk", "measured"})
     if (options.has(other)) throw UserError(fmt::format("--{} is for sweeps, and --search is none", other));
   return search(options, to, top), 0;
 }

@@ -16,6 +16,7 @@
 #include "fabricast/report/step_interval.hpp"
 #include "fabricast/report/unstated.hpp"
 #include "fabricast/report/versions.hpp"
+#include "measured_site.hpp"
 #include "options.hpp"
 
 namespace fabricast {
@@ -31,11 +32,12 @@ Forecast forecast_all_versions(const World& world, const RunOptions& how) {
 }
 
 /// Only of the flow engine: the bound is none of the time, and the chunk engine takes minutes.
-Forecast forecast_with_intervals(const World& world, const RunOptions& how, bool intervals) {
-  if (!intervals || world.scenario.network.engine != EngineKind::flow) return forecast_all_versions(world, how);
+Forecast forecast_with_intervals(const World& world, const MeasuredSite& site, const RunOptions& how, bool intervals) {
+  if ((!intervals && site.rows.empty()) || world.scenario.network.engine != EngineKind::flow)
+    return forecast_all_versions(world, how);
   constexpr double own_part = 0.3;
   Forecast forecast = forecast_all_versions(world, part_of(how, 0, own_part));
-  add_intervals(world, forecast, interval_draws(world), part_of(how, own_part, 1));
+  add_intervals(world, forecast, site, part_of(how, own_part, 1));
   return forecast;
 }
 
@@ -45,6 +47,7 @@ struct RunOutputs {
   std::string chart;    ///< that `svg` gets; empty: the first one
   std::string command;  ///< as it was typed
   bool intervals = true;
+  const MeasuredSite* site = nullptr;  ///< never null where it runs
 
   OutputPlaces files() const { return {{"json", &json}, {"csv", &csv}, {"html", &html}, {"svg", &svg}}; }
 };
@@ -71,8 +74,8 @@ void write_all(const RunOutputs& to, const World& world, const F& forecast, std:
 }
 
 void run_collective(const World& world, const RunOutputs& to, const RunOptions& how) {
-  write_all(to, world, forecast_with_intervals(world, how, to.intervals), forecast_json, forecast_csv, forecast_text,
-            collective_page);
+  write_all(to, world, forecast_with_intervals(world, *to.site, how, to.intervals), forecast_json, forecast_csv,
+            forecast_text, collective_page);
 }
 
 void write_timeline(const std::string& file, const StepForecast& step) {
@@ -106,6 +109,15 @@ void run_serving(const World& world, const RunOutputs& to, const RunOptions& how
 constexpr std::array runs = {run_collective, run_training, run_serving, run_execution_trace};
 
 bool has_timeline(WorkloadKind kind) { return kind == WorkloadKind::training_step || kind == WorkloadKind::trace; }
+
+/// What measured rows tell of the size's forecast holds for what was tried at that size, too.
+void go_on_from(const MeasuredSite& site, const World& world, Explanation& e) {
+  add_intervals(world, e.forecast, site);
+  const double level = e.forecast.rows.front().level;
+  for (ForecastRow& row : e.weighed.rows) row.time *= level;
+  for (WhatIf& change : e.what_ifs)
+    for (double& time : change.times) time *= level;
+}
 
 constexpr double part_of_forecast = 0.05;  // the rest of the time is that of trials
 
@@ -150,6 +162,7 @@ void explain_serving(const World& world, const ExplainOutputs& to, const RunOpti
 int run_verb(const std::vector<std::string>& arguments) {
   Options options("run", "Forecasts a scenario and prints a row per size.", {"SCENARIO"});
   add_scenario_options(options);
+  add_measured_option(options);
   options.add()("json", po::value<std::string>(), "write JSON to a file, or `-` for standard output alone")(
       "csv", po::value<std::string>(), "write CSV likewise")(
       "html", po::value<std::string>(), "write a report likewise: one HTML file with charts and tables")(
@@ -179,6 +192,8 @@ int run_verb(const std::vector<std::string>& arguments) {
     throw UserError(fmt::format("--trace is of a training step or an execution trace, and the workload is {}",
                                 kind == WorkloadKind::collective ? "a collective" : name_of(kind)));
   placed(world->scenario, [&] {
+    const MeasuredSite site = site_of(options, *world, how);
+    to.site = &site;
     add_others(*world, how);
     runs[static_cast<std::size_t>(kind)](*world, to, how);
   });
@@ -190,6 +205,7 @@ int explain_verb(const std::vector<std::string>& arguments) {
                   "Says where the time of one size goes, what binds it, what NCCL rejected, and what would help.",
                   {"SCENARIO"});
   add_scenario_options(options);
+  add_measured_option(options);
   options.add()("size", po::value<std::string>(), "the size, e.g. 64MiB (default: the middle one of the scenario)")(
       "advise", "also say which of NCCL's variables to set for all sizes of the scenario, as `export env` writes them")(
       "json", po::value<std::string>(), "write JSON to a file, or `-` for standard output alone")(
@@ -229,6 +245,7 @@ int explain_verb(const std::vector<std::string>& arguments) {
     // A run by the chunk engine may take minutes; the flow engine's what-ifs say the same.
     if (world->scenario.network.engine == EngineKind::flow)
       e.what_ifs = what_would_help(*world, e.forecast, e.weighed, part(0.2, 1));
+    if (const MeasuredSite site = site_of(options, *world, {}); !site.rows.empty()) go_on_from(site, *world, e);
     if (how.progress) how.progress(1);
     return e;
   });

@@ -86,7 +86,7 @@ if(NOT FABRICAST_SANITIZE AND NOT FABRICAST_FUZZ)
   # How another project finds what ours is linked with. An unknown one stops here, not there.
   set(FABRICAST_FIND "")
   foreach(library IN LISTS needed)
-    if(library MATCHES "^(fmt|pugixml|Threads)::")
+    if(library MATCHES "^(fmt|pugixml|Threads|NLopt)::")
       string(APPEND FABRICAST_FIND "find_dependency(${CMAKE_MATCH_1})\n")
     elseif(library MATCHES "^protobuf::")
       string(APPEND FABRICAST_FIND "find_dependency(Protobuf)\n")

@@ -38,7 +38,8 @@ void forecast_into(SweepRow& row, Measured& measured, const EvaluateOptions& how
     case WorkloadKind::collective: {
       Forecast forecast = run_forecast(world, run);
       if (how.intervals && world.scenario.network.engine == EngineKind::flow)
-        add_intervals(world, forecast, interval_draws(world), run);
+        add_intervals(world, forecast, how.site && tells_of(*how.site, world.scenario) ? *how.site : unmeasured_site(),
+                      run);
       for (const ForecastRow& size : forecast.rows) row.sizes.push_back(size_result(forecast, size));
       return done(&Measured::collective, forecast);
     }
@@ -68,8 +69,7 @@ SweepRow evaluate(const Study& study, std::size_t number, const EvaluateOptions&
   try {
     const auto world = build_world(scenario_of(study, number));
     require_memory(*world);
-    const auto prices =
-        world->scenario.prices.empty() ? std::nullopt : std::optional(prices_of(world->scenario));
+    const auto prices = world->scenario.prices.empty() ? std::nullopt : std::optional(prices_of(world->scenario));
     const Bill bill = bill_of(*world, prices ? &*prices : nullptr);
     const auto cost = prices ? std::optional(cost_of(bill, *prices)) : std::nullopt;
     RunOptions others;
@@ -81,9 +81,7 @@ SweepRow evaluate(const Study& study, std::size_t number, const EvaluateOptions&
     measured.risk = risk ? &*risk : nullptr;
     forecast_into(row, measured, options);
     row.state = RowState::done;
-  } catch (const UserError& e) {
-    row = {number, RowState::refused, reason(e), {}, {}};
-  }
+  } catch (const UserError& e) { row = {number, RowState::refused, reason(e), {}, {}}; }
   return row;
 }
 

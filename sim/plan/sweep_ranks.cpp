@@ -121,8 +121,11 @@ class Roster {
 class Head {
  public:
   Head(const Study& study, const SweepOptions& options, Ranks& ranks)
-      : options_(options), ranks_(ranks), result_(rows_to_do(study, options.have)), roster_(result_.rows),
-        worker_(study, {std::max(1, options.run.threads), options.risk, options.intervals}) {
+      : options_(options),
+        ranks_(ranks),
+        result_(rows_to_do(study, options.have)),
+        roster_(result_.rows),
+        worker_(study, {std::max(1, options.run.threads), options.risk, options.intervals, options.site}) {
     for (const SweepRow& row : result_.rows) missing_ += row.state == RowState::not_run;
     wanted_ = missing_;
   }
@@ -176,7 +179,8 @@ class Head {
     std::set<int> left;
     for (int r = 1; r < ranks_.size; ++r) ranks_.send(r, "stop"), left.insert(r);
     using Clock = std::chrono::steady_clock;
-    const auto end = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(ranks_.patience));
+    const auto end =
+        Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(ranks_.patience));
     while (!left.empty() && Clock::now() < end) {
       const auto message = ranks_.receive();
       if (message && message->text == "bye") left.erase(message->from);
@@ -197,7 +201,7 @@ class Head {
 
 /// Another rank: works until it is sent home.
 void follow(const Study& study, const SweepOptions& options, Ranks& ranks) {
-  Worker worker(study, {std::max(1, options.run.threads), options.risk, options.intervals});
+  Worker worker(study, {std::max(1, options.run.threads), options.risk, options.intervals, options.site});
   ranks.send(0, "ready");
   while (true) {
     const auto message = ranks.receive();

@@ -20,10 +20,15 @@ bool has_parts(CollectiveOp op) {
   }
 }
 
+constexpr std::int64_t aligned = 16, element = 4;  // to what parts are rounded down [nccl-tests-parts]; a float
+
 }  // namespace
 
+bool harness_calls(const HarnessSpec& harness, CollectiveOp op, std::int64_t ranks, std::int64_t asked) {
+  return harness.tool != Tool::nccl_tests || asked / (has_parts(op) ? ranks : 1) >= (has_parts(op) ? aligned : element);
+}
+
 std::int64_t harness_bytes(const HarnessSpec& harness, CollectiveOp op, std::int64_t ranks, std::int64_t asked) {
-  constexpr std::int64_t aligned = 16, element = 4;  // to what parts are rounded down [nccl-tests-parts]; a float
   if (harness.tool != Tool::nccl_tests || !has_parts(op)) return asked;
   // Whole elements for each rank are what older versions printed, or are meant.
   if (asked % (ranks * element) == 0 || asked / ranks < aligned) return asked;

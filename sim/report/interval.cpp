@@ -2,58 +2,84 @@
 
 #include <cmath>
 
-#include "fabricast/core/parallel.hpp"
+#include "fabricast/report/residual_rows.hpp"
 #include "fabricast/report/unstated.hpp"
 
 namespace fabricast {
 
 namespace {
 
-/// Times of the rows' plans on other hardware, in the first draw of the network.
-std::vector<double> times_with(const World& world, const Forecast& forecast, Hardware hardware) {
-  Scenario scenario = world.scenario;
-  scenario.hardware = std::move(hardware);
-  const auto other = build_world(std::move(scenario), &world.planner.graphs);
-  other->setup.times_only = true, other->draws.count = 1;
-  if (connects_alike(other->setup, world.setup)) other->setup.counts = world.setup.counts;
-  other->beside = world.beside;
-  std::vector<Plan> plans;
-  for (const ForecastRow& row : forecast.rows) plans.push_back(row.plan);
-  RunOptions options;
-  options.threads = 1;
-  std::vector<double> times;
-  for (const ForecastRow& row : run_plans(*other, std::move(plans), options).rows) times.push_back(row.time);
-  return times;
+/// The measured row that tells most of a forecast: by collective, then by algorithm and protocol, nodes and size.
+KnownNear nearest(const MeasuredSite& site, const ForecastRow& row, CollectiveOp op, std::int64_t nodes) {
+  const auto octaves = [](double a, double b) { return std::abs(std::log2(a / b)); };
+  KnownNear best;
+  double least = 0;
+  for (const MeasuredSite::Row& known : site.rows) {
+    KnownNear near{known.op, known.bytes, known.nodes,
+                   known.algorithm == row.algorithm && known.protocol == row.protocol, 0};
+    near.octaves = octaves(static_cast<double>(known.bytes), static_cast<double>(std::max<std::int64_t>(1, row.bytes)));
+    constexpr double other_op = 1000, other_plan = 10, per_node_octave = 4;
+    const double distance = (known.op == op ? 0 : other_op) + (near.same_plan ? 0 : other_plan) + near.octaves +
+                            per_node_octave * octaves(static_cast<double>(known.nodes), static_cast<double>(nodes));
+    if (best.bytes == 0 || distance < least) best = near, least = distance;
+  }
+  return best;
+}
+
+void move(ForecastRow& row, double by) {
+  row.time *= by, row.time_p5 *= by, row.time_p95 *= by, row.time_worst *= by;
+  for (double& time : row.draw_times) time *= by;
+  for (VersionTime& version : row.by_version) version.time *= by;
 }
 
 }  // namespace
 
-int interval_draws(const World& world) {
-  constexpr std::int64_t many_ranks = 1 << 12;
-  return world.planner.comm.ranks() > many_ranks ? 4 : 16;
+MeasuredSite measured_site(const ResidualModel& model, const std::vector<MeasuredSeries>& series,
+                           const RunOptions& options) {
+  std::vector<MeasuredSite::Row> rows;
+  std::vector<ResidualRow> residual;
+  std::vector<double> logs;
+  for (std::size_t s = 0; s < series.size(); ++s) {
+    const auto part = [&](double done) { return (static_cast<double>(s) + done) / static_cast<double>(series.size()); };
+    const RunOptions own = part_of(options, part(0), part(1));
+    const auto world = build_world(series[s].scenario);
+    Forecast forecast = run_forecast(*world, own);
+    add_unstated(*world, forecast, own);
+    for (ResidualRow& row : residual_rows(*world, forecast, own)) residual.push_back(std::move(row));
+    for (std::size_t i = 0; i < forecast.rows.size(); ++i) {
+      const ForecastRow& row = forecast.rows[i];
+      rows.push_back({forecast.op, row.bytes, world->scenario.cluster.nodes, row.algorithm, row.protocol,
+                      series[s].seconds[i], row.time});
+      logs.push_back(std::log(series[s].seconds[i] / row.time));
+    }
+  }
+  const std::string gpu = series.empty() ? std::string() : series.front().scenario.node.spec.gpu;
+  return {std::move(rows), SiteResiduals(model, std::move(residual), logs), gpu};
 }
 
-void add_intervals(const World& world, Forecast& forecast, int draws, const RunOptions& options) {
-  add_unstated(world, forecast, options);
-  const auto count = static_cast<std::size_t>(draws);
-  // The last task is the hardware as it is.
-  std::vector<std::vector<double>> times(count + 1);
-  TaskProgress progress(options.progress, count + 1);
-  in_parallel(count + 1, thread_count(options.threads), [&](std::size_t d) {
-    if (d < count || forecast.draws > 1)
-      times[d] =
-          times_with(world, forecast, d < count ? drawn_hardware(world.scenario.hardware, d) : world.scenario.hardware);
-    else
-      for (const ForecastRow& row : forecast.rows) times[d].push_back(row.time);
-    progress.one_done();
-  });
+MeasuredSite unmeasured_site(const ResidualModel& model) { return {{}, SiteResiduals(model, {}, {}), {}}; }
+
+bool tells_of(const MeasuredSite& site, const Scenario& scenario) {
+  return !site.rows.empty() && site.gpu == scenario.node.spec.gpu;
+}
+
+void add_intervals(const World& world, Forecast& forecast, const MeasuredSite& site, const RunOptions& options) {
+  constexpr double own_part = 0.3;
+  add_unstated(world, forecast, part_of(options, 0, own_part));
+  const std::vector<Residual> known = site.residuals.of(residual_rows(world, forecast, part_of(options, own_part, 1)));
   for (std::size_t i = 0; i < forecast.rows.size(); ++i) {
-    double squares = 0;
-    for (std::size_t d = 0; d < count; ++d) squares += std::pow(std::log(times[d][i] / times[count][i]), 2);
-    const double spread = world.scenario.hardware.spread.at(forecast.rows[i].bytes).value;
-    forecast.rows[i].input_spread = std::hypot(std::sqrt(squares / draws), unstated_spread(forecast, i));
-    forecast.rows[i].factor = std::exp(quantile_95 * std::hypot(forecast.rows[i].input_spread, spread));
+    ForecastRow& row = forecast.rows[i];
+    row.factor = std::exp(known[i].half_width());
+    row.residual = known[i];
+    if (site.rows.empty()) continue;
+    row.near = nearest(site, row, forecast.op, world.scenario.cluster.nodes);
+    row.level = std::exp(known[i].median);
+    move(row, row.level);
   }
+}
+
+void add_intervals(const World& world, Forecast& forecast, const RunOptions& options) {
+  add_intervals(world, forecast, unmeasured_site(), options);
 }
 
 }  // namespace fabricast

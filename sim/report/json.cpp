@@ -33,6 +33,14 @@ Json row_json(const Forecast& forecast, const ForecastRow& row) {
   j["draws"] = forecast.draws;
   if (row.factor > 1)
     j["interval_90_us"] = {{"low", digits(row.time / row.factor * 1e6)}, {"high", digits(row.time * row.factor * 1e6)}};
+  if (row.near)
+    j["measured_here"] = {{"factor", digits(row.level)},
+                          {"known", digits(row.residual->told)},
+                          {"nearest",
+                           {{"collective", name_of(row.near->op)},
+                            {"bytes", row.near->bytes},
+                            {"nodes", row.near->nodes},
+                            {"same_algorithm_and_protocol", row.near->same_plan}}}};
   if (row.nccl) {
     j["nccl_choice"] = choice_text(*row.nccl);
     if (row.nccl->time > 0) j["nccl_time_us"] = digits(row.nccl->time * 1e6);

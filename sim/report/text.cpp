@@ -55,6 +55,27 @@ std::string provider_text(const World& world) {
   return out + "\n";
 }
 
+/// The measured row nearest to a forecast one: what of it differs.
+std::string near_text(const Forecast& forecast, const World& world, const KnownNear& near) {
+  std::string text = to_text(Bytes{near.bytes});
+  if (near.op != forecast.op) text = fmt::format("{} {}", name_of(near.op), text);
+  if (near.nodes != world.scenario.cluster.nodes) text += fmt::format(" on {} nodes", near.nodes);
+  if (!near.same_plan) text += " by another algorithm or protocol";
+  return text;
+}
+
+/// What measured rows have made of the time of the size that is explained.
+std::string measured_text(const World& world, const Forecast& forecast) {
+  const ForecastRow& row = forecast.rows.front();
+  if (!row.near) return {};
+  return fmt::format(
+      "\nthat is as measured here: {:.2f} us ({:.2f} to {:.2f} us, 90 % interval), {:.2f} times what is simulated; "
+      "nearest "
+      "measured: {}\n",
+      row.time * 1e6, row.time / row.factor * 1e6, row.time * row.factor * 1e6, row.level,
+      near_text(forecast, world, *row.near));
+}
+
 /// What other values of what is not stated would change, and what to state first.
 std::string unstated_text(const Forecast& forecast) {
   const UnstatedEffect* most = most_felt(forecast);
@@ -91,6 +112,9 @@ std::string forecast_text(const World& world, const Forecast& forecast) {
   if (intervals) out += "# with 90 % the measured time is within a factor x/: of the forecast\n";
   if (const std::string assumed = assumed_text(forecast); !assumed.empty())
     out += fmt::format("# not stated, so assumed: {} (x/: allows for others)\n", assumed);
+  const auto has_near = [](const ForecastRow& row) { return row.near.has_value(); };
+  const bool measured = std::any_of(forecast.rows.begin(), forecast.rows.end(), has_near);
+  if (measured) out += "# times go on from what was measured here: known is how much of what was open that tells\n";
   const bool draws = forecast.draws > 1;
   if (draws)
     out += fmt::format("# {} draws of the hash from seed {}: time is the median\n", forecast.draws,
@@ -104,10 +128,12 @@ std::string forecast_text(const World& world, const Forecast& forecast) {
     out += "# (OFI tuner): chosen by the OFI plugin's tuner, not by NCCL\n";
   out += "#\n#        size  algo  proto  ch      time   algbw   busbw";
   if (intervals) out += "   x/:";
+  if (measured) out += "  known";
   if (draws) out += "        p5       p95     worst";
   if (versions) out += "       low      high";
   out += "  bound by\n#         (B)                        (us)  (GB/s)  (GB/s)";
-  if (intervals && (draws || versions)) out += "      ";
+  if (intervals && (measured || draws || versions)) out += "      ";
+  if (measured) out += "    (%)";
   if (draws) out += "      (us)      (us)      (us)";
   if (versions) out += "      (us)      (us)";
   out += "\n";
@@ -116,6 +142,7 @@ std::string forecast_text(const World& world, const Forecast& forecast) {
                        row.channels, fixed(row.time * 1e6, 9), fixed(row.algorithm_bandwidth() * 1e-9, 7),
                        fixed(forecast.bus_bandwidth(row) * 1e-9, 7));
     if (intervals) out += fmt::format(" {:>5.2f}", row.factor);
+    if (row.near) out += fmt::format(" {:>6.0f}", 100 * row.residual->told);
     if (draws)
       out += fmt::format(" {} {} {}", fixed(row.time_p5 * 1e6, 9), fixed(row.time_p95 * 1e6, 9),
                          fixed(row.time_worst * 1e6, 9));
@@ -130,6 +157,7 @@ std::string forecast_text(const World& world, const Forecast& forecast) {
       out += fmt::format("  ({}: {})", chooser_text(row.plan.chooser), name_of(row.nccl->algorithm));
     else if (by_tuner(row))
       out += fmt::format("  ({})", chooser_text(row.plan.chooser));
+    if (row.near) out += fmt::format("  (nearest measured: {})", near_text(forecast, world, *row.near));
     if (!row.result.felt.empty()) out += fmt::format("  (felt: {})", fmt::join(row.result.felt, ", "));
     out += "\n";
   }
@@ -223,6 +251,7 @@ std::string explain_text(const World& world, const Explanation& explanation) {
   std::string out = fmt::format("{} of {} on {} ranks: {} us, {} GB/s bus bandwidth\n", name_of(forecast.op),
                                 to_text(Bytes{row.bytes}), forecast.ranks, fmt::format("{:.2f}", row.time * 1e6),
                                 fmt::format("{:.2f}", forecast.bus_bandwidth(row) * 1e-9));
+  out += measured_text(world, forecast);
   const bool best = world.scenario.nccl.selection == Selection::best;
   out += best ? fmt::format("\nthe fastest that NCCL {} can run is ", to_text(comm.version))
               : fmt::format("\nNCCL {} runs it as ", to_text(comm.version));

@@ -222,10 +222,13 @@ class Reading {
   }
 
   void lay_profile_over(Hardware& hardware) {
-    const std::string profile = early({"node", "profile"});
-    if (!profile.ends_with(".json")) return;
-    const std::string file = beside(path_, profile);
-    overlay_profile(hardware, read_named("node.profile", file), file);
+    const auto lay = [&](const char* key, const std::string& profile) {
+      const std::string file = beside(path_, profile);
+      overlay_profile(hardware, read_named(key, file), file);
+    };
+    const std::string of_node = early({"node", "profile"}), own = early({"profile"});
+    if (of_node.ends_with(".json")) lay("node.profile", of_node);
+    if (!own.empty()) lay("profile", own);
   }
 
   void set_defaults(Scenario& s) {
@@ -267,7 +270,7 @@ class Reading {
       result_.warnings.push_back(at("nccl.version", std::move(message), std::move(hint)));
       result_.warnings.back().severity = Diagnostic::Severity::warning;
     };
-    const int capability = s.hardware.gpus.find(s.node.spec.gpu)->second.compute_capability;
+    const int capability = gpu_of(s).compute_capability;
     const auto versions = parse_nccl_versions(s.nccl.version, capability);
     s.nccl.version_given = versions && reader_->given("nccl.version") && !only_assumed(s, "nccl.version");
     if (!versions)
@@ -285,6 +288,8 @@ class Reading {
       reader_->add(at(std::move(path), std::move(message), std::move(hint)));
     };
     check_version(s);
+    for (std::size_t op = 0; op < s.measured.texts.size(); ++op)
+      guarded([&] { (void)measured_values(s.measured, static_cast<CollectiveOp>(op)); });
     for (Diagnostic& doubt : doubts_about_gpu(s.hardware, early({"node", "gpu"})))
       result_.warnings.push_back(std::move(doubt));
     if (s.workload.kind == WorkloadKind::trace)

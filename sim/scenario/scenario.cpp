@@ -150,6 +150,7 @@ void visit_fields(FieldVisitor& visit, Scenario& s) {
   visit("fabricast", s.version, "version of the format", between(1, 1));
   visit("name", s.name, "name of the scenario");
   visit("node", s.node, "one host: GPUs, what joins them, NICs");
+  visit("profile", s.profile, "fitted profile (JSON) laid over the hardware of the node");
   visit("nvlink_domain", s.nvlink_domain, "hosts that share NVLink");
   visit("cluster", s.cluster, "the job's hosts and where they are");
   visit("fabric", s.fabric, "the switches");
@@ -157,6 +158,7 @@ void visit_fields(FieldVisitor& visit, Scenario& s) {
   visit("sharp", s.sharp, "switches that reduce");
   visit("nccl", s.nccl, "NCCL's version and variables");
   visit("workload", s.workload, "what runs");
+  visit("measured", s.measured, "what was measured of this site: forecasts go on from there");
   visit("faults", s.faults, "links degraded or down for a while");
   visit("reliability", s.reliability, "how often what fails, and what the job does then: for `fabricast risk`");
   visit("network", s.network, "how it is simulated");
@@ -167,6 +169,8 @@ void visit_fields(FieldVisitor& visit, Scenario& s) {
   visit("assumed", s.unstated,
         "keys of this file that are only assumed: what else they may be is part of the interval");
 }
+
+const GpuKind& gpu_of(const Scenario& scenario) { return scenario.hardware.gpus.find(scenario.node.spec.gpu)->second; }
 
 std::vector<std::int64_t> Scenario::sizes() const {
   std::vector<std::int64_t> list;

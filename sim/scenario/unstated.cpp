@@ -10,8 +10,6 @@ namespace fabricast {
 
 namespace {
 
-const GpuKind& gpu_of(const Scenario& s) { return s.hardware.gpus.find(s.node.spec.gpu)->second; }
-
 bool is_open(const Scenario& s, std::string_view key) {
   return std::find(s.unstated.begin(), s.unstated.end(), key) != s.unstated.end();
 }

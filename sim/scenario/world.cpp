@@ -19,8 +19,6 @@ namespace fabricast {
 
 namespace {
 
-const GpuKind& gpu_of(const Scenario& s) { return s.hardware.gpus.find(s.node.spec.gpu)->second; }
-
 /// Hosts that are one node to NCCL: those of an NVLink domain, unless variables forbid it.
 int hosts_of_node(const Scenario& s, const NcclSettings& settings) {
   const int hosts = std::min(s.nvlink_domain.nodes, s.cluster.nodes);

@@ -80,6 +80,21 @@ def fields_of(value):
     return set(value).union(*(fields_of(v) for k, v in value.items() if k not in MAPS)) if value else set()
 
 
+def gate_fields(binary, scenario):
+    """Fields of floors, of a verdict with wrong results, and of the refusal of another cluster's log."""
+    fields = fields_of(json.loads(output(binary, "gate", str(scenario), "--json", "-")))
+    log = scenario.with_suffix(".log")
+    row = "1048576 262144 float sum -1 90000.0 0.01 0.02 {wrong}\n"
+    header = "#  Rank  0 Group  0 Pid 1 on host device  0 [0x1b] {gpu}\n# size count type redop root time algbw busbw #wrong\n"
+    for gpu, wrong in (("", 3), ("NVIDIA A100-SXM4-80GB", 0)):
+        log.write_text((header.format(gpu=gpu) if gpu else "") + row.format(wrong=wrong))
+        ran = subprocess.run([binary, "gate", str(scenario), "--log", str(log), "--json", "-"], text=True, stdout=subprocess.PIPE)
+        report = json.loads(ran.stdout)
+        assert ran.returncode == 1 and ("contradictions" in report) == bool(gpu), report
+        fields |= fields_of(report)
+    return fields
+
+
 def doctor_fields(binary, root):
     """Fields of a report on a host of one GPU and one NIC, which is bad enough to end with 1."""
     devices = root / "sys" / "devices" / "pci0000:00"
@@ -143,6 +158,7 @@ def check(root, binary):
         fields |= fields_of(json.loads(output(binary, "explain", str(scenario), "--json", "-")))
         fields |= fields_of(json.loads(output(binary, "run", str(scenario), "--set", "nccl.version=unknown", "--json", "-")))
         fields |= set(output(binary, "run", str(scenario), "--csv", "-").splitlines()[0].split(","))
+        fields |= gate_fields(binary, scenario)
         scenario.write_text(STEP)
         fields |= fields_of(json.loads(output(binary, "explain", str(scenario), "--json", "-")))
         fields |= set(output(binary, "run", str(scenario), "--csv", "-").splitlines()[0].split(","))

@@ -32,7 +32,7 @@ expect "run" fabricast ru
 expect_some "init" fabricast ""
 expect_some "--version" fabricast --
 expect "calibrate" fabricast cal
-expect "fit import probe validate" fabricast calibrate ""
+expect "fit import probe residuals validate" fabricast calibrate ""
 expect "--identified --iterations" fabricast calibrate fit --i
 expect "--leave-out" fabricast calibrate validate --le
 expect "cluster.yaml folder old.yml" fabricast run ""

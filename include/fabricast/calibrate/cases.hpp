@@ -39,6 +39,8 @@ int harness_number(const MeasuredCase& c, const char* key);
 
 /// \throws UserError if the file can not be read or a case is not of the form.
 std::vector<MeasuredCase> read_cases(const std::string& path);
+/// The same of a text; `path` is for messages.
+std::vector<MeasuredCase> cases_of(const std::string& text, const std::string& path);
 /// Where the shipped cases are: beside the binary's data, or in the source tree.
 std::string shipped_cases_path();
 
@@ -53,12 +55,12 @@ struct ForecastOfCase {
     double measured = 0, forecast = 0;  ///< s
     Algorithm algorithm = Algorithm::ring;
     Protocol protocol = Protocol::simple;
-    bool served = true;       ///< NCCL's choice has a schedule; else a stand-in was timed
-    double factor = 1;        ///< 90 % interval of the forecast: divided and multiplied by it; 1: not asked for
-    double nccl = 0;          ///< s, NCCL's own estimate of the same algorithm and protocol; 0: it makes none
-    double input_spread = 0;  ///< of ln forecast, from parameters and what is not stated; 0: not asked for
+    bool served = true;  ///< NCCL's choice has a schedule; else a stand-in was timed
+    double factor = 1;   ///< 90 % interval of the forecast: divided and multiplied by it; 1: not asked for
+    double nccl = 0;     ///< s, NCCL's own estimate of the same algorithm and protocol; 0: it makes none
   };
   std::vector<Row> rows;
+  std::vector<ResidualRow> residuals;  ///< by row; empty: not asked for
 };
 
 /// A case whose scenario is read once and can be run with other hardware parameters.
@@ -66,16 +68,17 @@ class CaseRunner {
  public:
   /// \throws UserError if the scenario does not run
   explicit CaseRunner(const MeasuredCase& c);
-  /// \param interval_draws  of the hardware, for 90 % intervals; 0: none
-  ForecastOfCase run(const Hardware& hardware, int interval_draws = 0) const;
+  /// \param residuals  whether to find what the distribution of errors asks of rows, which takes most of the time
+  ForecastOfCase run(const Hardware& hardware, bool residuals = false) const;
   /// Forecasts (s) of some rows.
   std::vector<double> times(const Hardware& hardware, const std::vector<std::size_t>& rows) const;
   const MeasuredCase& measured() const { return *case_; }
+  const Scenario& scenario() const { return scenario_; }
   /// Whether the parameter with this path (as in Hardware::find) can matter to the case.
   bool uses(const std::string& parameter) const;
 
  private:
-  Forecast forecast(const Hardware& hardware, std::vector<Bytes> sizes, int interval_draws = 0) const;
+  std::unique_ptr<World> world_of(const Hardware& hardware, std::vector<Bytes> sizes) const;
 
   const MeasuredCase* case_;
   Scenario scenario_;

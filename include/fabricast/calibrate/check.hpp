@@ -1,14 +1,17 @@
 // Measured against forecast: is the cluster as fast as it should be, and if not, why?
 //
-// Every cause that is known is simulated. Which of them is likely is Bayes' rule over all sizes at once: a site differs
-// from the model by an offset that is alike at neighbouring sizes, and rows scatter. docs/models/check.md.
+// Every cause that is known is simulated. Which of them is likely is Bayes' rule over all rows at once, by the same
+// distribution of errors that intervals of forecasts are of (residual/residual.hpp), and beside two of them and none of
+// them. docs/models/check.md.
 #pragma once
 
 #include <functional>
+#include <optional>
 
 #include "fabricast/calibrate/cases.hpp"
 #include "fabricast/calibrate/import.hpp"
 #include "fabricast/planner/regressions.hpp"
+#include "fabricast/report/interval.hpp"
 #include "fabricast/scenario/trial.hpp"
 
 namespace fabricast {
@@ -30,21 +33,22 @@ enum class Cause {
   fewer_nics,
   oversubscription,
   degraded_pcie,
-  p2p_off,
+  no_p2p,
   acs,
   vm_topology,
-  single_process,
-  mnnvl_off,
-  gpu_clocks,
-  host_overhead,
-  congestion,
+  one_process,
+  no_mnnvl,
+  power_cap,
+  host_cost,
+  congested_fabric,
   straggler,
   data_corruption,
-  nccl_regression,
+  known_regression,
+  none_of_these,  ///< something that is not in this list
 };
 template <>
 struct EnumNames<Cause> {
-  static constexpr std::array<std::string_view, 26> names{"healthy",
+  static constexpr std::array<std::string_view, 27> names{"healthy",
                                                           "no_gdr",
                                                           "sockets",
                                                           "slow_nic",
@@ -59,17 +63,18 @@ struct EnumNames<Cause> {
                                                           "fewer_nics",
                                                           "oversubscription",
                                                           "degraded_pcie",
-                                                          "p2p_off",
+                                                          "no_p2p",
                                                           "acs",
                                                           "vm_topology",
-                                                          "single_process",
-                                                          "mnnvl_off",
-                                                          "gpu_clocks",
-                                                          "host_overhead",
-                                                          "congestion",
+                                                          "one_process",
+                                                          "no_mnnvl",
+                                                          "power_cap",
+                                                          "host_cost",
+                                                          "congested_fabric",
                                                           "straggler",
                                                           "data_corruption",
-                                                          "nccl_regression"};
+                                                          "known_regression",
+                                                          "none_of_these"};
 };
 
 /// One way in which a cause may show: "one NIC at 25 % of its rate".
@@ -86,14 +91,8 @@ struct CauseKind {
   std::string_view confirm;  ///< a command for the cluster
   std::vector<Symptom> (*symptoms)(const World& healthy);
 };
+/// In the order of Cause. The last one has no symptoms: it is what none of the others explains.
 std::span<const CauseKind> cause_kinds();
-
-/// Rows of one collective. \pre sizes are different
-struct MeasuredCollective {
-  CollectiveOp op = CollectiveOp::all_reduce;
-  std::vector<MeasuredRow> rows;
-  std::vector<std::string> set;  ///< `--set` words that say how it was timed
-};
 
 enum class Verdict { fast, expected, slow };
 template <>
@@ -104,6 +103,7 @@ struct EnumNames<Verdict> {
 struct CheckedRow {
   CollectiveOp op = CollectiveOp::all_reduce;
   std::int64_t bytes = 0;
+  std::int64_t nodes = 1;
   double measured = 0, forecast = 0;  ///< s
   double low = 0, high = 0;           ///< s; where nine of ten healthy sites are
   double bus_bandwidth = 0;           ///< B/s, measured
@@ -112,9 +112,11 @@ struct CheckedRow {
 
 struct Suspect {
   Cause cause = Cause::healthy;
-  double probability = 0;  ///< of all causes that were tried
-  Symptom symptom;         ///< that fits best
-  double off = 0;          ///< geometric mean of measured over forecast with it
+  double probability = 0;        ///< of all causes that were tried
+  Symptom symptom;               ///< that fits best
+  double off = 0;                ///< geometric mean of measured over forecast with it
+  std::optional<Cause> with;     ///< another cause that is there as well
+  bool leaves_too_much = false;  ///< healthy clusters hardly ever are as far from their forecasts: it can not be all
 };
 
 /// Results that the tool counted as wrong.
@@ -123,10 +125,18 @@ struct WrongRow {
   std::int64_t bytes = 0, results = 0;
 };
 
+/// A host, NIC or log with which the same test is slower than without.
+struct SlowPlace {
+  std::string kind, name;             ///< host, NIC or log
+  double ratio = 1;                   ///< times with it over those without
+  std::size_t with = 0, without = 0;  ///< series
+};
+
 struct CheckReport {
   std::vector<CheckedRow> rows;
   double off = 0;                 ///< geometric mean of measured over forecast
   std::vector<Suspect> suspects;  ///< the likeliest first
+  std::vector<SlowPlace> places;  ///< the slowest first; empty: series do not differ, or there is one
   std::vector<Cause> unseen;      ///< causes that would not show in these rows
   /// Rows whose results the tool found wrong: then data are damaged on the way, and times mean little.
   std::vector<WrongRow> wrong;
@@ -136,25 +146,6 @@ struct CheckReport {
   /// Whether nothing is wrong, or nothing that costs time. Wrong results are not healthy.
   bool healthy() const;
 };
-
-/// How sites differ from forecasts, standard deviations of ln(measured / forecast).
-struct SiteModel {
-  std::array<double, bands.size()> offset;  ///< by size band, alike at neighbouring sizes
-  double octaves;                           ///< over which offsets lose their likeness
-  double row;                               ///< of single rows
-  double tail;                              ///< degrees of freedom of their scatter: with few, some rows are far off
-};
-/// As the shipped systems differ from their forecasts (docs/validation.md).
-const SiteModel& shipped_sites();
-
-/// Standard deviation of a single row.
-double spread_at(const SiteModel& model, std::int64_t bytes);
-
-/// ln of the density of some ln(measured / forecast).
-/// \pre as many sizes as ratios, at least one
-/// \param common  standard deviation of what all sizes are off by besides
-double log_density(const SiteModel& model, std::span<const std::int64_t> sizes, std::span<const double> log_ratios,
-                   double common = 0);
 
 /// What a log states, where the scenario says something else: its times are then of another cluster.
 struct Contradiction {
@@ -175,10 +166,13 @@ std::map<Cause, double> evidence(const NcclFacts& log, const World& world);
 /// The same, with what the tool states of processes and of wrong results, and `nvidia-smi topo -m` of GPUs and NICs.
 std::map<Cause, double> evidence(const Imported& log, const World& world);
 
-/// \param scenario  what the cluster should be; its sizes and operation are those of the measurements
+/// One diagnosis that has to fit all that was measured. Series of one scenario are judged by their middle; which of them
+/// are slower than that tells where it is (places.hpp).
+/// \param measured  each with what its cluster should be. \pre there is one, and each has rows of different sizes
+/// \param site  what was measured when it was as it should be
 /// \param weights  factors of causes' priors
-/// \throws UserError if it does not run
-CheckReport check(const Scenario& scenario, const std::vector<MeasuredCollective>& measured, const SiteModel& model,
+/// \throws UserError if one does not run
+CheckReport check(const std::vector<MeasuredSeries>& measured, const MeasuredSite& site,
                   const std::map<Cause, double>& weights = {}, const RunOptions& options = {});
 
 std::string check_text(const Scenario& scenario, const CheckReport& report);

@@ -45,6 +45,7 @@ struct FittedParameter {
   Parameter before, after;   ///< after.low and high: 5 and 95 % of the bootstrap; after.draws: the first of it
   double error = 0;          ///< standard deviation of the logarithm over the bootstrap, data and prior
   double error_by_data = 0;  ///< by the data alone; infinite if they say nothing
+  std::size_t rows = 0;      ///< that depend on it
 };
 
 struct Fit {

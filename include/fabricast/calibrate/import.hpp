@@ -41,12 +41,13 @@ struct LogTable {
   int line = 0;   ///< of its header, or of its first row
   int ranks = 0;  ///< 0: not told
   int nodes = 0;  ///< hosts of the ranks; 0: not told
-  int ranks_per_process = 0;  ///< nccl-tests: -g x -t; 0: not told
-  int threads = 0;            ///< nccl-tests: -t; 0: not told
-  std::string nccl_version;   ///< empty: not told
-  std::string gpu;            ///< the product's name as printed, if all ranks have the same; empty: not told
-  int iterations = 0;         ///< 0: not told
-  bool cpu_time = false;      ///< nccl-tests -C: how long the call took the host, not how long it took
+  std::vector<std::string> hosts;  ///< their names, in order; empty: not told
+  int ranks_per_process = 0;       ///< nccl-tests: -g x -t; 0: not told
+  int threads = 0;                 ///< nccl-tests: -t; 0: not told
+  std::string nccl_version;        ///< empty: not told
+  std::string gpu;                 ///< the product's name as printed, if all ranks have the same; empty: not told
+  int iterations = 0;              ///< 0: not told
+  bool cpu_time = false;           ///< nccl-tests -C: how long the call took the host, not how long it took
   /// What else the header tells, by the tool's own words: type, redop, root, graph, agg_iters; device, qps, link, mtu.
   std::map<std::string, std::string> details;
   std::vector<LogRow> rows;  ///< rising lines, or of the probe bytes; bytes as the tool counts them

@@ -22,9 +22,6 @@ struct ModelTerm {
   bool pooling = false;  ///< the pull towards siblings (FitOptions::sibling_weight)
 };
 const std::vector<ModelTerm>& model_terms();
-
-/// Whether a parameter's path is what `pattern` names.
-bool names_parameter(std::string_view pattern, std::string_view path);
 /// \return how many parameters it has taken away
 int take_away(Hardware& hardware, const ModelTerm& term);
 

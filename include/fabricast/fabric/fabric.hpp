@@ -100,7 +100,7 @@ class Fabric {
   // Only for fabrics read from a file:
   std::vector<std::string> switch_names_, node_names_, port_names_;  ///< of ports without their node's, by endpoint
   std::shared_ptr<const Subnet> subnet_;
-  std::vector<std::uint32_t> ends_;                          ///< ends_[l] = source of link l
+  std::vector<std::uint32_t> ends_;  ///< ends_[l] = source of link l
   std::vector<std::uint8_t> class_of_;
   std::vector<LinkClass> classes_;
   std::optional<Clos> clos_;

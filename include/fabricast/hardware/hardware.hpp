@@ -217,6 +217,9 @@ struct Hardware {
   const LinkType& link_type(LinkKind kind, BytesPerSecond rate) const;
 };
 
+/// Whether a parameter's path is what `pattern` names: a star stands for any set of a section, `networks.*.message`.
+bool names_parameter(std::string_view pattern, std::string_view path);
+
 /// A profile as it could as well be: the given one of the fit's draws, and values from the intervals of what no fit has
 /// told. The same number gives the same profile.
 Hardware drawn_hardware(const Hardware& hardware, std::size_t draw);

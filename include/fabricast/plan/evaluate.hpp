@@ -2,15 +2,16 @@
 #pragma once
 
 #include "fabricast/plan/row.hpp"
-#include "fabricast/report/forecast.hpp"
+#include "fabricast/report/interval.hpp"
 #include "fabricast/scenario/study.hpp"
 
 namespace fabricast {
 
 struct EvaluateOptions {
   int threads = 1;
-  bool risk = false;      ///< whether to find out what failures do, which takes longer than all else
-  bool intervals = true;  ///< whether to find out the 90 % interval, which takes most of the time
+  bool risk = false;                   ///< whether to find out what failures do, which takes longer than all else
+  bool intervals = true;               ///< whether to find out the 90 % interval, which takes most of the time
+  const MeasuredSite* site = nullptr;  ///< what is measured of the site; null: nothing
 };
 
 /// Forecasts a row of a study. A row that does not fit together is no fault: it is refused, and says why.

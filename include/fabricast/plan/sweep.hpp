@@ -10,8 +10,9 @@
 namespace fabricast {
 
 struct SweepOptions {
-  RunOptions run;  ///< threads of a process; progress over all rows
-  bool intervals = true, risk = false;  ///< of EvaluateOptions
+  RunOptions run;                            ///< threads of a process; progress over all rows
+  bool intervals = true, risk = false;       ///< of EvaluateOptions
+  const MeasuredSite* site = nullptr;        ///< likewise
   std::vector<SweepRow> have;                ///< rows that are there already
   std::function<void(const SweepRow&)> put;  ///< called with each row that is done, from one thread at a time
 };

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "fabricast/residual/residual.hpp"
 #include "fabricast/scenario/unstated.hpp"
 #include "fabricast/scenario/world.hpp"
 
@@ -16,6 +17,14 @@ struct Choice {
   Algorithm algorithm = Algorithm::ring;
   Protocol protocol = Protocol::simple;
   double time = 0;
+};
+
+/// A measured row beside a forecast one.
+struct KnownNear {
+  CollectiveOp op = CollectiveOp::all_reduce;
+  std::int64_t bytes = 0, nodes = 1;
+  bool same_plan = false;  ///< of the same algorithm and protocol
+  double octaves = 0;      ///< between their sizes
 };
 
 /// What a size takes from a NCCL version on.
@@ -32,10 +41,12 @@ struct ForecastRow {
   std::int64_t bytes = 0;  ///< as asked for: what the tool sends of it is `plan.bytes`
   double time = 0;         ///< median over draws
   double time_p5 = 0, time_p95 = 0, time_worst = 0;
-  std::vector<double> draw_times;  ///< of every draw
-  std::size_t median_draw = 0;     ///< that `time` and `result` are of
-  double factor = 1;               ///< 90 % interval of `time`: divided and multiplied by it; 1: not asked for
-  double input_spread = 0;         ///< of ln `time`, from parameters and what is not stated; 0: not asked for
+  std::vector<double> draw_times;    ///< of every draw
+  std::size_t median_draw = 0;       ///< that `time` and `result` are of
+  double factor = 1;                 ///< 90 % interval of `time`: divided and multiplied by it; 1: not asked for
+  std::optional<Residual> residual;  ///< of which `factor` is; absent: not asked for
+  double level = 1;                  ///< what measured rows of the site have multiplied the times by
+  std::optional<KnownNear> near;     ///< the measured row that tells most of this one; absent: there is none
   Algorithm algorithm = Algorithm::ring;
   Protocol protocol = Protocol::simple;
   int channels = 1;

@@ -1,22 +1,54 @@
-// How far a forecast may be off: its 90 % interval, from what is not known of the hardware and of the model.
+// How far a forecast may be off: its 90 % interval, and what measured rows of the same site make of both.
 //
-//   ln(measured / forecast)  ~  normal(0, from parameters^2 + from unstated inputs^2 + spread^2)
-//
-// From parameters: the forecast again with hardware drawn from the fit and from the parameters' intervals. Spread:
-// what remained in the fit's residuals of that size (`forecast.spread` of the profile). From unstated inputs: the forecast
-// with each of their other values, by probability (report/unstated.hpp). The chance of ECMP draws is not
-// part of it: percentiles over draws tell that.
+// The distribution of ln(measured / forecast) is that of residual/residual.hpp. Without measured rows its median is the
+// forecast. With some, it is conditioned on them: physical parameters stay as they are, times move by what the rows tell of
+// that size, collective, algorithm and number of nodes, and intervals narrow near them. The chance of hashes is not part of
+// it: percentiles over samples of the network tell that.
 #pragma once
 
+#include <optional>
+#include <string>
+#include <vector>
+
 #include "fabricast/report/forecast.hpp"
+#include "fabricast/residual/residual.hpp"
 
 namespace fabricast {
 
-/// Draws of the hardware that intervals take: fewer on large clusters, where each takes long.
-int interval_draws(const World& world);
+/// Measured rows of one collective on some hosts of a site.
+struct MeasuredSeries {
+  Scenario scenario;                     ///< of that collective and of these sizes
+  std::vector<double> seconds;           ///< by size
+  std::string from;                      ///< file or key, for messages
+  std::vector<std::string> hosts, nics;  ///< by name, where a log tells them
+};
 
-/// Fills in `factor` of all rows, and what is not stated. The same for any number of threads.
-/// \param draws  at least 1
-void add_intervals(const World& world, Forecast& forecast, int draws, const RunOptions& options = {});
+/// What is measured of a site, against its forecasts. Immutable, so that threads may share it.
+struct MeasuredSite {
+  struct Row {
+    CollectiveOp op;
+    std::int64_t bytes, nodes;
+    Algorithm algorithm;
+    Protocol protocol;
+    double seconds, forecast;
+  };
+  std::vector<Row> rows;
+  SiteResiduals residuals;
+  std::string gpu;  ///< kind of its GPUs; empty: nothing is measured
+};
+
+/// \throws UserError if a series' scenario does not run
+MeasuredSite measured_site(const ResidualModel& model, const std::vector<MeasuredSeries>& series,
+                           const RunOptions& options = {});
+/// Of which nothing is measured.
+MeasuredSite unmeasured_site(const ResidualModel& model = shipped_residuals());
+
+/// Whether what is measured tells of a scenario: rows of other GPUs do not.
+bool tells_of(const MeasuredSite& site, const Scenario& scenario);
+
+/// Fills in what is not stated, `factor`, and what measured rows tell; with such rows, moves all times of the row by it. The
+/// same for any number of threads.
+void add_intervals(const World& world, Forecast& forecast, const MeasuredSite& site, const RunOptions& options = {});
+void add_intervals(const World& world, Forecast& forecast, const RunOptions& options = {});
 
 }  // namespace fabricast

@@ -17,6 +17,7 @@
 #include "fabricast/planner/graph.hpp"
 #include "fabricast/planner/sharp.hpp"
 #include "fabricast/scenario/jobs.hpp"
+#include "fabricast/scenario/measured.hpp"
 #include "fabricast/scenario/reliability.hpp"
 #include "fabricast/scenario/site.hpp"
 #include "fabricast/topology/topology.hpp"
@@ -127,6 +128,7 @@ struct Scenario {
   std::string name;
   std::string file;  ///< where it was read from; relative paths in it start there
   NodeSection node;
+  std::string profile;  ///< file of a fitted one, beside that of `node`; empty: none
   NvlinkDomainSpec nvlink_domain;
   ClusterSpec cluster;
   FabricSection fabric;
@@ -134,6 +136,7 @@ struct Scenario {
   SharpSpec sharp;
   NcclSection nccl;
   WorkloadSection workload;
+  MeasuredSection measured;
   std::vector<FaultSpec> faults;
   ReliabilitySpec reliability;
   NetworkSection network;
@@ -154,6 +157,9 @@ struct Scenario {
 
   std::vector<std::int64_t> sizes() const;
 };
+
+/// The kind of its GPUs.
+const GpuKind& gpu_of(const Scenario& scenario);
 
 void visit_fields(FieldVisitor& visit, NodeSection& section);
 void visit_fields(FieldVisitor& visit, WorkloadSection& section);

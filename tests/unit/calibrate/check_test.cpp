@@ -1,14 +1,18 @@
-// `check`: what it makes of clusters with a fault that is known, and of healthy ones. Measurements are simulated, and
-// then off by a site's offset and by each row's scatter, as the corpus of real ones is.
+// `check`: what it makes of clusters with a fault that is known, and of healthy ones. Measurements are simulated, and then
+// off by what real systems were off by that no fit had seen.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <fstream>
+#include <iterator>
 #include <map>
+#include <sstream>
 
 #include "fabricast/calibrate/check.hpp"
 #include "fabricast/core/rng.hpp"
+#include "fabricast/scenario/trial.hpp"
 
 namespace fabricast {
 namespace {
@@ -19,20 +23,48 @@ std::vector<std::int64_t> sizes() {
   return list;
 }
 
-double normal(Rng& rng) {
-  return std::sqrt(-2 * std::log(1 - rng.uniform(0, 1))) * std::cos(2 * M_PI * rng.uniform(0, 1));
+/// How far measurements of one real system are from forecasts of a fit that has not seen it, as ln by octave of the size.
+struct Curve {
+  std::string system;
+  std::vector<std::pair<double, double>> points;
+
+  double at(double octave) const {
+    if (octave <= points.front().first) return points.front().second;
+    for (std::size_t i = 1; i < points.size(); ++i)
+      if (octave <= points[i].first) {
+        const double share = (octave - points[i - 1].first) / (points[i].first - points[i - 1].first);
+        return std::lerp(points[i - 1].second, points[i].second, share);
+      }
+    return points.back().second;
+  }
+};
+
+/// The curves of tests/data/left_out_residuals.txt, by system.
+const std::map<std::string, std::vector<Curve>>& curves() {
+  static const auto all = [] {
+    std::map<std::string, std::vector<Curve>> systems;
+    std::ifstream in(FABRICAST_TEST_DATA "/left_out_residuals.txt");
+    for (std::string line; std::getline(in, line);) {
+      if (line.empty() || line.front() == '#') continue;
+      std::istringstream words(line);
+      Curve curve;
+      std::string name, point;
+      words >> curve.system >> name;
+      while (words >> point) {
+        const auto colon = point.find(':');
+        curve.points.emplace_back(std::stod(point.substr(0, colon)), std::stod(point.substr(colon + 1)));
+      }
+      systems[curve.system].push_back(std::move(curve));
+    }
+    return systems;
+  }();
+  return all;
 }
 
-/// ln(measured / true) of a site: two waves of unlike length stand for its offset.
-std::vector<double> site_noise(const SiteModel& model, const std::vector<std::int64_t>& sizes, Rng& rng) {
-  const double a = normal(rng), b = normal(rng), c = normal(rng), d = normal(rng);
-  std::vector<double> noise;
-  for (const std::int64_t bytes : sizes) {
-    const double turn = std::log2(static_cast<double>(bytes)) / model.octaves;
-    const double wave = (a * std::cos(turn) + b * std::sin(turn) + c * std::cos(turn / 2) + d * std::sin(turn / 2)) / 2;
-    noise.push_back(std::sqrt(2.0) * wave * model.offset[band_of(bytes)] + model.row * normal(rng));
-  }
-  return noise;
+/// The curves of one system: what its collectives are off by, in turn.
+const std::vector<Curve>& sample_system(Rng& rng) {
+  REQUIRE(curves().size() > 10);
+  return std::next(curves().begin(), static_cast<std::ptrdiff_t>(rng.below(curves().size())))->second;
 }
 
 struct Cluster {
@@ -55,22 +87,23 @@ Cluster draw_cluster(Rng& rng) {
   return {text, {CollectiveOp::all_reduce, CollectiveOp::all_gather, CollectiveOp::alltoall}};
 }
 
-std::vector<MeasuredCollective> measure(const Cluster& cluster, const Symptom& symptom, const SiteModel& model,
-                                        Rng& rng) {
-  std::vector<MeasuredCollective> measured;
+std::vector<MeasuredSeries> measure(const Cluster& cluster, const Symptom& symptom, Rng& rng) {
+  std::vector<MeasuredSeries> measured;
+  const std::vector<Curve>& system = sample_system(rng);
   for (const CollectiveOp op : cluster.ops) {
+    const std::string own = fmt::format("workload.collective={}", name_of(op));
     std::vector<std::string> set = symptom.set;
-    set.push_back(fmt::format("workload.collective={}", name_of(op)));
-    Scenario s = parse_scenario(cluster.text, "c.yaml", set).scenario;
-    for (const std::int64_t bytes : sizes()) s.workload.sizes.push_back(Bytes{bytes});
-    const Forecast forecast = run_forecast(*build_world(std::move(s)));
-    const std::vector<double> noise = site_noise(model, sizes(), rng);
-    measured.push_back({op, {}, {}});
-    for (std::size_t i = 0; i < noise.size(); ++i) {
-      const ForecastRow& row = forecast.rows[i];
+    set.push_back(own);
+    Scenario faulty = parse_scenario(cluster.text, "c.yaml", set).scenario;
+    MeasuredSeries series{parse_scenario(cluster.text, "c.yaml", {own}).scenario, {}, "test", {}, {}};
+    set_sizes(faulty, sizes());
+    set_sizes(series.scenario, sizes());
+    const Curve& curve = system[measured.size() % system.size()];
+    for (const ForecastRow& row : run_forecast(*build_world(std::move(faulty))).rows) {
       const double time = symptom.quantile >= 1 ? row.time_worst : symptom.quantile > 0.5 ? row.time_p95 : row.time;
-      measured.back().rows.push_back({row.bytes, time * 1e6 * std::exp(noise[i])});
+      series.seconds.push_back(time * std::exp(curve.at(std::log2(static_cast<double>(row.bytes)))));
     }
+    measured.push_back(std::move(series));
   }
   return measured;
 }
@@ -110,7 +143,6 @@ struct Score {
 
 /// \returns by cause how often it was found
 std::map<Cause, Score> study(int clusters, std::uint64_t seed) {
-  const SiteModel& model = shipped_sites();
   Rng rng(seed);
   std::map<Cause, Score> scores;
   for (int done = 0; done < clusters;) {
@@ -122,8 +154,8 @@ std::map<Cause, Score> study(int clusters, std::uint64_t seed) {
     const CauseKind& kind = cause_kinds()[which];
     if (kind.symptoms(*world).empty()) continue;
     const Symptom symptom = draw_symptom(kind, *world, rng);
-    const std::vector<MeasuredCollective> measured = measure(cluster, symptom, model, rng);
-    const CheckReport report = check(scenario, measured, model);
+    const std::vector<MeasuredSeries> measured = measure(cluster, symptom, rng);
+    const CheckReport report = check(measured, unmeasured_site());
     const auto found = std::find_if(report.suspects.begin(), report.suspects.end(),
                                     [&](const Suspect& s) { return s.cause == kind.cause; });
     if (found == report.suspects.end()) continue;  // it does not show
@@ -148,25 +180,6 @@ void expect(const std::map<Cause, Score>& scores, double first, double three, do
   CHECK(faulty.first >= first * faulty.clusters);
   CHECK(faulty.three >= three * faulty.clusters);
   CHECK(scores.at(Cause::healthy).first >= healthy * scores.at(Cause::healthy).clusters);
-}
-
-TEST_CASE("a site's distribution", "[calibrate]") {
-  const SiteModel normal{{0.2, 0.2, 0.2, 0.2}, 6, 0.05, 1e9};
-  const std::array one{std::int64_t{1} << 20};
-  const double v = 0.2 * 0.2 + 0.05 * 0.05;
-  for (const double r : {0.0, 0.3, -0.5})
-    CHECK(log_density(normal, one, std::array{r}) == Approx(-r * r / (2 * v) - std::log(2 * M_PI * v) / 2));
-  CHECK(spread_at(normal, one[0]) == Approx(std::sqrt(v)));
-  // What is known less well is likelier to be far off.
-  CHECK(log_density(normal, one, std::array{1.0}, 0.5) > log_density(normal, one, std::array{1.0}) + 5);
-  // Neighbours are off alike.
-  const std::array four{1L << 20, 1L << 21, 1L << 22, 1L << 23};
-  const std::array alike{0.2, 0.2, 0.2, 0.2}, apart{0.2, -0.2, 0.2, -0.2};
-  CHECK(log_density(normal, four, alike) > log_density(normal, four, apart) + 10);
-  // A single row decides little, however far off.
-  const std::array off{0.0, 3.0, 0.0, 0.0}, further{0.0, 6.0, 0.0, 0.0};
-  CHECK(log_density(shipped_sites(), four, further) > log_density(shipped_sites(), four, off) - 6);
-  CHECK(log_density(normal, four, further) < log_density(normal, four, off) - 1000);
 }
 
 TEST_CASE("what a log says of NCCL", "[calibrate]") {

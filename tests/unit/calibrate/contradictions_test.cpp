@@ -47,10 +47,6 @@ TEST_CASE("GPUs of a host, and how processes drive them", "[calibrate]") {
   const auto stated = world_of("{gpu: h100-sxm}", 2, "harness: {ranks_per_process: 1}");
   CHECK(against(*stated, table) ==
         "7: workload.harness.ranks_per_process: 8 / 1; --set workload.harness.ranks_per_process=8\n");
-  const auto threads = world_of("{gpu: h100-sxm}", 2, "harness: {ranks_per_process: 8, threads: 8}");
-  CHECK(against(*threads, table) == "7: workload.harness.threads: 1 / 8; --set workload.harness.threads=1\n");
-  table.threads = 8;
-  CHECK(against(*threads, table).empty());
 }
 
 TEST_CASE("the communicator tells hosts and GPUs where no table does", "[calibrate]") {

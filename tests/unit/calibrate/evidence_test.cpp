@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 
 #include "fabricast/calibrate/check.hpp"
+#include "fabricast/scenario/trial.hpp"
 #include "support/import_text.hpp"
 
 namespace fabricast {
@@ -46,54 +47,54 @@ std::string hosts_by(F nic) {
 
 TEST_CASE("how GPUs of a host reach each other is stated by their connections", "[calibrate]") {
   const auto world = world_of("{profile: hgx-h100}", 1);
-  CHECK(weight(Cause::p2p_off, edge(0, 1, "SHM/direct/direct"), *world) > beyond_doubt);
-  CHECK(weight(Cause::p2p_off, edge(0, 1, "SHM/direct"), *world) > beyond_doubt);  // from 2.28 on
+  CHECK(weight(Cause::no_p2p, edge(0, 1, "SHM/direct/direct"), *world) > beyond_doubt);
+  CHECK(weight(Cause::no_p2p, edge(0, 1, "SHM/direct"), *world) > beyond_doubt);  // from 2.28 on
   for (const char* direct : {"P2P/CUMEM/read", "P2P/IPC", "P2P/direct pointer", "P2P/indirect/3[3]"})
-    CHECK(weight(Cause::p2p_off, edge(0, 1, direct), *world) < 1 / beyond_doubt);
-  CHECK(weight(Cause::p2p_off, edge(0, 1, "P2P/CUMEM") + edge(1, 2, "SHM/direct/direct"), *world) == 1);
+    CHECK(weight(Cause::no_p2p, edge(0, 1, direct), *world) < 1 / beyond_doubt);
+  CHECK(weight(Cause::no_p2p, edge(0, 1, "P2P/CUMEM") + edge(1, 2, "SHM/direct/direct"), *world) == 1);
   // Neither of both: one host, and its GPUs talk over the network.
   const std::string one_host = line("comm 0x55 rank 0 nRanks 8 nNodes 1 localRanks 8 localRank 0 MNNVL 0");
-  CHECK(weight(Cause::p2p_off, one_host + edge(0, 1, "NET/IB/0/GDRDMA"), *world) > beyond_doubt);
-  CHECK(weight(Cause::p2p_off, line("NCCL_P2P_DISABLE set by environment to 1"), *world) > beyond_doubt);
-  CHECK(weight(Cause::p2p_off, line("NCCL_P2P_LEVEL set by environment to LOC"), *world) > beyond_doubt);
-  CHECK(weight(Cause::p2p_off, line("NCCL_P2P_LEVEL set by environment to SYS"), *world) == 1);
+  CHECK(weight(Cause::no_p2p, one_host + edge(0, 1, "NET/IB/0/GDRDMA"), *world) > beyond_doubt);
+  CHECK(weight(Cause::no_p2p, line("NCCL_P2P_DISABLE set by environment to 1"), *world) > beyond_doubt);
+  CHECK(weight(Cause::no_p2p, line("NCCL_P2P_LEVEL set by environment to LOC"), *world) > beyond_doubt);
+  CHECK(weight(Cause::no_p2p, line("NCCL_P2P_LEVEL set by environment to SYS"), *world) == 1);
   const std::string refused = line(
       "P2P is disabled between connected GPUs 0 and 1. You can repress this message with "
       "NCCL_IGNORE_DISABLED_P2P=1.");
-  CHECK(weight(Cause::p2p_off, refused, *world) > 10);
+  CHECK(weight(Cause::no_p2p, refused, *world) > 10);
   const auto given = world_of("{profile: hgx-h100}", 1, "nccl: {env: {NCCL_P2P_DISABLE: 1}}\n");
-  CHECK(weight(Cause::p2p_off, line("NCCL_P2P_DISABLE set by environment to 1"), *given) == 1);
+  CHECK(weight(Cause::no_p2p, line("NCCL_P2P_DISABLE set by environment to 1"), *given) == 1);
 }
 
 TEST_CASE("one process for several GPUs shows in its connections and in the header", "[calibrate]") {
   const auto world = world_of("{profile: hgx-h100}", 1);
-  CHECK(weight(Cause::single_process, edge(0, 1, "P2P/direct pointer"), *world) > 10);
-  CHECK(weight(Cause::single_process, edge(0, 1, "P2P/CUMEM"), *world) < 1 / beyond_doubt);
+  CHECK(weight(Cause::one_process, edge(0, 1, "P2P/direct pointer"), *world) > 10);
+  CHECK(weight(Cause::one_process, edge(0, 1, "P2P/CUMEM"), *world) < 1 / beyond_doubt);
   LogTable table;
   table.ranks_per_process = 1, table.threads = 1;
   Imported log;
   log.tables = {table};
-  CHECK(evidence(log, *world).at(Cause::single_process) < 1 / beyond_doubt);
+  CHECK(evidence(log, *world).at(Cause::one_process) < 1 / beyond_doubt);
   log.tables[0].ranks_per_process = 8;  // part of the forecast
-  CHECK_FALSE(evidence(log, *world).contains(Cause::single_process));
+  CHECK_FALSE(evidence(log, *world).contains(Cause::one_process));
 }
 
 TEST_CASE("NVLink across hosts is used or not", "[calibrate]") {
   const auto rack = world_of("{profile: gb200-nvl72}", 4, "nvlink_domain: {nodes: 4}\n");
   const std::string comm = "comm 0x55 rank 0 nRanks 16 nNodes 4 localRanks 4 localRank 0 MNNVL ";
-  CHECK(weight(Cause::mnnvl_off, line(comm + "0"), *rack) > beyond_doubt);
-  CHECK(weight(Cause::mnnvl_off, line(comm + "1"), *rack) < 1 / beyond_doubt);
-  CHECK(weight(Cause::mnnvl_off, line("MNNVL 1 cliqueId 0 cliqueSize 16 cliqueRank 0 "), *rack) < 1 / beyond_doubt);
-  CHECK(weight(Cause::mnnvl_off, edge(3, 4, "P2P/MNNVL"), *rack) < 1 / beyond_doubt);
-  CHECK(weight(Cause::mnnvl_off, line("NCCL_MNNVL_ENABLE set by environment to 0."), *rack) > beyond_doubt);
+  CHECK(weight(Cause::no_mnnvl, line(comm + "0"), *rack) > beyond_doubt);
+  CHECK(weight(Cause::no_mnnvl, line(comm + "1"), *rack) < 1 / beyond_doubt);
+  CHECK(weight(Cause::no_mnnvl, line("MNNVL 1 cliqueId 0 cliqueSize 16 cliqueRank 0 "), *rack) < 1 / beyond_doubt);
+  CHECK(weight(Cause::no_mnnvl, edge(3, 4, "P2P/MNNVL"), *rack) < 1 / beyond_doubt);
+  CHECK(weight(Cause::no_mnnvl, line("NCCL_MNNVL_ENABLE set by environment to 0."), *rack) > beyond_doubt);
   CHECK(
-      weight(Cause::mnnvl_off,
+      weight(Cause::no_mnnvl,
              "node-1:1:2 [0] mnnvl.cc:71 NCCL WARN MNNVL (cliqueSize 16) is available but not working on this system. "
              "Check the IMEX channel configuration (/dev/nvidia-caps-imex-channels). Set NCCL_MNNVL_ENABLE=0 to "
              "ignore this issue.\n",
              *rack) > beyond_doubt);
   // Where there is no domain, it is as it should be.
-  CHECK(weight(Cause::mnnvl_off, line(comm + "0"), *world_of("{profile: hgx-h100}", 2)) == 1);
+  CHECK(weight(Cause::no_mnnvl, line(comm + "0"), *world_of("{profile: hgx-h100}", 2)) == 1);
 }
 
 TEST_CASE("NICs that connections name are those in use", "[calibrate]") {
@@ -193,13 +194,10 @@ TEST_CASE("results that the tool found wrong name damaged data as the cause", "[
   log.tables[0].rows[1].wrong = 0;
   CHECK_FALSE(evidence(log, *world).contains(Cause::data_corruption));
   // The times are as forecast, and still that is the first suspect.
-  const Scenario& scenario = world->scenario;
-  std::vector<MeasuredRow> rows;
-  Scenario sizes = scenario;
-  set_sizes(sizes, {1 << 16, 1 << 24, 1 << 28});
-  for (const ForecastRow& row : run_forecast(*build_world(sizes)).rows) rows.push_back({row.bytes, row.time * 1e6});
-  const CheckReport report =
-      check(scenario, {{CollectiveOp::all_reduce, rows, {}}}, shipped_sites(), {{Cause::data_corruption, 1e12}});
+  MeasuredSeries series{world->scenario, {}, "test", {}, {}};
+  set_sizes(series.scenario, {1 << 16, 1 << 24, 1 << 28});
+  for (const ForecastRow& row : run_forecast(*build_world(series.scenario)).rows) series.seconds.push_back(row.time);
+  const CheckReport report = check({series}, unmeasured_site(), {{Cause::data_corruption, 1e12}});
   CHECK(report.suspects.front().cause == Cause::data_corruption);
 }
 

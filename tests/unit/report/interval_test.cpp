@@ -1,8 +1,11 @@
 // Intervals of forecasts: what widens them, what does not, and that they are the same for any number of threads.
 #include "fabricast/report/interval.hpp"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
+
+#include "fabricast/report/residual_rows.hpp"
 
 namespace fabricast {
 namespace {
@@ -25,7 +28,7 @@ std::vector<double> factors(const World& world, int threads = 2) {
   options.threads = threads;
   Forecast forecast = run_forecast(world, options);
   for (const ForecastRow& row : forecast.rows) CHECK(row.factor == 1);
-  add_intervals(world, forecast, 16, options);
+  add_intervals(world, forecast, options);
   std::vector<double> list;
   for (const ForecastRow& row : forecast.rows) list.push_back(row.factor);
   return list;
@@ -39,12 +42,36 @@ Hardware known_hardware() {
   return h;
 }
 
-TEST_CASE("with all parameters known the interval is the spread of its size", "[report]") {
-  const Hardware h = known_hardware();
-  const std::vector<double> got = factors(*world_with(h));
-  CHECK(got[0] == Approx(std::exp(1.645 * h.spread.bands[0].value)));
-  CHECK(got[1] == Approx(std::exp(1.645 * h.spread.bands[2].value)));
-  CHECK(got[2] == Approx(std::exp(1.645 * h.spread.bands[3].value)));
+/// Logarithm of the half width of a row without derivatives and unstated inputs.
+double bare(const World& world, const ForecastRow& row) {
+  ResidualRow bare;
+  bare.kind = residual_kind(world), bare.op = CollectiveOp::all_reduce, bare.bytes = row.bytes;
+  bare.nodes = world.scenario.cluster.nodes, bare.forecast = Seconds{row.time};
+  return SiteResiduals(shipped_residuals(), {}, {}).of(bare).half_width();
+}
+
+TEST_CASE("an interval is wider than what rows scatter by, and no narrower for what is not known", "[report]") {
+  const auto world = world_with(known_hardware());
+  Forecast forecast = run_forecast(*world);
+  add_intervals(*world, forecast);
+  for (const ForecastRow& row : forecast.rows) CHECK(std::log(row.factor) > bare(*world, row));
+  CHECK(factors(*world_with(shipped_hardware()))[0] >= factors(*world_with(known_hardware()))[0]);
+}
+
+TEST_CASE("derivatives are those of the time", "[report]") {
+  const auto world = world_with(known_hardware());
+  const Forecast forecast = run_forecast(*world);
+  const std::vector<ResidualRow> rows = residual_rows(*world, forecast);
+  Hardware faster = known_hardware();
+  faster.find("networks.infiniband.nic_efficiency")->value *= std::exp(-0.1);
+  const Forecast slower = run_forecast(*world_with(faster));
+  const auto group = std::find_if(parameter_groups.begin(), parameter_groups.end(),
+                                  [](const ParameterGroup& g) { return g.name == "nic_efficiency"; });
+  const auto at = static_cast<std::size_t>(group - parameter_groups.begin());
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    CHECK(rows[i].effects[at] == Approx(-std::log(slower.rows[i].time / forecast.rows[i].time) / 0.1).margin(1e-9));
+  CHECK(rows.back().effects[at] < -0.8);   // a gigabyte waits for the NICs alone
+  CHECK(rows.front().effects[at] > -0.1);  // a kilobyte hardly does
 }
 
 TEST_CASE("parameters widen the interval of what depends on them", "[report]") {
@@ -57,21 +84,50 @@ TEST_CASE("parameters widen the interval of what depends on them", "[report]") {
   CHECK(wide[2] > known[2] * 1.05);
 }
 
-TEST_CASE("draws of a fit belong together", "[report]") {
-  Hardware h = known_hardware();
-  const std::vector<double> known = factors(*world_with(h));
-  Parameter &launch = *h.find("architectures.hopper.launch"), &start = *h.find("networks.infiniband.start");
-  REQUIRE(launch.value > 1);
-  // Their sum is known, neither is: one falls as the other rises. Then both move alike.
-  const std::vector<double> moves = {-1.0, 1.0, -0.5, 0.5};
-  start.value += 1;
-  for (const double move : moves)
-    launch.draws.push_back(launch.value + move), start.draws.push_back(start.value - move);
-  const double together = factors(*world_with(h))[0];
-  for (std::size_t i = 0; i < moves.size(); ++i) start.draws[i] = start.value + moves[i];
-  const double alike = factors(*world_with(h))[0];
-  CHECK(together == Approx(known[0]).epsilon(0.002));
-  CHECK(alike > together * 1.001);
+TEST_CASE("what no row takes changes none of them", "[report]") {
+  Scenario s = world_with(known_hardware())->scenario;
+  s.workload.sizes = {Bytes{std::int64_t{1} << 30}};
+  const auto world = build_world(s);
+  const Forecast forecast = run_forecast(*world);
+  REQUIRE(forecast.rows[0].protocol == Protocol::simple);
+  for (const ParameterGroup& group : parameter_groups) {
+    if (group.name != "rate_ll" && group.name != "rate_ll128" && group.name != "hop_ll" && group.name != "hop_ll128" &&
+        group.name != "peers")
+      continue;
+    CAPTURE(group.name);
+    Scenario other = s;
+    REQUIRE(lower(other.hardware, group, 0.1));
+    CHECK(run_plans(*build_world(other), {forecast.rows[0].plan}).rows[0].time == forecast.rows[0].time);
+  }
+}
+
+MeasuredSite site_with(const World& world, const std::vector<std::pair<std::int64_t, double>>& rows) {
+  MeasuredSeries series{world.scenario, {}, "test"};
+  series.scenario.workload.sizes.clear();
+  for (const auto& [bytes, seconds] : rows)
+    series.scenario.workload.sizes.push_back(Bytes{bytes}), series.seconds.push_back(seconds);
+  return measured_site(shipped_residuals(), {series});
+}
+
+TEST_CASE("forecasts go on from measured rows, the nearer the more", "[report]") {
+  const auto world = world_with(shipped_hardware());
+  Forecast before = run_forecast(*world);
+  add_intervals(*world, before);
+  const double measured = before.rows[2].time * 1.2;
+  const MeasuredSite site = site_with(*world, {{std::int64_t{1} << 30, measured}});
+  Forecast after = run_forecast(*world);
+  add_intervals(*world, after, site);
+  CHECK(after.rows[2].time == Approx(measured).epsilon(0.02));
+  CHECK(after.rows[2].factor - 1 < (before.rows[2].factor - 1) / 2);
+  CHECK(after.rows[2].residual->told > after.rows[0].residual->told);
+  CHECK(after.rows[2].level == Approx(after.rows[2].time / before.rows[2].time));
+  CHECK(after.rows[2].time_p95 == Approx(before.rows[2].time_p95 * after.rows[2].level));
+  REQUIRE(after.rows[2].near);
+  CHECK(after.rows[2].near->bytes == std::int64_t{1} << 30);
+  CHECK(after.rows[2].near->same_plan);
+  CHECK(after.rows[2].near->octaves == 0);
+  // The physics stays as it was.
+  CHECK(after.rows[2].result.makespan.value == before.rows[2].result.makespan.value);
 }
 
 TEST_CASE("intervals do not hang on threads, and little on the draws of the network", "[report]") {

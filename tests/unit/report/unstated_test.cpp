@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "fabricast/report/interval.hpp"
+#include "fabricast/report/residual_rows.hpp"
 #include "fabricast/scenario/study.hpp"
 
 namespace fabricast {
@@ -138,17 +139,21 @@ TEST_CASE("what is not stated widens intervals by its spread", "[report]") {
   const Scenario open = scenario_with("gpu: h100-sxm");
   const auto world = build_world(open);
   Forecast forecast = run_forecast(*world);
-  add_intervals(*world, forecast, 4);
+  add_intervals(*world, forecast);
   REQUIRE(forecast.unstated.size() == 4);
   Scenario known = open;
   known.unstated.clear();
   const auto told = build_world(known);
   Forecast narrow = run_forecast(*told);
-  add_intervals(*told, narrow, 4);
+  add_intervals(*told, narrow);
   CHECK(narrow.unstated.empty());
   for (std::size_t r = 0; r < forecast.rows.size(); ++r) {
-    const double whole = std::log(forecast.rows[r].factor), own = std::log(narrow.rows[r].factor);
-    CHECK(whole == Approx(std::hypot(own, quantile_95 * unstated_spread(forecast, r))));
+    // Variances add up, each times how far forecasts of such systems are off.
+    const double whole = forecast.rows[r].residual->scale, own = narrow.rows[r].residual->scale;
+    ResidualRow row;
+    row.kind = residual_kind(*world), row.bytes = forecast.rows[r].bytes;
+    const double apart = std::exp(log_scale(shipped_residuals().scale, row));
+    CHECK(whole == Approx(std::hypot(own, apart * unstated_spread(forecast, r))));
     CHECK(forecast.rows[r].time == narrow.rows[r].time);
   }
   CHECK(most_felt(forecast) != nullptr);

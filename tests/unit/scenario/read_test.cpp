@@ -232,9 +232,10 @@ TEST_CASE("all mistakes of a file come at once", "[scenario]") {
   CHECK_THAT(
       faults("node: {gpus: 0}\ncluster: {nodes: x}\nbogus: 1\n"),
       begin_as("s.yaml:1:14: node.gpus: '0' is out of range", "s.yaml:2:18: cluster.nodes: 'x' is not a whole number",
-               "s.yaml:3:1: bogus: unknown key | known: assumed, background, cluster, fabric, fabricast, faults, jobs, name, "
+               "s.yaml:3:1: bogus: unknown key | known: assumed, background, cluster, fabric, fabricast, faults, jobs, "
+               "measured, name, "
                "nccl, network, node, "
-               "nvlink_domain, prices, reliability, routing, sharp, site, workload",
+               "nvlink_domain, prices, profile, reliability, routing, sharp, site, workload",
                "s.yaml:0:0: fabricast: the version of the format is missing | start with `fabricast: 1`",
                "s.yaml:0:0: workload: the section is missing | e.g. workload: {collective: all_reduce}"));
 }

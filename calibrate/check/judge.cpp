@@ -1,0 +1,170 @@
+#include "judge.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+namespace fabricast {
+
+namespace {
+
+/// Rows of a sweep are less independent than the distribution of errors has them: what a cause leaves of fine structure
+/// is the model's. A likelihood counts by this power, with which stated probabilities held on real systems (docs/models/check.md).
+constexpr double power = 0.75;
+/// That two things are wrong at once, against one of them: each has this chance beside another.
+constexpr double both = 0.05;
+/// That something is wrong that is not in the table, against all that is.
+constexpr double unknown = 0.06;
+/// How many times farther off than others a site is with which something unknown is wrong.
+constexpr std::array unknown_apart = {3.0, 6.0, 12.0};
+/// A cause that leaves what so few healthy sites would is none.
+constexpr double least_tail = 0.02;
+/// What it keeps of the winner's probability at most: it may be part of what is wrong.
+constexpr double kept = 0.2;
+/// Of clusters that somebody has checked, healthy ones against others.
+constexpr double healthy_odds = 4;
+constexpr std::size_t most_paired = 4;
+/// A cluster that is healthy with less than this is not.
+constexpr double healthy_enough = 0.5;
+
+const CauseKind& kind_of(Cause cause) { return cause_kinds()[static_cast<std::size_t>(cause)]; }
+
+double spread_of(const Tried& tried) {
+  double squares = 0;
+  for (const Cause cause : tried.causes) squares += std::pow(kind_of(cause).spread, 2);
+  return std::sqrt(squares);
+}
+
+double log_of_mean(const std::vector<double>& logs) {
+  const double most = *std::max_element(logs.begin(), logs.end());
+  double sum = 0;
+  for (const double log : logs) sum += std::exp(log - most);
+  return most + std::log(sum / static_cast<double>(logs.size()));
+}
+
+}  // namespace
+
+double Judge::density(const Tried& tried) const {
+  return power * likelihood_.log_density(tried.rows, tried.logs, spread_of(tried));
+}
+
+double Judge::log_prior(const Tried& tried) const {
+  double log = tried.causes.size() > 1 ? std::log(both) : 0;
+  for (const Cause cause : tried.causes) {
+    const auto it = weights_.find(cause);
+    log += std::log(kind_of(cause).prior * (it == weights_.end() ? 1 : it->second));
+  }
+  return log;
+}
+
+bool Judge::stated(const std::vector<Cause>& causes) const {
+  constexpr double beyond_doubt = 1e6;
+  return std::any_of(causes.begin(), causes.end(), [&](Cause cause) {
+    const auto it = weights_.find(cause);
+    return it != weights_.end() && it->second >= beyond_doubt;
+  });
+}
+
+std::vector<std::pair<std::size_t, std::size_t>> Judge::worth_pairing(const std::vector<Tried>& tried) const {
+  std::map<Cause, std::pair<double, std::size_t>> best;
+  for (std::size_t i = 0; i < tried.size(); ++i) {
+    const Cause cause = tried[i].causes.front();
+    if (cause == Cause::healthy) continue;
+    const double value = log_prior(tried[i]) + density(tried[i]);
+    const auto [it, fresh] = best.try_emplace(cause, value, i);
+    if (!fresh && value > it->second.first) it->second = {value, i};
+  }
+  std::vector<std::pair<double, std::size_t>> order;
+  for (const auto& [cause, entry] : best) order.push_back(entry);
+  std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  order.resize(std::min(order.size(), most_paired));
+  std::vector<std::pair<std::size_t, std::size_t>> pairs;
+  for (std::size_t a = 0; a < order.size(); ++a)
+    for (std::size_t b = a + 1; b < order.size(); ++b) {
+      const auto key = [](const std::string& word) { return word.substr(0, word.find('=')); };
+      const auto& sa = tried[order[a].second].symptom.set;
+      const auto& sb = tried[order[b].second].symptom.set;
+      // Two values of one key are not both there.
+      const bool clash = std::any_of(sa.begin(), sa.end(), [&](const std::string& w) {
+        return std::any_of(sb.begin(), sb.end(), [&](const std::string& v) { return key(v) == key(w); });
+      });
+      if (!clash) pairs.emplace_back(order[a].second, order[b].second);
+    }
+  return pairs;
+}
+
+double Judge::healthy_probability(const Tried& healthy) const {
+  // What a tail probability p says against health is at most -e p ln p [Sellke2001]: more would be overconfident.
+  const double p = likelihood_.slow_tail(healthy.rows, healthy.logs);
+  const double factor = p < 1 / std::numbers::e ? -std::numbers::e * p * std::log(p) : 1;
+  // What a log states of causes, as a factor of the chance that something is wrong.
+  double priors = 0, weighted = 0;
+  for (const CauseKind& kind : cause_kinds()) {
+    if (kind.cause == Cause::healthy) continue;
+    const auto it = weights_.find(kind.cause);
+    priors += kind.prior;
+    weighted += kind.prior * (it == weights_.end() ? 1 : std::max(1.0, it->second));
+  }
+  const double odds = healthy_odds * std::max(factor, 1e-12) * priors / weighted;
+  return odds / (1 + odds);
+}
+
+std::vector<Suspect> Judge::suspects(const std::vector<Tried>& tried) const {
+  struct Entry {
+    double log;
+    Suspect suspect;
+  };
+  // A cause is as likely as its symptoms are on average: those that may show in many ways are not the better for it.
+  std::map<std::vector<Cause>, std::vector<std::size_t>> by_cause;
+  for (std::size_t i = 0; i < tried.size(); ++i) by_cause[tried[i].causes].push_back(i);
+  std::vector<double> densities(tried.size());
+  for (std::size_t i = 0; i < tried.size(); ++i) densities[i] = density(tried[i]);
+  std::vector<Entry> entries;
+  const Tried* healthy = nullptr;
+  for (const auto& [causes, indices] : by_cause) {
+    std::vector<double> logs;
+    for (const std::size_t i : indices) logs.push_back(densities[i]);
+    const Tried& best =
+        tried[indices[static_cast<std::size_t>(std::max_element(logs.begin(), logs.end()) - logs.begin())]];
+    if (causes.front() == Cause::healthy) {
+      healthy = &best;
+      continue;
+    }
+    Suspect suspect{causes.front(), 0, best.symptom, std::exp(best.off), {}, false};
+    if (causes.size() > 1) suspect.with = causes[1];
+    // What a log states, times do not outweigh.
+    suspect.leaves_too_much = !stated(causes) && likelihood_.tail(best.rows, best.logs, spread_of(best)) < least_tail;
+    entries.push_back({log_prior(best) + log_of_mean(logs), std::move(suspect)});
+  }
+  double priors = 0;
+  for (const CauseKind& kind : cause_kinds())
+    if (kind.cause != Cause::healthy) priors += kind.prior;
+  std::vector<double> unknowns;
+  for (const double apart : unknown_apart)
+    unknowns.push_back(power * likelihood_.log_density(healthy->rows, healthy->logs, 0, apart));
+  Suspect none{Cause::none_of_these, 0, {}, std::exp(healthy->off), {}, false};
+  none.symptom.what = "something that is not in this table";
+  entries.push_back({std::log(unknown * priors) + log_of_mean(unknowns), std::move(none)});
+  // What leaves too much can not win: it keeps its place behind all that do not.
+  std::stable_sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
+    if (a.suspect.leaves_too_much != b.suspect.leaves_too_much) return b.suspect.leaves_too_much;
+    return a.log > b.log;
+  });
+  const double well = healthy_probability(*healthy), top = entries.front().log;
+  double sum = 0;
+  for (Entry& e : entries) {
+    e.suspect.probability = std::exp(std::min(0.0, e.log - top)) * (e.suspect.leaves_too_much ? kept : 1);
+    sum += e.suspect.probability;
+  }
+  std::vector<Suspect> list;
+  for (Entry& e : entries) {
+    e.suspect.probability *= (1 - well) / sum;
+    list.push_back(std::move(e.suspect));
+  }
+  Suspect fine{Cause::healthy, well, healthy->symptom, std::exp(healthy->off), {}, false};
+  // Many causes share what healthy does not have: that something is wrong is one thing, what it is another.
+  list.insert(well < healthy_enough ? list.end() : list.begin(), std::move(fine));
+  return list;
+}
+
+}  // namespace fabricast

@@ -1,0 +1,96 @@
+#include "likelihood.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+namespace fabricast {
+
+namespace {
+
+constexpr std::size_t most_rows = 48;
+
+/// Indices of at most so many rows, evenly over them.
+std::vector<std::size_t> spread_over(std::size_t count) {
+  std::vector<std::size_t> taken;
+  const std::size_t every = (count + most_rows - 1) / most_rows;
+  for (std::size_t i = 0; i < count; i += std::max<std::size_t>(1, every)) taken.push_back(i);
+  return taken;
+}
+
+}  // namespace
+
+SiteLikelihood::SiteLikelihood(const ResidualModel& model, const std::vector<ResidualRow>& known,
+                               const std::vector<double>& known_logs)
+    : model_(model) {
+  for (const std::size_t i : spread_over(known.size())) {
+    known_.push_back(known[i]);
+    known_logs_.push_back(known_logs[i]);
+  }
+}
+
+namespace {
+
+/// What a cause's effect is known to, as something that is not stated.
+void widen(ResidualRow& row, const ResidualModel& model, double spread) {
+  // A cause is of these rows alone, and of no kind of system more than of another.
+  if (spread > 0) row.unstated["cause"] = spread / std::exp(log_scale(model.scale, row));
+}
+
+}  // namespace
+
+std::vector<SiteLikelihood::Group> SiteLikelihood::grouped(const std::vector<ResidualRow>& rows,
+                                                           std::span<const double> logs, double spread) const {
+  std::map<std::pair<std::size_t, std::size_t>, Group> groups;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    Group& group = groups[{rows[i].series, band_of(rows[i].bytes)}];
+    group.rows.push_back(rows[i]);
+    widen(group.rows.back(), model_, spread);
+    group.mean += logs[i];
+  }
+  std::vector<Group> list;
+  for (auto& [key, group] : groups) {
+    group.mean /= static_cast<double>(group.rows.size());
+    list.push_back(std::move(group));
+  }
+  return list;
+}
+
+SiteLikelihood::Together SiteLikelihood::together(const std::vector<ResidualRow>& rows, std::span<const double> logs,
+                                                  double spread) const {
+  Together all{known_, known_logs_};
+  for (const std::size_t i : spread_over(rows.size())) {
+    all.rows.push_back(rows[i]);
+    all.logs.push_back(logs[i]);
+    widen(all.rows.back(), model_, spread);
+  }
+  return all;
+}
+
+double SiteLikelihood::log_density(const std::vector<ResidualRow>& rows, std::span<const double> logs, double spread,
+                                   double apart) const {
+  const Together all = together(rows, logs, spread);
+  const double before = known_.empty() ? 0 : fabricast::log_density(model_, known_, known_logs_, apart);
+  return fabricast::log_density(model_, all.rows, all.logs, apart) - before;
+}
+
+double SiteLikelihood::slow_tail(const std::vector<ResidualRow>& rows, std::span<const double> logs) const {
+  double least = 1;
+  const std::vector<Group> groups = grouped(rows, logs, 0);
+  const SiteResiduals site(model_, known_, known_logs_);
+  for (const Group& group : groups) least = std::min(least, site.of_mean(group.rows).above(group.mean));
+  return std::min(1.0, least * static_cast<double>(groups.size()));
+}
+
+double SiteLikelihood::tail(const std::vector<ResidualRow>& rows, std::span<const double> logs, double spread) const {
+  double least = 1;
+  const std::vector<Group> groups = grouped(rows, logs, spread);
+  const SiteResiduals site(model_, known_, known_logs_);
+  for (const Group& group : groups) {
+    const double above = site.of_mean(group.rows).above(group.mean);
+    least = std::min({least, 2 * above, 2 * (1 - above)});
+  }
+  return std::min(1.0, least);
+}
+
+}  // namespace fabricast

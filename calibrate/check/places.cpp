@@ -1,0 +1,95 @@
+#include "places.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "../validate/median.hpp"
+
+namespace fabricast {
+
+namespace {
+
+constexpr double least_slower = 0.05, scatters = 4;
+
+/// By how much each series is slower than the middle of its group, as ln: the median over sizes.
+std::vector<double> slower(const std::vector<MeasuredSeries>& series, const std::vector<SeriesGroup>& groups) {
+  std::vector<double> list(series.size(), 0);
+  for (const SeriesGroup& group : groups)
+    for (const std::size_t member : group.members) {
+      std::vector<double> logs;
+      for (std::size_t i = 0; i < group.middle.seconds.size(); ++i)
+        logs.push_back(std::log(series[member].seconds[i] / group.middle.seconds[i]));
+      list[member] = median_of(logs);
+    }
+  return list;
+}
+
+using Label = std::pair<std::string, std::string>;  // kind and name
+
+std::vector<Label> labels_of(const MeasuredSeries& series) {
+  std::vector<Label> labels;
+  for (const std::string& host : series.hosts) labels.emplace_back("host", host);
+  for (const std::string& nic : series.nics) labels.emplace_back("NIC", nic);
+  if (labels.empty()) labels.emplace_back("log", series.from);
+  return labels;
+}
+
+double scatter_of(const std::vector<double>& values) {
+  const double middle = median_of(values);
+  std::vector<double> off;
+  for (const double value : values) off.push_back(std::abs(value - middle));
+  constexpr double of_normal = 1.4826;  // standard deviation over the median distance
+  return of_normal * median_of(off);
+}
+
+}  // namespace
+
+std::vector<SeriesGroup> grouped(const std::vector<MeasuredSeries>& series) {
+  std::vector<SeriesGroup> groups;
+  std::map<std::string, std::size_t> number;
+  for (std::size_t i = 0; i < series.size(); ++i) {
+    const auto [it, fresh] = number.try_emplace(to_yaml(series[i].scenario), groups.size());
+    if (fresh) groups.push_back({series[i], {}});
+    groups[it->second].members.push_back(i);
+  }
+  for (SeriesGroup& group : groups)
+    for (std::size_t row = 0; row < group.middle.seconds.size(); ++row) {
+      std::vector<double> times;
+      for (const std::size_t member : group.members) times.push_back(series[member].seconds[row]);
+      group.middle.seconds[row] = median_of(times);
+    }
+  return groups;
+}
+
+std::vector<SlowPlace> places_of(const std::vector<MeasuredSeries>& series, const std::vector<SeriesGroup>& groups) {
+  const std::vector<double> logs = slower(series, groups);
+  std::map<Label, std::vector<std::size_t>> with;
+  for (const SeriesGroup& group : groups)
+    if (group.members.size() > 1)
+      for (const std::size_t member : group.members)
+        for (const Label& place : labels_of(series[member])) with[place].push_back(member);
+  std::vector<SlowPlace> places;
+  for (const auto& [place, members] : with) {
+    std::vector<double> here, elsewhere;
+    for (const SeriesGroup& group : groups) {
+      if (group.members.size() < 2) continue;
+      for (const std::size_t i : group.members)
+        (std::find(members.begin(), members.end(), i) == members.end() ? elsewhere : here).push_back(logs[i]);
+    }
+    if (elsewhere.empty()) continue;
+    const double more = median_of(here) - median_of(elsewhere);
+    // Even the fastest run with it: one that others slow as well is not to blame.
+    const double least = *std::min_element(here.begin(), here.end()) - median_of(elsewhere);
+    const double enough = std::max(std::log1p(least_slower), scatters * scatter_of(elsewhere));
+    if (more > enough && least > enough / 2)
+      places.push_back({place.first, place.second, std::exp(more), here.size(), elsewhere.size()});
+  }
+  // Of hosts that share a slow run, the one that is in more of them comes first.
+  std::stable_sort(places.begin(), places.end(), [](const SlowPlace& a, const SlowPlace& b) {
+    return a.with != b.with ? a.with > b.with : a.ratio > b.ratio;
+  });
+  return places;
+}
+
+}  // namespace fabricast

@@ -1,0 +1,199 @@
+#include "fabricast/calibrate/site_fit.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "../validate/median.hpp"
+#include "fabricast/core/error.hpp"
+#include "fabricast/core/parallel.hpp"
+#include "fabricast/residual/residual.hpp"
+
+namespace fabricast {
+
+namespace {
+
+/// Fitted parameters have to be better by this share before they are taken.
+constexpr double worth_it = 0.02;
+constexpr std::size_t most_parts = 4;
+constexpr std::size_t most_given = 200;  ///< rows that a forecast goes on from, for time
+
+/// All rows of some cases as the distribution of errors sees them.
+struct Rows {
+  std::vector<ResidualRow> rows;
+  std::vector<double> logs;
+};
+
+Rows rows_of(const std::vector<MeasuredCase>& cases, const Hardware& hardware) {
+  std::vector<ForecastOfCase> forecasts(cases.size());
+  in_parallel(cases.size(), thread_count(0),
+              [&](std::size_t i) { forecasts[i] = CaseRunner(cases[i]).run(hardware, true); });
+  Rows all;
+  for (const ForecastOfCase& forecast : forecasts)
+    for (std::size_t i = 0; i < forecast.rows.size(); ++i) {
+      all.rows.push_back(forecast.residuals[i]);
+      all.logs.push_back(std::log(forecast.rows[i].measured / forecast.rows[i].forecast));
+    }
+  return all;
+}
+
+/// What is known of the site by some rows.
+SiteResiduals site_by(const Rows& known) {
+  Rows some;
+  const std::size_t every = std::max<std::size_t>(1, (known.rows.size() + most_given - 1) / most_given);
+  for (std::size_t i = 0; i < known.rows.size(); i += every) {
+    some.rows.push_back(known.rows[i]);
+    some.logs.push_back(known.logs[i]);
+  }
+  return SiteResiduals(shipped_residuals(), std::move(some.rows), some.logs);
+}
+
+using Logs = std::array<std::vector<double>, bands.size()>;
+
+void add_errors(const SiteResiduals& site, const Rows& asked, Logs& logs) {
+  for (std::size_t i = 0; i < asked.rows.size(); ++i)
+    logs[band_of(asked.rows[i].bytes)].push_back(std::abs(site.of(asked.rows[i]).median - asked.logs[i]));
+}
+
+BandValues medians(const Logs& logs) {
+  BandValues values{};
+  for (std::size_t b = 0; b < logs.size(); ++b) values[b] = logs[b].empty() ? 0 : std::expm1(median_of(logs[b]));
+  return values;
+}
+
+double mean(const Logs& logs) {
+  double sum = 0;
+  std::size_t count = 0;
+  for (const auto& band : logs)
+    for (const double log : band) sum += log, ++count;
+  return count == 0 ? 0 : sum / static_cast<double>(count);
+}
+
+/// Which part each row is of: of several cases each case is of one, of a single one rows go round.
+std::vector<MeasuredCase> part_of(const std::vector<MeasuredCase>& cases, std::size_t parts, std::size_t part,
+                                  bool its) {
+  std::vector<MeasuredCase> some;
+  for (std::size_t c = 0; c < cases.size(); ++c) {
+    MeasuredCase kept = cases[c];
+    kept.rows.clear();
+    for (std::size_t r = 0; r < cases[c].rows.size(); ++r) {
+      const std::size_t of = (cases.size() > 1 ? c : r) % parts;
+      if ((of == part) == its) kept.rows.push_back(cases[c].rows[r]);
+    }
+    if (!kept.rows.empty()) some.push_back(std::move(kept));
+  }
+  return some;
+}
+
+std::size_t parts_of(const std::vector<MeasuredCase>& cases) {
+  if (cases.size() > 1) return std::min(cases.size(), most_parts);
+  constexpr std::size_t least_rows = 6;
+  return cases.front().rows.size() < least_rows ? 1 : 3;
+}
+
+/// Whether fitted parameters forecast what they have not seen better than those that were there.
+bool better(const std::vector<MeasuredCase>& cases, const Hardware& start, const FitOptions& options,
+            PartErrors& errors) {
+  const std::size_t parts = parts_of(cases);
+  if (parts < 2) return false;
+  Logs shipped, rows, fitted;
+  FitOptions quiet = options;
+  quiet.progress = {};
+  for (std::size_t part = 0; part < parts; ++part) {
+    const std::vector<MeasuredCase> seen = part_of(cases, parts, part, false),
+                                    unseen = part_of(cases, parts, part, true);
+    const Rows asked = rows_of(unseen, start);
+    add_errors(SiteResiduals(shipped_residuals(), {}, {}), asked, shipped);
+    add_errors(site_by(rows_of(seen, start)), asked, rows);
+    const Hardware moved = fit_parameters(seen, start, quiet).hardware;
+    add_errors(site_by(rows_of(seen, moved)), rows_of(unseen, moved), fitted);
+  }
+  errors = {medians(shipped), medians(rows), medians(fitted), static_cast<int>(parts)};
+  return mean(fitted) < (1 - worth_it) * mean(rows);
+}
+
+/// What of a case may stand behind a time that a parameter was bent to.
+std::string suspect_of(const MeasuredCase& c, const std::string& path) {
+  if (path.find("launch") == std::string::npos && path.find("issue") == std::string::npos) return {};
+  if (harness_number(c, "ranks_per_process") > 1) return "one process drives several GPUs there";
+  const auto tool = c.harness.find("tool");
+  if (tool != c.harness.end() && tool->second != "nccl_tests") return "it was timed by " + tool->second;
+  return "how it was timed: GPUs per process (-g, -t), warm-up, CUDA graphs";
+}
+
+/// Parameters beyond what 99 % was thought of them, with the row whose time moved nearest to what was measured.
+std::vector<Doubt> doubts_of(const std::vector<MeasuredCase>& cases, const Hardware& start, const Fit& fit) {
+  std::vector<Doubt> doubts;
+  constexpr double of_99 = 2.576 / quantile_95;
+  std::map<std::string, std::string> units;
+  Hardware all = start;
+  for (const auto& [path, ref] : all.all_parameters(true)) units[path] = ref.unit;
+  for (const FittedParameter& p : fit.parameters) {
+    if (!(p.before.low > 0) || !(p.before.value > 0) || !(p.after.value > 0)) continue;
+    const double moved = std::log(p.after.value / p.before.value);
+    const double room = moved > 0 ? std::log(p.before.high / p.before.value) : std::log(p.before.value / p.before.low);
+    if (std::abs(moved) <= of_99 * room + 1e-9) continue;
+    Doubt doubt{p.path, units[p.path], p.before.value, p.after.value, {}, 0, {}};
+    Hardware without = fit.hardware;
+    *without.find(p.path) = p.before;
+    double most = 0;
+    for (const MeasuredCase& c : cases) {
+      const CaseRunner runner(c);
+      if (!runner.uses(p.path)) continue;
+      const ForecastOfCase with = runner.run(fit.hardware), other = runner.run(without);
+      for (std::size_t i = 0; i < with.rows.size(); ++i) {
+        const auto off = [&](const ForecastOfCase& f) {
+          return std::abs(std::log(f.rows[i].forecast / f.rows[i].measured));
+        };
+        if (const double nearer = off(other) - off(with); nearer > most) {
+          most = nearer;
+          doubt.case_id = c.id, doubt.bytes = c.rows[i].bytes, doubt.instead = suspect_of(c, p.path);
+        }
+      }
+    }
+    doubts.push_back(std::move(doubt));
+  }
+  return doubts;
+}
+
+/// Of the case with most nodes, on as many more.
+std::vector<LargerJob> larger_jobs(const std::vector<MeasuredCase>& cases, const Hardware& hardware) {
+  const auto fewer = [](const MeasuredCase& a, const MeasuredCase& b) { return a.nodes < b.nodes; };
+  const MeasuredCase& largest = *std::max_element(cases.begin(), cases.end(), fewer);
+  const SiteResiduals site = site_by(rows_of(cases, hardware));
+  std::vector<LargerJob> jobs;
+  for (const int times : {1, 2, 4, 16}) {
+    MeasuredCase larger = largest;
+    larger.nodes *= times;
+    Rows rows;
+    try {
+      rows = rows_of({larger}, hardware);
+    } catch (const UserError&) { continue; }  // a node without NICs has no larger job
+    std::array<std::vector<double>, bands.size()> widths;
+    for (const ResidualRow& row : rows.rows)
+      widths[band_of(row.bytes)].push_back(std::expm1(site.of(row).half_width()));
+    LargerJob job{larger.nodes, {}};
+    for (std::size_t b = 0; b < bands.size(); ++b) job.half_width[b] = widths[b].empty() ? 0 : median_of(widths[b]);
+    jobs.push_back(job);
+  }
+  return jobs;
+}
+
+}  // namespace
+
+SiteFit fit_site(const std::vector<MeasuredCase>& cases, const Hardware& start, const FitOptions& options) {
+  SiteFit site;
+  site.seen = cases;
+  site.refused = !better(cases, start, options, site.errors);
+  site.fit = fit_parameters(cases, start, options);
+  site.doubts = doubts_of(cases, start, site.fit);
+  if (site.refused) {
+    site.fit.hardware = start;
+    site.fit.loss_after = site.fit.loss_before;
+    site.fit.parameters.clear();
+  }
+  site.larger = larger_jobs(cases, site.fit.hardware);
+  return site;
+}
+
+}  // namespace fabricast

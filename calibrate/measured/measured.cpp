@@ -1,0 +1,140 @@
+#include "fabricast/calibrate/measured.hpp"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "fabricast/core/error.hpp"
+#include "fabricast/scenario/trial.hpp"
+
+namespace fabricast {
+
+namespace {
+
+/// What a table is of; of a bare list of sizes and times it is the scenario's collective.
+std::optional<CollectiveOp> collective_of(const LogTable& table, const World& world) {
+  if (table.tool != "nccl_tests" && table.tool != "csv") return std::nullopt;
+  return table.operation.empty() ? world.scenario.workload.collective : enum_from<CollectiveOp>(table.operation);
+}
+
+/// Names of NICs that NCCL_IB_HCA picks: `=mlx5_0:1,mlx5_3`.
+std::vector<std::string> picked_nics(const NcclFacts& nccl) {
+  const auto it = nccl.env.find("NCCL_IB_HCA");
+  if (it == nccl.env.end() || it->second.starts_with('^')) return {};
+  std::vector<std::string> names;
+  std::string name;
+  for (const char c : it->second + ",") {
+    if (c == ',' && !name.empty()) names.push_back(std::exchange(name, {}));
+    if (c != ',' && c != '=') name += c;
+  }
+  return names;
+}
+
+/// The words that make the scenario run on as many ranks as a table.
+std::vector<std::string> set_ranks(const LogTable& table, const std::string& path, const World& world) {
+  const std::int64_t ranks = table.ranks, gpus = world.scenario.node.spec.gpus;
+  if (ranks <= 0 || ranks == world.planner.comm.ranks()) return {};
+  if (ranks % gpus == 0) return {fmt::format("cluster.nodes={}", ranks / gpus)};
+  throw UserError({Diagnostic{
+      Diagnostic::Severity::error,
+      {path, table.line, 1, 1},
+      {},
+      fmt::format("{} ran on {} ranks, which no number of nodes of {} GPUs makes", table.operation, ranks, gpus),
+      "node.gpus has to be the ranks of a node"}});
+}
+
+std::vector<std::string> set_harness(const LogTable& table, const Imported& log, const World& world) {
+  std::vector<std::string> set;
+  if (table.ranks_per_process > 1) {
+    set.push_back(fmt::format("workload.harness.ranks_per_process={}", table.ranks_per_process));
+    if (table.threads > 1) set.push_back(fmt::format("workload.harness.threads={}", table.threads));
+  }
+  const std::string& version = table.nccl_version.empty() ? log.nccl.version : table.nccl_version;
+  if (!version.empty() && !world.scenario.nccl.version_given) set.push_back("nccl.version=\"" + version + "\"");
+  if (table.iterations > 0) set.push_back(fmt::format("workload.harness.iterations={}", table.iterations));
+  return set;
+}
+
+MeasuredSeries series_with(const World& world, const std::string& effective, std::vector<std::string> set,
+                           CollectiveOp op, const std::map<std::int64_t, double>& seconds, std::string from) {
+  set.push_back(fmt::format("workload.collective={}", name_of(op)));
+  MeasuredSeries series{changed(world.scenario, effective, set), {}, std::move(from), {}, {}};
+  std::vector<std::int64_t> sizes;
+  for (const auto& [bytes, time] : seconds) sizes.push_back(bytes), series.seconds.push_back(time);
+  set_sizes(series.scenario, sizes);
+  return series;
+}
+
+}  // namespace
+
+std::vector<MeasuredSeries> series_of_log(const Imported& log, const std::string& path, const World& world) {
+  const std::string effective = to_yaml(world.scenario);
+  std::vector<MeasuredSeries> list;
+  for (const LogTable& table : log.tables) {
+    const auto op = collective_of(table, world);
+    if (!op) continue;
+    std::vector<std::string> set = set_ranks(table, path, world);
+    for (std::string& word : set_harness(table, log, world)) set.push_back(std::move(word));
+    std::map<std::int64_t, double> seconds;
+    for (const LogRow& row : table.rows) {
+      if (row.bytes <= 0 || !(row.time_us > 0)) continue;
+      const auto [it, fresh] = seconds.try_emplace(row.bytes, row.time_us * 1e-6);
+      if (!fresh) it->second = std::min(it->second, row.time_us * 1e-6);
+    }
+    if (seconds.empty()) continue;
+    list.push_back(series_with(world, effective, std::move(set), *op, seconds, path));
+    list.back().hosts = table.hosts;
+    list.back().nics = picked_nics(log.nccl);
+  }
+  if (list.empty())
+    throw UserError(fmt::format("'{}' holds no collective by nccl-tests", path),
+                    "`fabricast calibrate import LOG` shows what can be read of it");
+  return list;
+}
+
+std::vector<MeasuredSeries> series_of_scenario(const World& world) {
+  const std::string effective = to_yaml(world.scenario);
+  std::vector<MeasuredSeries> list;
+  for (std::size_t i = 0; i < world.scenario.measured.texts.size(); ++i) {
+    const auto op = static_cast<CollectiveOp>(i);
+    const std::int64_t ranks = world.planner.comm.ranks();
+    std::map<std::int64_t, double> seconds;
+    for (const MeasuredValue& value : measured_values(world.scenario.measured, op)) {
+      const double at_rate = static_cast<double>(value.bytes.value) * bus_factor(op, ranks) / value.bus_bandwidth.value;
+      seconds[value.bytes.value] = value.time.value > 0 ? value.time.value : at_rate;
+    }
+    if (seconds.empty()) continue;
+    list.push_back(series_with(world, effective, {}, op, seconds, fmt::format("measured.{}", name_of(op))));
+  }
+  return list;
+}
+
+std::vector<MeasuredSeries> series_of_cases(const std::vector<MeasuredCase>& cases, const World& world) {
+  std::vector<MeasuredSeries> list;
+  for (const MeasuredCase& c : cases) {
+    const CaseRunner runner(c);
+    Scenario scenario = runner.scenario();
+    if (scenario.node.spec.gpu != world.scenario.node.spec.gpu)
+      throw UserError(fmt::format("case {} was measured on {}, and the scenario has {}", c.id, scenario.node.spec.gpu,
+                                  world.scenario.node.spec.gpu),
+                      "rows of other GPUs tell nothing of these");
+    scenario.hardware = world.scenario.hardware;
+    MeasuredSeries series{std::move(scenario), {}, c.id, {}, {}};
+    for (const MeasuredRow& row : c.rows) series.seconds.push_back(row.time_us * 1e-6);
+    list.push_back(std::move(series));
+  }
+  return list;
+}
+
+std::vector<MeasuredCase> cases_in_profile(const std::string& text, const std::string& path) {
+  const auto profile = nlohmann::json::parse(text);
+  return profile.contains("measured") ? cases_of(profile["measured"].dump(), path) : std::vector<MeasuredCase>();
+}
+
+bool holds_cases(const std::string& text) {
+  const auto first = text.find_first_not_of(" \t\r\n");
+  return first != std::string::npos && text[first] == '[' && text.find("\"gpus_per_node\"") != std::string::npos;
+}
+
+}  // namespace fabricast

@@ -1,0 +1,159 @@
+#include "fabricast/calibrate/conditioned.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "fabricast/core/parallel.hpp"
+#include "folds.hpp"
+
+namespace fabricast {
+
+namespace {
+
+/// Numbers of `count` rows of a sweep, evenly over its sizes; empty where it has not more.
+std::vector<std::size_t> pick(const std::vector<std::size_t>& sweep, std::size_t count) {
+  if (sweep.size() <= count) return {};
+  std::vector<std::size_t> picked;
+  for (std::size_t i = 0; i < count; ++i) {
+    const double at = count == 1 ? 0 : static_cast<double>(i * (sweep.size() - 1)) / static_cast<double>(count - 1);
+    picked.push_back(sweep[static_cast<std::size_t>(std::lround(at))]);
+  }
+  return picked;
+}
+
+/// One system's rows, and which of them are of one sweep.
+struct Sweeps {
+  const SystemResiduals* system;
+  std::vector<std::vector<std::size_t>> sweeps;  ///< numbers of rows by rising size
+};
+
+Sweeps sweeps_of(const SystemResiduals& system) {
+  std::map<std::size_t, std::vector<std::size_t>> by_case;
+  for (std::size_t i = 0; i < system.rows.size(); ++i) by_case[system.cases[i]].push_back(i);
+  Sweeps result{&system, {}};
+  for (auto& [number, rows] : by_case) {
+    std::stable_sort(rows.begin(), rows.end(),
+                     [&](std::size_t a, std::size_t b) { return system.rows[a].bytes < system.rows[b].bytes; });
+    result.sweeps.push_back(std::move(rows));
+  }
+  return result;
+}
+
+SiteResiduals given(const ResidualModel& model, const SystemResiduals& system, const std::vector<std::size_t>& rows) {
+  std::vector<ResidualRow> known;
+  std::vector<double> logs;
+  for (const std::size_t i : rows) known.push_back(system.rows[i]), logs.push_back(system.logs[i]);
+  return SiteResiduals(model, std::move(known), logs);
+}
+
+ErrorRow error_of(const SystemResiduals& system, std::size_t row, const SiteResiduals& site) {
+  const Residual r = site.of(system.rows[row]);
+  return {system.system, band_of(system.rows[row].bytes), r.median - system.logs[row], r.half_width()};
+}
+
+/// Every n-th of many.
+std::vector<std::size_t> thinned(std::vector<std::size_t> rows, std::size_t most) {
+  std::vector<std::size_t> kept;
+  const std::size_t every = std::max<std::size_t>(1, (rows.size() + most - 1) / most);
+  for (std::size_t i = 0; i < rows.size(); i += every) kept.push_back(rows[i]);
+  return kept;
+}
+
+struct Errors {
+  std::vector<ErrorRow> all, same, other;
+};
+
+Errors few_errors(const ResidualModel& model, const Sweeps& of, std::size_t count) {
+  Errors errors;
+  constexpr std::size_t most_sweeps = 12;  // of a system with many, for time
+  const std::size_t every = (of.sweeps.size() + most_sweeps - 1) / most_sweeps;
+  for (std::size_t s = 0; s < of.sweeps.size(); s += every) {
+    const std::vector<std::size_t> picked = pick(of.sweeps[s], count);
+    if (picked.empty()) continue;
+    const SiteResiduals site = given(model, *of.system, picked);
+    for (std::size_t o = 0; o < of.sweeps.size(); ++o)
+      for (const std::size_t row : of.sweeps[o]) {
+        if (std::find(picked.begin(), picked.end(), row) != picked.end()) continue;
+        const ErrorRow error = error_of(*of.system, row, site);
+        errors.all.push_back(error);
+        (o == s ? errors.same : errors.other).push_back(error);
+      }
+  }
+  return errors;
+}
+
+void append(std::vector<ErrorRow>& list, const std::vector<ErrorRow>& more) {
+  list.insert(list.end(), more.begin(), more.end());
+}
+
+}  // namespace
+
+ConditionedStudy conditioned_study(const std::vector<CaseResult>& left_out, const std::vector<MeasuredCase>& cases) {
+  const std::vector<SystemResiduals> systems = residuals_of(left_out, cases);
+  const std::vector<ResidualModel> models = models_by_system(systems);
+  constexpr std::array<std::size_t, 3> counts = {1, 2, 4};
+  std::array<std::vector<Errors>, counts.size()> few;
+  for (auto& list : few) list.resize(systems.size());
+  std::vector<std::vector<ErrorRow>> before(systems.size()), after(systems.size());
+  in_parallel(systems.size(), thread_count(0), [&](std::size_t k) {
+    const Sweeps sweeps = sweeps_of(systems[k]);
+    for (std::size_t c = 0; c < counts.size(); ++c) few[c][k] = few_errors(models[k], sweeps, counts[c]);
+    std::vector<std::size_t> small, large;
+    constexpr std::int64_t few_nodes = 2;
+    for (std::size_t i = 0; i < systems[k].rows.size(); ++i)
+      (systems[k].rows[i].nodes <= few_nodes ? small : large).push_back(i);
+    if (small.empty() || large.empty()) return;
+    constexpr std::size_t most_known = 120;
+    const SiteResiduals nothing(models[k], {}, {}), site = given(models[k], systems[k], thinned(small, most_known));
+    for (const std::size_t row : large) {
+      before[k].push_back(error_of(systems[k], row, nothing));
+      after[k].push_back(error_of(systems[k], row, site));
+    }
+  });
+  ConditionedStudy study;
+  for (std::size_t c = 0; c < counts.size(); ++c) {
+    Errors all;
+    for (const Errors& e : few[c]) append(all.all, e.all), append(all.same, e.same), append(all.other, e.other);
+    study.few.push_back(
+        {static_cast<int>(counts[c]), error_table(all.all), error_table(all.same), error_table(all.other)});
+  }
+  std::vector<ErrorRow> larger_before, larger_after;
+  for (std::size_t k = 0; k < systems.size(); ++k) append(larger_before, before[k]), append(larger_after, after[k]);
+  study.larger_before = error_table(larger_before), study.larger_after = error_table(larger_after);
+  for (const auto& [system, cells] : study.larger_after.systems)
+    for (std::size_t b = 0; b < bands.size(); ++b) {
+      if (cells[b].rows == 0) continue;
+      constexpr double two_points = 0.02;
+      ++study.cells;
+      study.worse += cells[b].error > study.larger_before.systems.at(system)[b].error + two_points ? 1 : 0;
+    }
+  return study;
+}
+
+std::string conditioned_text(const ConditionedStudy& study) {
+  std::string out;
+  const auto line = [&](const std::string& name, const ErrorTable& t) {
+    out += fmt::format("{:<34}", name);
+    for (std::size_t b = 0; b < bands.size(); ++b) out += fmt::format("{:>7.1f}", 100 * t.median[b]);
+    out += "   covered";
+    for (std::size_t b = 0; b < bands.size(); ++b) out += fmt::format("{:>5.0f}", 100 * t.covered[b]);
+    out += "   half width";
+    for (std::size_t b = 0; b < bands.size(); ++b) out += fmt::format("{:>6.0f}", 100 * t.width[b]);
+    out += "\n";
+  };
+  for (const auto& few : study.few) {
+    const std::string given = fmt::format("{} rows given", few.rows);
+    line(given + ", all others", few.all);
+    line(given + ", the same sweep", few.same_sweep);
+    line(given + ", other sweeps", few.other_sweeps);
+  }
+  line("larger jobs, nothing given", study.larger_before);
+  line("larger jobs, one and two nodes given", study.larger_after);
+  return out +
+         fmt::format("of {} systems and bands there, {} are worse by more than two points\n", study.cells, study.worse);
+}
+
+}  // namespace fabricast

@@ -1,0 +1,200 @@
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "fabricast/calibrate/residuals.hpp"
+#include "fabricast/core/parallel.hpp"
+#include "folds.hpp"
+#include "minimize.hpp"
+
+namespace fabricast {
+
+namespace {
+
+/// What the structure is learned with: systems have scales of their own there.
+constexpr double structure_freedom = 4;
+constexpr std::size_t most_rows = 50;  ///< of a system, for time
+constexpr int structure_evaluations = 40, scale_evaluations = 200;
+
+/// Every n-th row of a system with many.
+SystemResiduals thinned(const SystemResiduals& whole) {
+  SystemResiduals part{whole.system, whole.site, {}, {}, {}};
+  const std::size_t every = (whole.rows.size() + most_rows - 1) / most_rows;
+  for (std::size_t i = 0; i < whole.rows.size(); i += every)
+    part.rows.push_back(whole.rows[i]), part.logs.push_back(whole.logs[i]);
+  return part;
+}
+
+/// Logarithms of what rows of a site have in common.
+constexpr std::size_t shape_count = 7;
+std::vector<double> point_of(const ResidualModel& m) {
+  std::vector<double> x = {m.octaves, m.plan, m.nodes, m.node_octaves, m.series, m.row, m.host.value};
+  x.insert(x.end(), m.groups.begin(), m.groups.end());
+  for (double& value : x) value = std::log(value);
+  return x;
+}
+
+ResidualModel model_at(const std::vector<double>& x) {
+  ResidualModel m;
+  const auto at = [&](std::size_t i) { return std::exp(x[i]); };
+  m.octaves = at(0), m.plan = at(1), m.nodes = at(2), m.node_octaves = at(3), m.series = at(4), m.row = at(5);
+  m.host.value = at(6);
+  for (std::size_t g = 0; g < m.groups.size(); ++g) m.groups[g] = at(shape_count + g);
+  m.freedom = structure_freedom;
+  return m;
+}
+
+/// Where nothing is known: what is thought of deviations before.
+ResidualModel prior_model() {
+  ResidualModel m;
+  m.octaves = 12, m.plan = m.nodes = m.series = 1, m.node_octaves = 1.5, m.row = 0.05, m.host.value = 2e-6;
+  m.groups.fill(0.15);
+  return m;
+}
+
+double squares(const std::vector<double>& x, const std::vector<double>& from) {
+  double sum = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) sum += (x[i] - from[i]) * (x[i] - from[i]);
+  return sum;
+}
+
+ResidualModel learn_structure(const std::vector<SystemResiduals>& systems, const std::vector<double>& start,
+                              int evaluations, const std::function<void(double)>& progress) {
+  std::vector<SystemResiduals> few;
+  for (const SystemResiduals& s : systems) few.push_back(thinned(s));
+  const std::vector<double> prior = point_of(prior_model());
+  const auto loss = [&](const std::vector<double>& x) {
+    const ResidualModel model = model_at(x);
+    double sum = squares(x, prior) / 2;
+    // Rows of a system are alike: many of them do not tell in proportion.
+    constexpr double full_weight = 20;
+    for (const SystemResiduals& s : few) {
+      const double weight = std::sqrt(std::min(1.0, full_weight / static_cast<double>(s.rows.size())));
+      sum -= weight * log_density(model, s.rows, s.logs);
+    }
+    return sum;
+  };
+  return model_at(minimize(loss, start, evaluations, progress));
+}
+
+constexpr std::size_t knot_count = 5, kind_count = EnumNames<ResidualKind>::names.size(),
+                      family_count = EnumNames<ResidualFamily>::names.size();
+constexpr std::size_t scale_count = knot_count + 2 * kind_count + 2 * family_count;
+
+ResidualScale scale_at(const std::vector<double>& z) {
+  ResidualScale scale;
+  auto next = z.begin();
+  for (double& knot : scale.knots) knot = *next++;
+  for (auto& ends : scale.kinds)
+    for (double& end : ends) end = *next++;
+  for (auto& ends : scale.families)
+    for (double& end : ends) end = *next++;
+  return scale;
+}
+
+double freedom_at(const std::vector<double>& z) { return 1 + std::exp(z[scale_count]); }
+
+void learn_scale(ResidualModel& model, const std::vector<SystemResiduals>& systems) {
+  model.scale = {};
+  struct Row {
+    const ResidualRow* row;
+    double unit, log, weight;
+  };
+  std::vector<Row> rows;
+  const SiteResiduals nothing(model, {}, {});
+  for (const SystemResiduals& s : systems) {
+    std::array<double, bands.size()> count{};
+    for (const ResidualRow& row : s.rows) ++count[band_of(row.bytes)];
+    for (std::size_t i = 0; i < s.rows.size(); ++i)
+      rows.push_back({&s.rows[i], nothing.of(s.rows[i]).scale, s.logs[i], 1 / count[band_of(s.rows[i].bytes)]});
+  }
+  const auto loss = [&](const std::vector<double>& z) {
+    const ResidualScale scale = scale_at(z);
+    const double nu = freedom_at(z);
+    const double constant = std::lgamma((nu + 1) / 2) - std::lgamma(nu / 2) - std::log(nu * M_PI) / 2;
+    double sum = 0;
+    for (std::size_t k = knot_count; k < scale_count; ++k) {
+      constexpr double alike = 0.7;  // kinds and families, as ln
+      sum += z[k] * z[k] / (2 * alike * alike);
+    }
+    for (const Row& row : rows) {
+      const double deviation = row.unit * std::exp(log_scale(scale, *row.row)), off = row.log / deviation;
+      sum -= row.weight * (constant - std::log(deviation) - (nu + 1) / 2 * std::log1p(off * off / nu));
+    }
+    return sum;
+  };
+  std::vector<double> start(scale_count + 1, 0.0);
+  start[scale_count] = std::log(2.0);
+  const std::vector<double> best = minimize(loss, start, scale_evaluations);
+  model.scale = scale_at(best);
+  model.freedom = freedom_at(best);
+}
+
+}  // namespace
+
+std::vector<SystemResiduals> residuals_of(const std::vector<CaseResult>& results,
+                                          const std::vector<MeasuredCase>& cases) {
+  std::map<std::string, std::string> sites;
+  for (const MeasuredCase& c : cases) sites[c.system] = c.site;
+  std::map<std::string, SystemResiduals> systems;
+  for (const CaseResult& result : results) {
+    SystemResiduals& s = systems[result.system];
+    s.system = result.system, s.site = sites.at(result.system);
+    for (std::size_t i = 0; i < result.forecast.residuals.size(); ++i) {
+      const ForecastOfCase::Row& row = result.forecast.rows[i];
+      if (!row.served) continue;
+      s.rows.push_back(result.forecast.residuals[i]);
+      s.logs.push_back(std::log(row.measured / row.forecast));
+      s.cases.push_back(static_cast<std::size_t>(&result - results.data()));
+    }
+  }
+  std::vector<SystemResiduals> list;
+  for (auto& [name, s] : systems)
+    if (!s.rows.empty()) list.push_back(std::move(s));
+  return list;
+}
+
+ResidualModel learn_residuals(const std::vector<SystemResiduals>& systems,
+                              const std::function<void(double)>& progress) {
+  ResidualModel model = learn_structure(systems, point_of(prior_model()), structure_evaluations, progress);
+  learn_scale(model, systems);
+  return model;
+}
+
+std::vector<ResidualModel> models_by_system(const std::vector<SystemResiduals>& systems) {
+  constexpr std::size_t folds = 5;
+  constexpr int few_evaluations = 12;
+  std::set<std::string> sites;
+  for (const SystemResiduals& s : systems) sites.insert(s.site);
+  const auto fold_of = [&](const SystemResiduals& s) {
+    return static_cast<std::size_t>(std::distance(sites.begin(), sites.find(s.site))) % folds;
+  };
+  const std::vector<double> start = point_of(learn_residuals(systems));
+  std::vector<ResidualModel> by_fold;
+  for (std::size_t fold = 0; fold < std::min(folds, sites.size()); ++fold) {
+    std::vector<SystemResiduals> others;
+    for (const SystemResiduals& s : systems)
+      if (fold_of(s) != fold) others.push_back(s);
+    by_fold.push_back(others.empty() ? shipped_residuals() : learn_structure(others, start, few_evaluations, {}));
+    if (!others.empty()) learn_scale(by_fold.back(), others);
+  }
+  std::vector<ResidualModel> models;
+  for (const SystemResiduals& s : systems) models.push_back(by_fold[fold_of(s)]);
+  return models;
+}
+
+void add_left_out_intervals(std::vector<CaseResult>& results, const std::vector<MeasuredCase>& cases) {
+  const std::vector<SystemResiduals> systems = residuals_of(results, cases);
+  const std::vector<ResidualModel> models = models_by_system(systems);
+  std::map<std::string, SiteResiduals> of;
+  for (std::size_t i = 0; i < systems.size(); ++i) of.emplace(systems[i].system, SiteResiduals(models[i], {}, {}));
+  for (CaseResult& result : results) {
+    const auto it = of.find(result.system);
+    if (it == of.end()) continue;
+    for (std::size_t i = 0; i < result.forecast.residuals.size(); ++i)
+      result.forecast.rows[i].factor = std::exp(it->second.of(result.forecast.residuals[i]).half_width());
+  }
+}
+
+}  // namespace fabricast

@@ -1,0 +1,55 @@
+#include "minimize.hpp"
+
+#include <nlopt.hpp>
+
+#include "fabricast/core/parallel.hpp"
+
+namespace fabricast {
+
+namespace {
+
+/// Of logarithms and their likes.
+constexpr double step = 1e-4;
+
+struct Problem {
+  const std::function<double(const std::vector<double>&)>& f;
+  const std::function<void(double)>& progress;
+  int evaluations, done = 0;
+
+  double at(const std::vector<double>& x, std::vector<double>& gradient) {
+    std::vector<double> values(x.size() + 1);
+    in_parallel(values.size(), thread_count(0), [&](std::size_t i) {
+      std::vector<double> moved = x;
+      if (i < x.size()) moved[i] += step;
+      values[i] = f(moved);
+    });
+    for (std::size_t i = 0; i < gradient.size(); ++i) gradient[i] = (values[i] - values.back()) / step;
+    if (progress) progress(static_cast<double>(++done) / evaluations);
+    return values.back();
+  }
+};
+
+}  // namespace
+
+std::vector<double> minimize(const std::function<double(const std::vector<double>&)>& f, std::vector<double> start,
+                             int evaluations, const std::function<void(double)>& progress) {
+  Problem problem{f, progress, evaluations};
+  nlopt::opt solver(nlopt::LD_LBFGS, static_cast<unsigned>(start.size()));
+  solver.set_min_objective([](const std::vector<double>& x, std::vector<double>& gradient,
+                              void* data) { return static_cast<Problem*>(data)->at(x, gradient); },
+                           &problem);
+  solver.set_maxeval(evaluations);
+  constexpr double enough = 1e-5;
+  solver.set_ftol_rel(enough);
+  double value = 0;
+  try {
+    solver.optimize(start, value);
+  } catch (const nlopt::roundoff_limited&) {
+    // As near as differences can tell.
+  } catch (const std::runtime_error&) {
+    // The line search found no lower point: where it stands is the minimum to within the differences' error.
+  }
+  return start;
+}
+
+}  // namespace fabricast

@@ -1,0 +1,57 @@
+#include "measured_site.hpp"
+
+#include <fmt/format.h>
+
+#include "fabricast/calibrate/measured.hpp"
+#include "fabricast/core/file.hpp"
+#include "log_file.hpp"
+
+namespace fabricast {
+
+namespace po = boost::program_options;
+
+namespace {
+
+/// Profiles that lie over the scenario's hardware.
+std::vector<std::string> profiles_of(const Scenario& scenario) {
+  std::vector<std::string> files;
+  for (const std::string* file : {&scenario.node.spec.profile, &scenario.profile})
+    if (file->ends_with(".json")) files.push_back(beside(scenario.file, *file));
+  return files;
+}
+
+void append(std::vector<MeasuredSeries>& list, std::vector<MeasuredSeries> more) {
+  for (MeasuredSeries& series : more) list.push_back(std::move(series));
+}
+
+}  // namespace
+
+void add_measured_option(Options& options) {
+  options.add()(
+      "measured", po::value<std::vector<std::string>>()->multitoken()->composing(),
+      "what was measured of this site, for forecasts to go on from: logs of nccl-tests, cases (JSON), or CSV of "
+      "bytes,time_us");
+}
+
+MeasuredSite site_of(const Options& options, const World& world, const RunOptions& how,
+                     const std::vector<std::string>& further) {
+  std::vector<MeasuredSeries> series;
+  std::vector<std::string> files = options.list("measured");
+  files.insert(files.end(), further.begin(), further.end());
+  for (const std::string& path : files) {
+    const std::string text = read_file(path);
+    append(series, holds_cases(text) ? series_of_cases(cases_of(text, path), world)
+                                     : series_of_log(read_log(path), path, world));
+  }
+  const bool collective = world.scenario.workload.kind == WorkloadKind::collective;
+  if (!series.empty() && !collective)
+    throw UserError("--measured is of collectives, and the workload is none",
+                    "`calibrate fit` makes a profile of them");
+  if (!collective) return unmeasured_site();
+  append(series, series_of_scenario(world));
+  for (const std::string& path : profiles_of(world.scenario))
+    append(series, series_of_cases(cases_in_profile(read_file(path), path), world));
+  return measured_site(shipped_residuals(), series, how);
+}
+
+}  // namespace fabricast

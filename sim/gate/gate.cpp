@@ -1,0 +1,112 @@
+#include "fabricast/gate/gate.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "fabricast/core/error.hpp"
+#include "fabricast/report/harness.hpp"
+#include "fabricast/scenario/trial.hpp"
+#include "gate_rows.hpp"
+
+namespace fabricast {
+
+namespace {
+
+std::unique_ptr<World> world_of(const World& world, const std::string& effective, CollectiveOp op) {
+  return build_world(changed(world.scenario, effective, {fmt::format("workload.collective={}", name_of(op))}));
+}
+
+/// Rows b_i e^(-y_i), with y a multivariate Student t: ln of their mean is at least -sum w_i y_i, with w_i their share of it,
+/// as exp is convex; and that sum is a Student t whose scale is at most sum w_i s_i. So this is below the mean's quantile
+/// whatever the rows' correlations are. The mean of the rows' own floors is not for certain.
+void fill_averages(GateSweep& sweep) {
+  double sum = 0, logs = 0;
+  for (const GateRow& row : sweep.rows) {
+    sum += row.expected_bandwidth;
+    logs += row.expected_bandwidth * std::log(row.ceiling / row.expected);
+  }
+  sweep.expected_average = sum / static_cast<double>(sweep.rows.size());
+  sweep.floor_average = sweep.expected_average * std::exp(-logs / sum);
+}
+
+/// How many of the sizes from `first` on are each the same whole number of times the one before, and that number.
+std::pair<std::size_t, std::int64_t> steps_from(const std::vector<const GateRow*>& rows, std::size_t first) {
+  if (first + 1 == rows.size() || rows[first + 1]->asked % rows[first]->asked != 0) return {1, 1};
+  const std::int64_t factor = rows[first + 1]->asked / rows[first]->asked;
+  if (factor < 2) return {1, 1};
+  std::size_t last = first + 1;
+  while (last + 1 < rows.size() && rows[last + 1]->asked == rows[last]->asked * factor) ++last;
+  return {last + 1 - first, factor};
+}
+
+}  // namespace
+
+std::vector<GateRow> gate_rows(const World& world, const Forecast& forecast, double probability) {
+  const HarnessSpec& harness = world.scenario.workload.harness;
+  std::vector<GateRow> rows;
+  for (const ForecastRow& row : forecast.rows) {
+    GateRow g;
+    g.op = forecast.op;
+    g.asked = row.bytes;
+    g.bytes = row.plan.bytes;
+    g.expected = row.time;
+    g.ceiling = time_exceeded_by(*row.residual, row.draw_times, probability);
+    g.expected_bandwidth = forecast.bus_bandwidth(row);
+    g.floor_bandwidth = g.expected_bandwidth * g.expected / g.ceiling;
+    g.known = row.residual->told;
+    g.printed = harness_calls(harness, forecast.op, forecast.ranks, row.bytes);
+    rows.push_back(g);
+  }
+  return rows;
+}
+
+Forecast forecast_with_residuals(const World& world, const MeasuredSite& site, const RunOptions& options) {
+  if (world.scenario.network.engine != EngineKind::flow)
+    throw UserError::at("network.engine", "floors are of the flow engine", "--set network.engine=flow");
+  constexpr double own_part = 0.3;
+  Forecast forecast = run_forecast(world, part_of(options, 0, own_part));
+  add_intervals(world, forecast, site, part_of(options, own_part, 1));
+  return forecast;
+}
+
+std::vector<GateSweep> sweeps_of(const std::vector<GateRow>& rows) {
+  std::vector<const GateRow*> called;
+  for (const GateRow& row : rows)
+    if (row.printed) called.push_back(&row);
+  std::vector<GateSweep> sweeps;
+  for (std::size_t first = 0; first < called.size();) {
+    const auto [count, factor] = steps_from(called, first);
+    GateSweep sweep;
+    sweep.op = called[first]->op;
+    sweep.from = called[first]->asked;
+    sweep.to = called[first + count - 1]->asked;
+    sweep.factor = factor;
+    for (std::size_t i = first; i < first + count; ++i) sweep.rows.push_back(*called[i]);
+    fill_averages(sweep);
+    sweeps.push_back(std::move(sweep));
+    first += count;
+  }
+  return sweeps;
+}
+
+Gate gate_of(const World& world, const std::vector<CollectiveOp>& operations, const MeasuredSite& site,
+             double probability, const RunOptions& options) {
+  Gate gate;
+  gate.probability = probability;
+  gate.measured = site.rows.size();
+  const std::string effective = to_yaml(world.scenario);
+  const auto count = static_cast<double>(operations.size());
+  for (std::size_t i = 0; i < operations.size(); ++i) {
+    const auto at = static_cast<double>(i);
+    const auto own = world_of(world, effective, operations[i]);
+    const Forecast forecast = forecast_with_residuals(*own, site, part_of(options, at / count, (at + 1) / count));
+    const std::vector<GateRow> rows = gate_rows(*own, forecast, probability);
+    gate.rows.insert(gate.rows.end(), rows.begin(), rows.end());
+    if (world.scenario.workload.harness.tool != Tool::nccl_tests) continue;
+    for (GateSweep& sweep : sweeps_of(rows)) gate.sweeps.push_back(std::move(sweep));
+  }
+  return gate;
+}
+
+}  // namespace fabricast

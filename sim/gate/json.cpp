@@ -1,0 +1,86 @@
+// Floors and verdicts as JSON by contract (docs/formats.md), and the same as YAML.
+#include <nlohmann/json.hpp>
+
+#include "../report/json_parts.hpp"
+#include "fabricast/gate/gate.hpp"
+#include "fabricast/report/report.hpp"
+#include "gate_rows.hpp"
+
+namespace fabricast {
+
+namespace {
+
+Json gate_row_json(const GateRow& r) {
+  return {{"collective", name_of(r.op)},
+          {"bytes", r.asked},
+          {"bytes_printed", r.printed ? r.bytes : 0},
+          {"expected_us", digits(r.expected * 1e6)},
+          {"ceiling_us", digits(r.ceiling * 1e6)},
+          {"expected_busbw_gbps", digits(r.expected_bandwidth * 1e-9)},
+          {"floor_busbw_gbps", digits(r.floor_bandwidth * 1e-9)},
+          {"floor_share", digits(r.expected / r.ceiling)},
+          {"known", digits(r.known)}};
+}
+
+Json sweep_json(const World& world, const GateSweep& sweep) {
+  return {{"program", test_program(sweep.op)},
+          {"arguments", test_arguments(world.scenario, sweep)},
+          {"expected_average_busbw_gbps", digits(sweep.expected_average * 1e-9)},
+          {"floor_average_busbw_gbps", digits(sweep.floor_average * 1e-9)},
+          {"nccl_tests_min_bw", digits(minimum_of_tests(sweep))}};
+}
+
+Json judgement_json(const GateJudgement& r) {
+  return {{"collective", name_of(r.op)},
+          {"bytes", r.bytes},
+          {"nodes", r.nodes},
+          {"measured_us", digits(r.measured * 1e6)},
+          {"expected_us", digits(r.expected * 1e6)},
+          {"ceiling_us", digits(r.ceiling * 1e6)},
+          {"busbw_gbps", digits(r.bandwidth * 1e-9)},
+          {"floor_busbw_gbps", digits(r.floor_bandwidth * 1e-9)},
+          {"chance", digits(r.chance)},
+          {"verdict", r.below() ? "below" : "above"}};
+}
+
+}  // namespace
+
+std::string gate_json(const World& world, const Gate& gate) {
+  const Communicator& comm = world.planner.comm;
+  Json j{{"fabricast", version_text()},
+         {"name", world.scenario.name},
+         {"probability", gate.probability},
+         {"probability_of", "one row of a healthy cluster like those that were measured to be below its floor"},
+         {"measured_rows", gate.measured},
+         {"ranks", comm.ranks()},
+         {"nodes", world.scenario.cluster.nodes},
+         {"gpu", comm.node.gpu.name},
+         {"nccl_version", to_text(comm.version)}};
+  j["rows"] = Json::array();
+  for (const GateRow& row : gate.rows) j["rows"].push_back(gate_row_json(row));
+  j["tests"] = Json::array();
+  for (const GateSweep& sweep : gate.sweeps) j["tests"].push_back(sweep_json(world, sweep));
+  return j.dump(1) + "\n";
+}
+
+std::string verdict_json(const Scenario& scenario, const GateVerdict& verdict) {
+  Json j{{"fabricast", version_text()},
+         {"name", scenario.name},
+         {"passes", verdict.passes()},
+         {"probability", verdict.probability},
+         {"rows_below", verdict.below()},
+         {"rows_below_by_chance", digits(verdict.probability * static_cast<double>(verdict.rows.size()))}};
+  for (const WrongResults& w : verdict.wrong)
+    j["wrong_results"].push_back({{"collective", name_of(w.op)}, {"bytes", w.bytes}, {"results", w.results}});
+  j["rows"] = Json::array();
+  for (const GateJudgement& row : verdict.rows) j["rows"].push_back(judgement_json(row));
+  return j.dump(1) + "\n";
+}
+
+std::string gate_yaml(const World& world, const Gate& gate) { return yaml_of_json(gate_json(world, gate)); }
+
+std::string verdict_yaml(const Scenario& scenario, const GateVerdict& verdict) {
+  return yaml_of_json(verdict_json(scenario, verdict));
+}
+
+}  // namespace fabricast

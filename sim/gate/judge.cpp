@@ -1,0 +1,42 @@
+#include <algorithm>
+
+#include "fabricast/gate/gate.hpp"
+#include "gate_rows.hpp"
+
+namespace fabricast {
+
+std::size_t GateVerdict::below() const {
+  return static_cast<std::size_t>(
+      std::count_if(rows.begin(), rows.end(), [](const GateJudgement& row) { return row.below(); }));
+}
+
+GateVerdict judge(const std::vector<MeasuredSeries>& measured, const MeasuredSite& site, double probability,
+                  const RunOptions& options) {
+  GateVerdict verdict;
+  verdict.probability = probability;
+  const auto count = static_cast<double>(measured.size());
+  for (std::size_t s = 0; s < measured.size(); ++s) {
+    const auto at = static_cast<double>(s);
+    const auto world = build_world(measured[s].scenario);
+    const Forecast forecast = forecast_with_residuals(*world, site, part_of(options, at / count, (at + 1) / count));
+    const std::vector<GateRow> rows = gate_rows(*world, forecast, probability);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const ForecastRow& row = forecast.rows[i];
+      GateJudgement judged;
+      judged.op = rows[i].op;
+      judged.bytes = rows[i].asked;
+      judged.nodes = world->scenario.cluster.nodes;
+      judged.measured = measured[s].seconds[i];
+      judged.expected = rows[i].expected;
+      judged.ceiling = rows[i].ceiling;
+      judged.bandwidth = rows[i].expected_bandwidth * judged.expected / judged.measured;
+      judged.floor_bandwidth = rows[i].floor_bandwidth;
+      judged.chance = share_slower(*row.residual, row.draw_times, judged.measured);
+      judged.from = measured[s].from;
+      verdict.rows.push_back(std::move(judged));
+    }
+  }
+  return verdict;
+}
+
+}  // namespace fabricast

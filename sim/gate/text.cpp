@@ -1,0 +1,94 @@
+// Floors and verdicts for people.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "fabricast/core/quantity.hpp"
+#include "fabricast/core/scan.hpp"
+#include "fabricast/gate/gate.hpp"
+#include "fabricast/report/report.hpp"
+#include "gate_rows.hpp"
+
+namespace fabricast {
+
+namespace {
+
+std::string gate_heading(const World& world) {
+  const Communicator& comm = world.planner.comm;
+  std::string out = fmt::format("# fabricast {}   {}\n", version_text(), world.scenario.name);
+  out +=
+      fmt::format("# {} ranks = {} nodes x {} {}, NCCL {}, timed as by {}\n", comm.ranks(), comm.nodes(), comm.gpus(),
+                  comm.node.gpu.name, to_text(comm.version), name_of(world.scenario.workload.harness.tool));
+  if (!world.scenario.faults.empty()) out += "# the scenario has faults: floors are of a cluster that has them, too\n";
+  return out;
+}
+
+std::string meaning_text(const Gate& gate) {
+  std::string out = fmt::format(
+      "# of clusters like those that were measured, a healthy one misses the floor of a row with probability {}:\n"
+      "# {:.2g} of these {} rows by chance, and rows go together. A cluster above its floors may still be slower than "
+      "it\n"
+      "# should be, and a floor does not say how slow a broken cluster is: `fabricast check` looks for causes\n",
+      chance_text(gate.probability), gate.probability * static_cast<double>(gate.rows.size()), gate.rows.size());
+  if (gate.measured > 0) return out + fmt::format("# given {} measured rows of this site\n", gate.measured);
+  return out + "# nothing is measured of this site, so floors are low: `--measured LOG` of a healthy run raises them\n";
+}
+
+std::string sweep_text(const World& world, const GateSweep& sweep) {
+  return fmt::format("  {} {}\n    mean {:.4g} GB/s, floor {:.4g} GB/s: NCCL_TESTS_MIN_BW={:.6g}\n",
+                     test_program(sweep.op), test_arguments(world.scenario, sweep), sweep.expected_average * 1e-9,
+                     sweep.floor_average * 1e-9, minimum_of_tests(sweep));
+}
+
+}  // namespace
+
+std::string chance_text(double probability) { return fmt::format("1 in {:.4g}", 1 / probability); }
+
+std::string plain_name(const Scenario& scenario) {
+  std::string out = comment_text(scenario.name);
+  std::replace_if(
+      out.begin(), out.end(), [](unsigned char c) { return c < 0x20 || c >= 0x7f; }, '?');
+  return out;
+}
+
+std::string gate_text(const World& world, const Gate& gate) {
+  std::string out = gate_heading(world) + meaning_text(gate);
+  out +=
+      "#\n#      collective         size    expected     ceiling   expected      floor  floor is\n"
+      "#                         (B)        (us)        (us)     (GB/s)     (GB/s)       (%)\n";
+  for (const GateRow& r : gate.rows)
+    out += fmt::format("  {:>15} {:>12} {:>11.2f} {:>11.2f} {:>10.2f} {:>10.2f} {:>9.1f}{}\n", name_of(r.op), r.asked,
+                       r.expected * 1e6, r.ceiling * 1e6, r.expected_bandwidth * 1e-9, r.floor_bandwidth * 1e-9,
+                       100 * r.expected / r.ceiling, r.printed ? "" : "  nccl-tests makes no call of it");
+  if (!gate.sweeps.empty()) out += "\nas nccl-tests, whose mean over the sizes fails below 0.9 of NCCL_TESTS_MIN_BW:\n";
+  for (const GateSweep& sweep : gate.sweeps) out += sweep_text(world, sweep);
+  return out;
+}
+
+std::string verdict_text(const Scenario& scenario, const GateVerdict& verdict) {
+  std::string out = fmt::format("# fabricast {}   {}\n", version_text(), scenario.name);
+  const std::size_t below = verdict.below(), count = verdict.rows.size();
+  const double chance = verdict.probability * static_cast<double>(count);
+  if (!verdict.wrong.empty())
+    out += "does not pass: results are wrong, so data are damaged on their way, and times mean little\n";
+  else if (below > 0)
+    out += fmt::format("does not pass: {} of {} rows are below their floors\n", below, count);
+  else
+    out += fmt::format("passes: all {} rows are above their floors\n", count);
+  for (const WrongResults& w : verdict.wrong)
+    out += fmt::format("  {} of {} B: {} wrong\n", name_of(w.op), w.bytes, w.results);
+  out += fmt::format("of a healthy cluster {:.2g} of {} rows would be below by chance ({} each); rows go together\n",
+                     chance, count, chance_text(verdict.probability));
+  out +=
+      "\n#      collective         size    measured     ceiling   measured      floor  as slow\n"
+      "#                         (B)        (us)        (us)     (GB/s)     (GB/s)      by\n"
+      "#                                                                         chance\n";
+  for (const GateJudgement& r : verdict.rows)
+    out += fmt::format("  {:>15} {:>12} {:>11.2f} {:>11.2f} {:>10.2f} {:>10.2f} {:>8.2g}  {}\n", name_of(r.op), r.bytes,
+                       r.measured * 1e6, r.ceiling * 1e6, r.bandwidth * 1e-9, r.floor_bandwidth * 1e-9, r.chance,
+                       r.below() ? "below" : "above");
+  if (below > 0) out += "\n`fabricast check` with the same log says what may be the cause\n";
+  return out;
+}
+
+}  // namespace fabricast

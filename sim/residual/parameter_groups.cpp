@@ -1,0 +1,50 @@
+#include "fabricast/residual/parameter_groups.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace fabricast {
+
+namespace {
+
+/// Beyond a factor of e either way little is meant by a straight line.
+constexpr double most = 1;
+
+double deviation_of(const Parameter& p) {
+  if (!(p.low > 0) || !(p.high > p.low)) return 0;
+  return std::min(most, std::log(p.high / p.low) / (2 * quantile_95));
+}
+
+bool starts_with_any(std::string_view path, const std::vector<std::string>& prefixes) {
+  return std::any_of(prefixes.begin(), prefixes.end(), [&](const std::string& p) { return path.starts_with(p); });
+}
+
+}  // namespace
+
+bool has_parameter(const ParameterGroup& group, std::string_view path) {
+  return std::any_of(group.parameters.begin(), group.parameters.end(),
+                     [&](std::string_view pattern) { return !pattern.empty() && names_parameter(pattern, path); });
+}
+
+bool lower(Hardware& hardware, const ParameterGroup& group, double by) {
+  bool any = false;
+  for (const auto& [path, ref] : hardware.all_parameters()) {
+    if (!(ref.parameter->value > 0) || !has_parameter(group, path)) continue;
+    ref.parameter->value *= std::exp(-by);
+    any = true;
+  }
+  return any;
+}
+
+PerGroup<double> deviations(const Hardware& hardware, const std::vector<std::string>& used) {
+  PerGroup<double> found{};
+  Hardware all = hardware;
+  for (const auto& [path, ref] : all.all_parameters()) {
+    if (!starts_with_any(path, used)) continue;
+    for (std::size_t g = 0; g < parameter_groups.size(); ++g)
+      if (has_parameter(parameter_groups[g], path)) found[g] = std::max(found[g], deviation_of(*ref.parameter));
+  }
+  return found;
+}
+
+}  // namespace fabricast

@@ -1,0 +1,122 @@
+#include "fabricast/residual/residual.hpp"
+
+#include <Eigen/Cholesky>
+#include <boost/math/distributions/students_t.hpp>
+#include <cmath>
+#include <numbers>
+
+#include "covariance.hpp"
+#include "fabricast/residual/tails.hpp"
+
+namespace fabricast {
+
+namespace {
+
+/// By the covariance whose root it is.
+double squared_distance(const Eigen::LLT<Eigen::MatrixXd>& root, std::span<const double> logs) {
+  const Eigen::Map<const Eigen::VectorXd> y(logs.data(), static_cast<Eigen::Index>(logs.size()));
+  return root.matrixL().solve(y).squaredNorm();
+}
+
+}  // namespace
+
+ResidualFamily residual_family(CollectiveOp op) {
+  if (op == CollectiveOp::all_reduce) return ResidualFamily::all_reduce;
+  return is_point_to_point(op) ? ResidualFamily::peers : ResidualFamily::rings;
+}
+
+double Residual::quantile(double probability) const {
+  return median + scale * boost::math::quantile(boost::math::students_t(freedom), probability);
+}
+
+double Residual::above(double log) const {
+  return boost::math::cdf(boost::math::complement(boost::math::students_t(freedom), (log - median) / scale));
+}
+
+double Residual::half_width(double probability) const { return quantile((1 + probability) / 2) - median; }
+
+double share_above(const Residual& residual, double log) {
+  const boost::math::students_t distribution(residual.freedom);
+  return boost::math::cdf(boost::math::complement(distribution, (log - residual.median) / residual.scale));
+}
+
+struct SiteResiduals::Solved {
+  ResidualModel model;
+  std::vector<ResidualRow> measured;
+  std::vector<double> logs;
+  std::vector<PlacedRow> placed;  ///< point into `measured`
+  Eigen::LLT<Eigen::MatrixXd> root;
+  Eigen::VectorXd pull;
+  double freedom = 0;
+  double widened = 1;  ///< what was measured tells how far off all of the site is
+};
+
+SiteResiduals::SiteResiduals(const ResidualModel& model, std::vector<ResidualRow> measured,
+                             const std::vector<double>& logs) {
+  const auto solved = std::make_shared<Solved>();
+  solved_ = solved;
+  Solved& s = *solved;
+  s.model = model;
+  s.measured = std::move(measured);
+  s.logs = logs;
+  s.placed = placed_rows(model, s.measured);
+  const auto n = static_cast<double>(logs.size());
+  s.freedom = model.freedom + n;
+  if (logs.empty()) return;
+  s.root.compute(covariance(model, s.placed));
+  const Eigen::Map<const Eigen::VectorXd> y(logs.data(), static_cast<Eigen::Index>(logs.size()));
+  s.pull = s.root.solve(y);
+  s.widened = (model.freedom + y.dot(s.pull)) / s.freedom;
+}
+
+const std::vector<ResidualRow>& SiteResiduals::measured() const { return solved_->measured; }
+const std::vector<double>& SiteResiduals::logs() const { return solved_->logs; }
+
+Residual SiteResiduals::of(const ResidualRow& asked) const {
+  const Solved& s = *solved_;
+  const PlacedRow row = placed_rows(s.model, {&asked, 1}).front();
+  const double own = own_variance(s.model, row), before = shared_variance(s.model, row, row) + own;
+  if (s.placed.empty()) return {0, std::sqrt(before), s.freedom, 0};
+  Eigen::VectorXd with(static_cast<Eigen::Index>(s.placed.size()));
+  for (std::size_t i = 0; i < s.placed.size(); ++i)
+    with[static_cast<Eigen::Index>(i)] = shared_variance(s.model, row, s.placed[i]);
+  // Rounding may take a little more than there is; a row that repeats another one still scatters for itself.
+  const double left = std::max(before - s.root.matrixL().solve(with).squaredNorm(), own);
+  return {with.dot(s.pull), std::sqrt(left * s.widened), s.freedom, 1 - left / before};
+}
+
+Residual SiteResiduals::of_mean(const std::vector<ResidualRow>& asked) const {
+  const Solved& s = *solved_;
+  const std::vector<PlacedRow> rows = placed_rows(s.model, asked);
+  const double share = 1 / static_cast<double>(rows.size());
+  const double before = covariance(s.model, rows).sum() * share * share;
+  if (s.placed.empty()) return {0, std::sqrt(before), s.freedom, 0};
+  Eigen::VectorXd with = Eigen::VectorXd::Zero(static_cast<Eigen::Index>(s.placed.size()));
+  double own = 0;
+  for (const PlacedRow& row : rows) {
+    own += own_variance(s.model, row) * share * share;
+    for (std::size_t i = 0; i < s.placed.size(); ++i)
+      with[static_cast<Eigen::Index>(i)] += share * shared_variance(s.model, row, s.placed[i]);
+  }
+  const double left = std::max(before - s.root.matrixL().solve(with).squaredNorm(), own);
+  return {with.dot(s.pull), std::sqrt(left * s.widened), s.freedom, 1 - left / before};
+}
+
+std::vector<Residual> SiteResiduals::of(const std::vector<ResidualRow>& rows) const {
+  std::vector<Residual> list;
+  for (const ResidualRow& row : rows) list.push_back(of(row));
+  return list;
+}
+
+double log_density(const ResidualModel& model, std::span<const ResidualRow> rows, std::span<const double> logs,
+                   double apart) {
+  const auto n = static_cast<double>(rows.size());
+  const Eigen::LLT<Eigen::MatrixXd> root(covariance(model, placed_rows(model, rows)));
+  double log_root = n * std::log(apart);
+  for (Eigen::Index i = 0; i < root.rows(); ++i) log_root += std::log(root.matrixLLT()(i, i));
+  const double distance = squared_distance(root, logs) / (apart * apart), nu = model.freedom;
+  return std::lgamma((nu + n) / 2) - std::lgamma(nu / 2) - n / 2 * std::log(nu * std::numbers::pi) - log_root -
+         (nu + n) / 2 * std::log1p(distance / nu);
+}
+
+}  // namespace fabricast

@@ -1,0 +1,125 @@
+// Verdicts of `check` where the answer is known by construction: as forecast, twice as slow, by one host, against an earlier
+// run, of a single number.
+#include <catch2/catch.hpp>
+#include <cmath>
+
+#include "fabricast/calibrate/check.hpp"
+#include "fabricast/calibrate/measured.hpp"
+#include "fabricast/core/error.hpp"
+#include "fabricast/scenario/trial.hpp"
+
+namespace fabricast {
+namespace {
+
+using Catch::Detail::Approx;
+
+Scenario cluster(const std::string& rest = "") {
+  return parse_scenario(
+             "fabricast: 1\nnode: {profile: hgx-h100}\ncluster: {nodes: 2}\nnccl: {version: \"2.27\"}\n"
+             "workload: {collective: all_reduce, sizes: [1KiB, 64KiB, 4MiB, 256MiB, 4GiB]}\n" +
+                 rest,
+             "v.yaml")
+      .scenario;
+}
+
+/// Times of a scenario changed by `set`, each times `factor`; of the cluster as it should be.
+MeasuredSeries measured_as(const Scenario& scenario, double factor, const std::vector<std::string>& set = {}) {
+  MeasuredSeries series{scenario, {}, "test.log", {}, {}};
+  const Scenario changed_one = set.empty() ? scenario : changed(scenario, to_yaml(scenario), set);
+  for (const ForecastRow& row : run_forecast(*build_world(changed_one)).rows)
+    series.seconds.push_back(row.time * factor);
+  return series;
+}
+
+double probability_of(const CheckReport& report, Cause cause) {
+  for (const Suspect& s : report.suspects)
+    if (s.cause == cause && !s.with) return s.probability;
+  return 0;
+}
+
+TEST_CASE("times as forecast are healthy, faster ones too", "[calibrate]") {
+  const Scenario s = cluster();
+  for (const double factor : {1.0, 0.7, 0.5}) {
+    const CheckReport report = check({measured_as(s, factor)}, unmeasured_site());
+    CHECK(report.healthy());
+    CHECK(report.off == Approx(factor).epsilon(1e-6));
+    CHECK(probability_of(report, Cause::healthy) > 0.5);
+  }
+}
+
+TEST_CASE("probabilities are those of one thing or another", "[calibrate]") {
+  const CheckReport report = check({measured_as(cluster(), 1, {"node.nics.count=2"})}, unmeasured_site());
+  double sum = 0;
+  for (const Suspect& s : report.suspects) sum += s.probability;
+  CHECK(sum == Approx(1));
+  CHECK_FALSE(report.healthy());
+  CHECK(report.suspects.front().cause == Cause::fewer_nics);
+}
+
+TEST_CASE("a factor that no cause leaves is none of these", "[calibrate]") {
+  // Forty times as long at all sizes, latency and bandwidth alike.
+  const CheckReport report = check({measured_as(cluster(), 40)}, unmeasured_site());
+  CHECK_FALSE(report.healthy());
+  CHECK(report.suspects.front().cause == Cause::none_of_these);
+  for (const Suspect& s : report.suspects)
+    if (s.leaves_too_much) CHECK(s.probability < probability_of(report, Cause::none_of_these) + 1e-9);
+}
+
+TEST_CASE("what is twice as slow as the same cluster was is not healthy", "[calibrate]") {
+  const Scenario s = cluster();
+  // The site is 1.5 times as slow as forecast, as it always was.
+  const MeasuredSeries before = measured_as(s, 1.5);
+  const MeasuredSite site = measured_site(shipped_residuals(), {before});
+  CHECK(check({measured_as(s, 1.5)}, site).healthy());
+  CHECK_FALSE(check({measured_as(s, 3)}, site).healthy());
+}
+
+TEST_CASE("runs on unlike hosts tell which one is slow", "[calibrate]") {
+  const Scenario s = cluster();
+  std::vector<MeasuredSeries> runs;
+  const std::vector<std::pair<std::string, std::string>> pairs = {{"a", "b"}, {"c", "d"}, {"a", "c"}, {"b", "d"},
+                                                                  {"a", "e"}, {"b", "e"}, {"c", "f"}, {"e", "f"}};
+  for (const auto& [one, other] : pairs) {
+    const bool slow = one == "e" || other == "e";
+    runs.push_back(measured_as(s, (slow ? 1.6 : 1.0) * (1 + 0.002 * static_cast<double>(runs.size() % 3))));
+    runs.back().hosts = {one, other};
+  }
+  const CheckReport report = check(runs, unmeasured_site());
+  REQUIRE(report.places.size() == 1);
+  CHECK(report.places[0].kind == "host");
+  CHECK(report.places[0].name == "e");
+  CHECK(report.places[0].with == 3);
+  CHECK(report.places[0].ratio == Approx(1.6).epsilon(0.01));
+  // Rows are those of the middle of all runs.
+  CHECK(report.rows.size() == s.sizes().size());
+}
+
+TEST_CASE("no host stands out where runs only scatter", "[calibrate]") {
+  std::vector<MeasuredSeries> runs;
+  for (int i = 0; i < 6; ++i) {
+    runs.push_back(measured_as(cluster(), 1 + 0.03 * (i % 3)));
+    runs.back().hosts = {std::string(1, static_cast<char>('a' + i)), "z"};
+  }
+  CHECK(check(runs, unmeasured_site()).places.empty());
+}
+
+TEST_CASE("what the scenario says was measured becomes times", "[calibrate]") {
+  const auto world =
+      build_world(cluster("measured: {all_reduce: {8B: 31us, 8GiB: 390GB/s}, alltoall: {1GiB: 41ms}}\n"));
+  const std::vector<MeasuredSeries> series = series_of_scenario(*world);
+  REQUIRE(series.size() == 2);
+  CHECK(series[0].seconds[0] == Approx(31e-6));
+  // Bus bandwidth of 16 ranks: 2 x 15/16 of the bytes over the time.
+  CHECK(series[0].seconds[1] == Approx(8.0 * (1 << 30) * 30 / 16 / 390e9));
+  CHECK(series[1].scenario.workload.collective == CollectiveOp::alltoall);
+  CHECK(series[1].seconds == std::vector<double>{41e-3});
+}
+
+TEST_CASE("what is no size, time or rate is refused where it stands", "[calibrate]") {
+  for (const char* bad : {"{all_reduce: {8: 31us}}", "{all_reduce: {8B: 31}}", "{all_reduce: {8B: -3us}}",
+                          "{all_reduce: {0B: 3us}}", "{all_reduce: {1KiB: 3us, 1024B: 4us}}", "{allreduce: {8B: 3us}}"})
+    CHECK_THROWS_AS(cluster(std::string("measured: ") + bad + "\n"), UserError);
+}
+
+}  // namespace
+}  // namespace fabricast

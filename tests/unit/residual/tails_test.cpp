@@ -1,0 +1,66 @@
+// Tails of Student's t against tables, and of draws of the network against sums by hand.
+#include "fabricast/residual/tails.hpp"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+
+namespace fabricast {
+namespace {
+
+using Catch::Detail::Approx;
+
+Residual residual_of(double freedom, double scale = 1, double median = 0) { return {median, scale, freedom, 0}; }
+
+struct TableRow {
+  double freedom, hundredth, thousandth;
+};
+// Upper points of Student's t, as printed in tables.
+constexpr TableRow student[] = {
+    {1, 31.821, 318.309}, {3, 4.541, 10.215}, {10, 2.764, 4.144}, {30, 2.457, 3.385}, {120, 2.358, 3.160}};
+
+TEST_CASE("a row is slower than the tables' points with the tables' probabilities", "[residual]") {
+  for (const TableRow& row : student) {
+    const Residual t = residual_of(row.freedom);
+    CHECK(share_above(t, row.hundredth) == Approx(0.01).epsilon(1e-3));
+    CHECK(share_above(t, row.thousandth) == Approx(0.001).epsilon(2e-3));
+    CHECK(share_above(t, -row.thousandth) == Approx(0.999).epsilon(2e-6));
+    CHECK(t.quantile(0.999) == Approx(row.thousandth).epsilon(2e-4));
+    CHECK(t.quantile(0.001) == Approx(-row.thousandth).epsilon(2e-4));
+  }
+  CHECK(share_above(residual_of(3, 0.2, 0.5), 0.5 + 0.2 * 4.541) == Approx(0.01).epsilon(1e-3));
+}
+
+TEST_CASE("of one draw the ceiling is the quantile, and the median counts once", "[residual]") {
+  for (const TableRow& row : student) {
+    const Residual t = residual_of(row.freedom, 0.05, 0.3);  // the median is in the draws already
+    CHECK(time_exceeded_by(t, {2e-3}, 0.001) == Approx(2e-3 * std::exp(0.05 * row.thousandth)).epsilon(1e-4));
+    CHECK(time_exceeded_by(t, {2e-3, 2e-3}, 0.01) == Approx(2e-3 * std::exp(0.05 * row.hundredth)).epsilon(1e-4));
+    CHECK(time_exceeded_by(t, {2e-3}, 0.5) == Approx(2e-3));
+  }
+}
+
+TEST_CASE("a rarer ceiling is higher", "[residual]") {
+  const Residual t = residual_of(3, 0.1);
+  const std::vector<double> draws = {1e-3, 1.1e-3, 1.7e-3};
+  double before = 0;
+  for (double share = 0.5; share > 1e-9; share /= 3) {
+    const double ceiling = time_exceeded_by(t, draws, share);
+    CHECK(ceiling > before);
+    CHECK(share_slower(t, draws, ceiling) == Approx(share).epsilon(1e-6));
+    before = ceiling;
+  }
+}
+
+TEST_CASE("draws share the chance", "[residual]") {
+  // All but certain but for the draw: one of four is twice as slow, so a quarter of runs are above what lies between.
+  const Residual t = residual_of(30, 1e-6);
+  const std::vector<double> draws = {1e-3, 1e-3, 1e-3, 2e-3};
+  CHECK(share_slower(t, draws, 1.5e-3) == Approx(0.25));
+  CHECK(time_exceeded_by(t, draws, 0.2) == Approx(2e-3).epsilon(1e-4));
+  CHECK(time_exceeded_by(t, draws, 0.3) == Approx(1e-3).epsilon(1e-4));
+  // A ceiling for one in a thousand rows is 1 in 250 of the slow draw's.
+  CHECK(share_above(t, std::log(time_exceeded_by(t, draws, 0.001) / 2e-3)) == Approx(0.004).epsilon(1e-3));
+}
+
+}  // namespace
+}  // namespace fabricast
