@@ -177,9 +177,6 @@ Scenario read_scenario_of(const MeasuredCase& c) {
   }
 }
 
-/// Cases are shared out over threads.
-const RunOptions one_thread{1, {}};
-
 }  // namespace
 
 CaseRunner::CaseRunner(const MeasuredCase& c) : case_(&c), scenario_(read_scenario_of(c)) {

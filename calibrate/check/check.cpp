@@ -60,8 +60,6 @@ class Examination {
   void expect() {
     std::vector<std::vector<ResidualRow>> rows(measured_.size());
     std::vector<std::vector<double>> times(measured_.size());
-    RunOptions one_thread;
-    one_thread.threads = 1;
     in_parallel(measured_.size(), thread_count(options_.threads), [&](std::size_t m) {
       const auto world = world_of({}, m);
       world->setup.times_only = true;
@@ -88,8 +86,6 @@ class Examination {
   std::vector<ResidualRow> rows_of(const Symptom& symptom) const {
     std::vector<ResidualRow> rows = rows_;
     std::size_t at = 0;
-    RunOptions one_thread;
-    one_thread.threads = 1;
     try {
       for (std::size_t m = 0; m < measured_.size(); ++m) {
         const auto world = world_of(symptom.set, m);

@@ -4,32 +4,14 @@
 #include <cmath>
 #include <map>
 
+#include "fabricast/core/thin.hpp"
+#include "fabricast/residual/tails.hpp"
+
 namespace fabricast {
 
 namespace {
 
 constexpr std::size_t most_rows = 48;
-
-/// Indices of at most so many rows, evenly over them.
-std::vector<std::size_t> spread_over(std::size_t count) {
-  std::vector<std::size_t> taken;
-  const std::size_t every = (count + most_rows - 1) / most_rows;
-  for (std::size_t i = 0; i < count; i += std::max<std::size_t>(1, every)) taken.push_back(i);
-  return taken;
-}
-
-}  // namespace
-
-SiteLikelihood::SiteLikelihood(const ResidualModel& model, const std::vector<ResidualRow>& known,
-                               const std::vector<double>& known_logs)
-    : model_(model) {
-  for (const std::size_t i : spread_over(known.size())) {
-    known_.push_back(known[i]);
-    known_logs_.push_back(known_logs[i]);
-  }
-}
-
-namespace {
 
 /// What a cause's effect is known to, as something that is not stated.
 void widen(ResidualRow& row, const ResidualModel& model, double spread) {
@@ -38,6 +20,15 @@ void widen(ResidualRow& row, const ResidualModel& model, double spread) {
 }
 
 }  // namespace
+
+SiteLikelihood::SiteLikelihood(const ResidualModel& model, const std::vector<ResidualRow>& known,
+                               const std::vector<double>& known_logs)
+    : model_(model) {
+  for (const std::size_t i : thinned(known.size(), most_rows)) {
+    known_.push_back(known[i]);
+    known_logs_.push_back(known_logs[i]);
+  }
+}
 
 std::vector<SiteLikelihood::Group> SiteLikelihood::grouped(const std::vector<ResidualRow>& rows,
                                                            std::span<const double> logs, double spread) const {
@@ -59,7 +50,7 @@ std::vector<SiteLikelihood::Group> SiteLikelihood::grouped(const std::vector<Res
 SiteLikelihood::Together SiteLikelihood::together(const std::vector<ResidualRow>& rows, std::span<const double> logs,
                                                   double spread) const {
   Together all{known_, known_logs_};
-  for (const std::size_t i : spread_over(rows.size())) {
+  for (const std::size_t i : thinned(rows.size(), most_rows)) {
     all.rows.push_back(rows[i]);
     all.logs.push_back(logs[i]);
     widen(all.rows.back(), model_, spread);
@@ -78,7 +69,7 @@ double SiteLikelihood::slow_tail(const std::vector<ResidualRow>& rows, std::span
   double least = 1;
   const std::vector<Group> groups = grouped(rows, logs, 0);
   const SiteResiduals site(model_, known_, known_logs_);
-  for (const Group& group : groups) least = std::min(least, site.of_mean(group.rows).above(group.mean));
+  for (const Group& group : groups) least = std::min(least, share_above(site.of_mean(group.rows), group.mean));
   return std::min(1.0, least * static_cast<double>(groups.size()));
 }
 
@@ -87,7 +78,7 @@ double SiteLikelihood::tail(const std::vector<ResidualRow>& rows, std::span<cons
   const std::vector<Group> groups = grouped(rows, logs, spread);
   const SiteResiduals site(model_, known_, known_logs_);
   for (const Group& group : groups) {
-    const double above = site.of_mean(group.rows).above(group.mean);
+    const double above = share_above(site.of_mean(group.rows), group.mean);
     least = std::min({least, 2 * above, 2 * (1 - above)});
   }
   return std::min(1.0, least);

@@ -163,10 +163,12 @@ CrossValidation leave_out(const std::vector<MeasuredCase>& cases, const Hardware
       if (calibrated) own.add(system, others);
     }
   }
-  if (intervals) add_left_out_intervals(left_out, cases);
+  std::optional<LeftOutErrors> off;
+  if (intervals) add_intervals(left_out, off.emplace(left_out_errors(left_out, cases)));
   const std::vector<ErrorRow> errors = errors_of(left_out);
   CrossValidation v{{by, error_table(errors_of(in_sample)), error_table(errors), levels_of(errors),
                      level_causes(errors, cases), std::move(left_out)},
+                    std::move(off),
                     std::nullopt};
   if (calibrated) v.calibrated = own.result();
   return v;

@@ -7,6 +7,7 @@
 #include "../validate/median.hpp"
 #include "fabricast/core/error.hpp"
 #include "fabricast/core/parallel.hpp"
+#include "fabricast/core/thin.hpp"
 #include "fabricast/residual/residual.hpp"
 
 namespace fabricast {
@@ -40,8 +41,7 @@ Rows rows_of(const std::vector<MeasuredCase>& cases, const Hardware& hardware) {
 /// What is known of the site by some rows.
 SiteResiduals site_by(const Rows& known) {
   Rows some;
-  const std::size_t every = std::max<std::size_t>(1, (known.rows.size() + most_given - 1) / most_given);
-  for (std::size_t i = 0; i < known.rows.size(); i += every) {
+  for (const std::size_t i : thinned(known.rows.size(), most_given)) {
     some.rows.push_back(known.rows[i]);
     some.logs.push_back(known.logs[i]);
   }
@@ -69,19 +69,36 @@ double mean(const Logs& logs) {
   return count == 0 ? 0 : sum / static_cast<double>(count);
 }
 
-/// Which part each row is of: of several cases each case is of one, of a single one rows go round.
-std::vector<MeasuredCase> part_of(const std::vector<MeasuredCase>& cases, std::size_t parts, std::size_t part,
-                                  bool its) {
+/// Which part a row is of: of several cases each case is of one, of a single one rows go round.
+std::size_t part_of(std::size_t cases, std::size_t number, std::size_t row, std::size_t parts) {
+  return (cases > 1 ? number : row) % parts;
+}
+
+/// The cases with the rows of one part alone, or without them.
+std::vector<MeasuredCase> cases_of_part(const std::vector<MeasuredCase>& cases, std::size_t parts, std::size_t part,
+                                        bool its) {
   std::vector<MeasuredCase> some;
   for (std::size_t c = 0; c < cases.size(); ++c) {
     MeasuredCase kept = cases[c];
     kept.rows.clear();
-    for (std::size_t r = 0; r < cases[c].rows.size(); ++r) {
-      const std::size_t of = (cases.size() > 1 ? c : r) % parts;
-      if ((of == part) == its) kept.rows.push_back(cases[c].rows[r]);
-    }
+    for (std::size_t r = 0; r < cases[c].rows.size(); ++r)
+      if ((part_of(cases.size(), c, r, parts) == part) == its) kept.rows.push_back(cases[c].rows[r]);
     if (!kept.rows.empty()) some.push_back(std::move(kept));
   }
+  return some;
+}
+
+/// The same of rows that are forecast already. \pre `all` are those of the cases, in order
+Rows rows_of_part(const Rows& all, const std::vector<MeasuredCase>& cases, std::size_t parts, std::size_t part,
+                  bool its) {
+  Rows some;
+  std::size_t at = 0;
+  for (std::size_t c = 0; c < cases.size(); ++c)
+    for (std::size_t r = 0; r < cases[c].rows.size(); ++r, ++at) {
+      if ((part_of(cases.size(), c, r, parts) == part) != its) continue;
+      some.rows.push_back(all.rows[at]);
+      some.logs.push_back(all.logs[at]);
+    }
   return some;
 }
 
@@ -99,14 +116,14 @@ bool better(const std::vector<MeasuredCase>& cases, const Hardware& start, const
   Logs shipped, rows, fitted;
   FitOptions quiet = options;
   quiet.progress = {};
+  const Rows as_it_was = rows_of(cases, start);
   for (std::size_t part = 0; part < parts; ++part) {
-    const std::vector<MeasuredCase> seen = part_of(cases, parts, part, false),
-                                    unseen = part_of(cases, parts, part, true);
-    const Rows asked = rows_of(unseen, start);
-    add_errors(SiteResiduals(shipped_residuals(), {}, {}), asked, shipped);
-    add_errors(site_by(rows_of(seen, start)), asked, rows);
-    const Hardware moved = fit_parameters(seen, start, quiet).hardware;
-    add_errors(site_by(rows_of(seen, moved)), rows_of(unseen, moved), fitted);
+    const auto seen = [&](const Rows& all) { return rows_of_part(all, cases, parts, part, false); };
+    const auto unseen = [&](const Rows& all) { return rows_of_part(all, cases, parts, part, true); };
+    add_errors(SiteResiduals(shipped_residuals(), {}, {}), unseen(as_it_was), shipped);
+    add_errors(site_by(seen(as_it_was)), unseen(as_it_was), rows);
+    const Rows moved = rows_of(cases, fit_parameters(cases_of_part(cases, parts, part, false), start, quiet).hardware);
+    add_errors(site_by(seen(moved)), unseen(moved), fitted);
   }
   errors = {medians(shipped), medians(rows), medians(fitted), static_cast<int>(parts)};
   return mean(fitted) < (1 - worth_it) * mean(rows);

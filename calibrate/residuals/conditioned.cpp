@@ -7,7 +7,7 @@
 #include <map>
 
 #include "fabricast/core/parallel.hpp"
-#include "folds.hpp"
+#include "fabricast/core/thin.hpp"
 
 namespace fabricast {
 
@@ -54,14 +54,6 @@ ErrorRow error_of(const SystemResiduals& system, std::size_t row, const SiteResi
   return {system.system, band_of(system.rows[row].bytes), r.median - system.logs[row], r.half_width()};
 }
 
-/// Every n-th of many.
-std::vector<std::size_t> thinned(std::vector<std::size_t> rows, std::size_t most) {
-  std::vector<std::size_t> kept;
-  const std::size_t every = std::max<std::size_t>(1, (rows.size() + most - 1) / most);
-  for (std::size_t i = 0; i < rows.size(); i += every) kept.push_back(rows[i]);
-  return kept;
-}
-
 struct Errors {
   std::vector<ErrorRow> all, same, other;
 };
@@ -69,8 +61,7 @@ struct Errors {
 Errors few_errors(const ResidualModel& model, const Sweeps& of, std::size_t count) {
   Errors errors;
   constexpr std::size_t most_sweeps = 12;  // of a system with many, for time
-  const std::size_t every = (of.sweeps.size() + most_sweeps - 1) / most_sweeps;
-  for (std::size_t s = 0; s < of.sweeps.size(); s += every) {
+  for (const std::size_t s : thinned(of.sweeps.size(), most_sweeps)) {
     const std::vector<std::size_t> picked = pick(of.sweeps[s], count);
     if (picked.empty()) continue;
     const SiteResiduals site = given(model, *of.system, picked);
@@ -91,9 +82,9 @@ void append(std::vector<ErrorRow>& list, const std::vector<ErrorRow>& more) {
 
 }  // namespace
 
-ConditionedStudy conditioned_study(const std::vector<CaseResult>& left_out, const std::vector<MeasuredCase>& cases) {
-  const std::vector<SystemResiduals> systems = residuals_of(left_out, cases);
-  const std::vector<ResidualModel> models = models_by_system(systems);
+ConditionedStudy conditioned_study(const LeftOutErrors& left_out) {
+  const std::vector<SystemResiduals>& systems = left_out.systems;
+  const std::vector<ResidualModel>& models = left_out.without;
   constexpr std::array<std::size_t, 3> counts = {1, 2, 4};
   std::array<std::vector<Errors>, counts.size()> few;
   for (auto& list : few) list.resize(systems.size());
@@ -107,7 +98,9 @@ ConditionedStudy conditioned_study(const std::vector<CaseResult>& left_out, cons
       (systems[k].rows[i].nodes <= few_nodes ? small : large).push_back(i);
     if (small.empty() || large.empty()) return;
     constexpr std::size_t most_known = 120;
-    const SiteResiduals nothing(models[k], {}, {}), site = given(models[k], systems[k], thinned(small, most_known));
+    std::vector<std::size_t> known;
+    for (const std::size_t i : thinned(small.size(), most_known)) known.push_back(small[i]);
+    const SiteResiduals nothing(models[k], {}, {}), site = given(models[k], systems[k], known);
     for (const std::size_t row : large) {
       before[k].push_back(error_of(systems[k], row, nothing));
       after[k].push_back(error_of(systems[k], row, site));

@@ -5,7 +5,7 @@
 
 #include "fabricast/calibrate/residuals.hpp"
 #include "fabricast/core/parallel.hpp"
-#include "folds.hpp"
+#include "fabricast/core/thin.hpp"
 #include "minimize.hpp"
 
 namespace fabricast {
@@ -17,12 +17,13 @@ constexpr double structure_freedom = 4;
 constexpr std::size_t most_rows = 50;  ///< of a system, for time
 constexpr int structure_evaluations = 40, scale_evaluations = 200;
 
-/// Every n-th row of a system with many.
-SystemResiduals thinned(const SystemResiduals& whole) {
+/// Some rows of a system with many.
+SystemResiduals part_of(const SystemResiduals& whole) {
   SystemResiduals part{whole.system, whole.site, {}, {}, {}};
-  const std::size_t every = (whole.rows.size() + most_rows - 1) / most_rows;
-  for (std::size_t i = 0; i < whole.rows.size(); i += every)
-    part.rows.push_back(whole.rows[i]), part.logs.push_back(whole.logs[i]);
+  for (const std::size_t i : thinned(whole.rows.size(), most_rows)) {
+    part.rows.push_back(whole.rows[i]);
+    part.logs.push_back(whole.logs[i]);
+  }
   return part;
 }
 
@@ -60,9 +61,9 @@ double squares(const std::vector<double>& x, const std::vector<double>& from) {
 }
 
 ResidualModel learn_structure(const std::vector<SystemResiduals>& systems, const std::vector<double>& start,
-                              int evaluations, const std::function<void(double)>& progress) {
+                              int evaluations) {
   std::vector<SystemResiduals> few;
-  for (const SystemResiduals& s : systems) few.push_back(thinned(s));
+  for (const SystemResiduals& s : systems) few.push_back(part_of(s));
   const std::vector<double> prior = point_of(prior_model());
   const auto loss = [&](const std::vector<double>& x) {
     const ResidualModel model = model_at(x);
@@ -75,7 +76,7 @@ ResidualModel learn_structure(const std::vector<SystemResiduals>& systems, const
     }
     return sum;
   };
-  return model_at(minimize(loss, start, evaluations, progress));
+  return model_at(minimize(loss, start, evaluations));
 }
 
 constexpr std::size_t knot_count = 5, kind_count = EnumNames<ResidualKind>::names.size(),
@@ -155,40 +156,40 @@ std::vector<SystemResiduals> residuals_of(const std::vector<CaseResult>& results
   return list;
 }
 
-ResidualModel learn_residuals(const std::vector<SystemResiduals>& systems,
-                              const std::function<void(double)>& progress) {
-  ResidualModel model = learn_structure(systems, point_of(prior_model()), structure_evaluations, progress);
+ResidualModel learn_residuals(const std::vector<SystemResiduals>& systems) {
+  ResidualModel model = learn_structure(systems, point_of(prior_model()), structure_evaluations);
   learn_scale(model, systems);
   return model;
 }
 
-std::vector<ResidualModel> models_by_system(const std::vector<SystemResiduals>& systems) {
+LeftOutErrors left_out_errors(const std::vector<CaseResult>& results, const std::vector<MeasuredCase>& cases) {
   constexpr std::size_t folds = 5;
   constexpr int few_evaluations = 12;
+  LeftOutErrors errors;
+  errors.systems = residuals_of(results, cases);
+  errors.all = learn_residuals(errors.systems);
   std::set<std::string> sites;
-  for (const SystemResiduals& s : systems) sites.insert(s.site);
+  for (const SystemResiduals& s : errors.systems) sites.insert(s.site);
   const auto fold_of = [&](const SystemResiduals& s) {
     return static_cast<std::size_t>(std::distance(sites.begin(), sites.find(s.site))) % folds;
   };
-  const std::vector<double> start = point_of(learn_residuals(systems));
+  const std::vector<double> start = point_of(errors.all);
   std::vector<ResidualModel> by_fold;
   for (std::size_t fold = 0; fold < std::min(folds, sites.size()); ++fold) {
     std::vector<SystemResiduals> others;
-    for (const SystemResiduals& s : systems)
+    for (const SystemResiduals& s : errors.systems)
       if (fold_of(s) != fold) others.push_back(s);
-    by_fold.push_back(others.empty() ? shipped_residuals() : learn_structure(others, start, few_evaluations, {}));
+    by_fold.push_back(others.empty() ? shipped_residuals() : learn_structure(others, start, few_evaluations));
     if (!others.empty()) learn_scale(by_fold.back(), others);
   }
-  std::vector<ResidualModel> models;
-  for (const SystemResiduals& s : systems) models.push_back(by_fold[fold_of(s)]);
-  return models;
+  for (const SystemResiduals& s : errors.systems) errors.without.push_back(by_fold[fold_of(s)]);
+  return errors;
 }
 
-void add_left_out_intervals(std::vector<CaseResult>& results, const std::vector<MeasuredCase>& cases) {
-  const std::vector<SystemResiduals> systems = residuals_of(results, cases);
-  const std::vector<ResidualModel> models = models_by_system(systems);
+void add_intervals(std::vector<CaseResult>& results, const LeftOutErrors& errors) {
   std::map<std::string, SiteResiduals> of;
-  for (std::size_t i = 0; i < systems.size(); ++i) of.emplace(systems[i].system, SiteResiduals(models[i], {}, {}));
+  for (std::size_t i = 0; i < errors.systems.size(); ++i)
+    of.emplace(errors.systems[i].system, SiteResiduals(errors.without[i], {}, {}));
   for (CaseResult& result : results) {
     const auto it = of.find(result.system);
     if (it == of.end()) continue;

@@ -13,10 +13,8 @@ constexpr double step = 1e-4;
 
 struct Problem {
   const std::function<double(const std::vector<double>&)>& f;
-  const std::function<void(double)>& progress;
-  int evaluations, done = 0;
 
-  double at(const std::vector<double>& x, std::vector<double>& gradient) {
+  double at(const std::vector<double>& x, std::vector<double>& gradient) const {
     std::vector<double> values(x.size() + 1);
     in_parallel(values.size(), thread_count(0), [&](std::size_t i) {
       std::vector<double> moved = x;
@@ -24,7 +22,6 @@ struct Problem {
       values[i] = f(moved);
     });
     for (std::size_t i = 0; i < gradient.size(); ++i) gradient[i] = (values[i] - values.back()) / step;
-    if (progress) progress(static_cast<double>(++done) / evaluations);
     return values.back();
   }
 };
@@ -32,8 +29,8 @@ struct Problem {
 }  // namespace
 
 std::vector<double> minimize(const std::function<double(const std::vector<double>&)>& f, std::vector<double> start,
-                             int evaluations, const std::function<void(double)>& progress) {
-  Problem problem{f, progress, evaluations};
+                             int evaluations) {
+  Problem problem{f};
   nlopt::opt solver(nlopt::LD_LBFGS, static_cast<unsigned>(start.size()));
   solver.set_min_objective([](const std::vector<double>& x, std::vector<double>& gradient,
                               void* data) { return static_cast<Problem*>(data)->at(x, gradient); },

@@ -8,12 +8,6 @@ namespace fabricast {
 
 namespace {
 
-std::uint64_t hash_of(std::string_view text, std::uint64_t seed) {
-  std::uint64_t hash = mix64(seed);
-  for (const char c : text) hash = mix64(hash ^ static_cast<unsigned char>(c));
-  return hash;
-}
-
 /// A value from the interval of a parameter that no fit has told: the logarithm is normal, cut off where only one in
 /// twenty lies beyond on either side, so that no share comes out above what is thought possible.
 double from_interval(const Parameter& p, Rng& rng) {

@@ -141,10 +141,10 @@ int residuals(const std::vector<std::string>& arguments) {
   const std::vector<MeasuredCase> cases = chosen_cases(options);
   FitOptions how;
   how.iterations = shipped_iterations;
+  how.progress = show_fit;
   const CrossValidation crossed = leave_out(cases, prior_hardware(), how, LeftOut::fifth);
-  const ResidualModel model = learn_residuals(residuals_of(crossed.leave_one_out.cases, cases), progress_bar());
-  if (!output.empty()) emit(output, residual_model_json(model, options.text("source", "learned")));
-  emit("-", conditioned_text(conditioned_study(crossed.leave_one_out.cases, cases)));
+  if (!output.empty()) emit(output, residual_model_json(crossed.errors->all, options.text("source", "learned")));
+  emit("-", conditioned_text(conditioned_study(*crossed.errors)));
   return 0;
 }
 

@@ -19,8 +19,7 @@ namespace {
 
 /// A number without a log: `--size 8GiB --busbw 210`, or `--time 41ms`.
 MeasuredSeries bare_number(const Options& options, const World& world) {
-  for (const char* name : {"size"})
-    if (!options.has(name)) throw UserError("fabricast check: neither LOG nor --size", "--size 8GiB --busbw 210");
+  if (!options.has("size")) throw UserError("fabricast check: neither LOG nor --size", "--size 8GiB --busbw 210");
   if (options.has("busbw") == options.has("time"))
     throw UserError("fabricast check: --size takes one of --busbw and --time", "--size 8GiB --busbw 210");
   const std::int64_t bytes = chosen_size(options, world);

@@ -108,7 +108,7 @@ int judge_logs(const Options& options, const World& world, const GateOutputs& to
     const MeasuredSite site = site_of(options, world, {});
     return judge(series_of_logs(logs, world), site, probability, how);
   });
-  for (const WrongRow& row : wrong_rows_of(logs)) verdict.wrong.push_back({row.op, row.bytes, row.results});
+  verdict.wrong = wrong_rows_of(logs);
   emit_verdict(to, verdict_json(world.scenario, verdict), verdict_text(world.scenario, verdict));
   return verdict.passes() ? 0 : 1;
 }

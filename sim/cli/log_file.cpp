@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
@@ -10,6 +11,15 @@
 #include "fabricast/core/file.hpp"
 
 namespace fabricast {
+
+std::string beginning_of(const std::string& path) {
+  constexpr std::size_t most = std::size_t{1} << 20;
+  std::ifstream in(path, std::ios::binary);
+  std::string text(most, '\0');
+  in.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(std::max<std::streamsize>(0, in.gcount())));
+  return text;
+}
 
 Imported read_log(const std::string& path) {
   errno = 0;

@@ -39,9 +39,8 @@ MeasuredSite site_of(const Options& options, const World& world, const RunOption
   std::vector<std::string> files = options.list("measured");
   files.insert(files.end(), further.begin(), further.end());
   for (const std::string& path : files) {
-    const std::string text = read_file(path);
-    append(series, holds_cases(text) ? series_of_cases(cases_of(text, path), world)
-                                     : series_of_log(read_log(path), path, world));
+    append(series, holds_cases(beginning_of(path)) ? series_of_cases(read_cases(path), world)
+                                                   : series_of_log(read_log(path), path, world));
   }
   const bool collective = world.scenario.workload.kind == WorkloadKind::collective;
   if (!series.empty() && !collective)

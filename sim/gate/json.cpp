@@ -70,7 +70,7 @@ std::string verdict_json(const Scenario& scenario, const GateVerdict& verdict) {
          {"probability", verdict.probability},
          {"rows_below", verdict.below()},
          {"rows_below_by_chance", digits(verdict.probability * static_cast<double>(verdict.rows.size()))}};
-  for (const WrongResults& w : verdict.wrong)
+  for (const WrongRow& w : verdict.wrong)
     j["wrong_results"].push_back({{"collective", name_of(w.op)}, {"bytes", w.bytes}, {"results", w.results}});
   j["rows"] = Json::array();
   for (const GateJudgement& row : verdict.rows) j["rows"].push_back(judgement_json(row));

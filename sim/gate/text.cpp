@@ -75,7 +75,7 @@ std::string verdict_text(const Scenario& scenario, const GateVerdict& verdict) {
     out += fmt::format("does not pass: {} of {} rows are below their floors\n", below, count);
   else
     out += fmt::format("passes: all {} rows are above their floors\n", count);
-  for (const WrongResults& w : verdict.wrong)
+  for (const WrongRow& w : verdict.wrong)
     out += fmt::format("  {} of {} B: {} wrong\n", name_of(w.op), w.bytes, w.results);
   out += fmt::format("of a healthy cluster {:.2g} of {} rows would be below by chance ({} each); rows go together\n",
                      chance, count, chance_text(verdict.probability));

@@ -27,10 +27,8 @@ std::vector<double> times_with(const World& world, const Forecast& forecast, Har
   other->beside = world.beside;
   std::vector<Plan> plans;
   for (const ForecastRow& row : forecast.rows) plans.push_back(row.plan);
-  RunOptions options;
-  options.threads = 1;
   std::vector<double> times;
-  for (const ForecastRow& row : run_plans(*other, std::move(plans), options).rows) times.push_back(row.time);
+  for (const ForecastRow& row : run_plans(*other, std::move(plans), one_thread).rows) times.push_back(row.time);
   return times;
 }
 
@@ -73,9 +71,7 @@ std::size_t series_of(const World& world) {
   std::string text = fmt::format("{} {} {} {}", name_of(s.workload.collective), s.cluster.nodes, s.node.spec.gpus,
                                  to_text(world.planner.comm.version));
   for (const auto& [name, value] : s.nccl.env) text += fmt::format(" {}={}", name, value);
-  std::uint64_t hash = 0;
-  for (const char c : text) hash = mix64(hash ^ static_cast<unsigned char>(c));
-  return hash;
+  return hash_of(text);
 }
 
 std::vector<ResidualRow> residual_rows(const World& world, const Forecast& forecast, const RunOptions& options) {

@@ -23,9 +23,7 @@ std::vector<double> times_of(const World& world, Scenario scenario) {
     const auto other = build_world(std::move(scenario));
     other->setup.times_only = true, other->draws.count = std::min(world.draws.count, most_draws);
     other->beside = world.beside;
-    RunOptions options;
-    options.threads = 1;
-    for (const ForecastRow& row : run_forecast(*other, options).rows) times.push_back(row.time);
+    for (const ForecastRow& row : run_forecast(*other, one_thread).rows) times.push_back(row.time);
   } catch (const UserError&) { times.clear(); }
   return times;
 }

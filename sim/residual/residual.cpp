@@ -29,10 +29,6 @@ double Residual::quantile(double probability) const {
   return median + scale * boost::math::quantile(boost::math::students_t(freedom), probability);
 }
 
-double Residual::above(double log) const {
-  return boost::math::cdf(boost::math::complement(boost::math::students_t(freedom), (log - median) / scale));
-}
-
 double Residual::half_width(double probability) const { return quantile((1 + probability) / 2) - median; }
 
 double share_above(const Residual& residual, double log) {

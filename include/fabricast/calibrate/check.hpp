@@ -119,12 +119,6 @@ struct Suspect {
   bool leaves_too_much = false;  ///< healthy clusters hardly ever are as far from their forecasts: it can not be all
 };
 
-/// Results that the tool counted as wrong.
-struct WrongRow {
-  CollectiveOp op = CollectiveOp::all_reduce;
-  std::int64_t bytes = 0, results = 0;
-};
-
 /// A host, NIC or log with which the same test is slower than without.
 struct SlowPlace {
   std::string kind, name;             ///< host, NIC or log

@@ -22,8 +22,8 @@ struct ConditionedStudy {
   int worse = 0, cells = 0;
 };
 
-/// By models that are learned without each fifth of the sites in turn.
-ConditionedStudy conditioned_study(const std::vector<CaseResult>& left_out, const std::vector<MeasuredCase>& cases);
+/// By models that have not seen the system.
+ConditionedStudy conditioned_study(const LeftOutErrors& errors);
 std::string conditioned_text(const ConditionedStudy& study);
 
 }  // namespace fabricast

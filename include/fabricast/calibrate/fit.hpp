@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "fabricast/calibrate/validate.hpp"
+#include "fabricast/calibrate/residuals.hpp"
 
 namespace fabricast {
 
@@ -62,6 +62,7 @@ std::map<std::string, std::string> left_out_with(const std::vector<MeasuredCase>
 
 struct CrossValidation {
   LeaveOneOut leave_one_out;
+  std::optional<LeftOutErrors> errors;  ///< absent: no intervals were asked for
   std::optional<Calibrated> calibrated;
 };
 

@@ -26,7 +26,7 @@ std::vector<MeasuredSeries> series_of_cases(const std::vector<MeasuredCase>& cas
 /// Rows that a fitted profile has seen; none of one without.
 std::vector<MeasuredCase> cases_in_profile(const std::string& text, const std::string& path);
 
-/// Whether a text is a file of measured cases, not a log.
+/// Whether a text, or its first MiB, is of a file of measured cases, not of a log.
 bool holds_cases(const std::string& text);
 
 }  // namespace fabricast

@@ -6,7 +6,6 @@
 // with weak priors: a deviation is thought to be 15 %, a kind to be as others, within factors of e and of 2.
 #pragma once
 
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -28,10 +27,17 @@ std::vector<SystemResiduals> residuals_of(const std::vector<CaseResult>& results
                                           const std::vector<MeasuredCase>& cases);
 
 /// Deterministic. \pre systems have rows
-ResidualModel learn_residuals(const std::vector<SystemResiduals>& systems,
-                              const std::function<void(double)>& progress = {});
+ResidualModel learn_residuals(const std::vector<SystemResiduals>& systems);
 
-/// Sets `factor` of all rows, by models that are learned without each fifth of the sites in turn.
-void add_left_out_intervals(std::vector<CaseResult>& results, const std::vector<MeasuredCase>& cases);
+/// What systems are off by that no fit had seen, and how that is distributed.
+struct LeftOutErrors {
+  std::vector<SystemResiduals> systems;
+  ResidualModel all;                   ///< learned from all of them
+  std::vector<ResidualModel> without;  ///< by system, learned without the fifth of the sites that it is of
+};
+LeftOutErrors left_out_errors(const std::vector<CaseResult>& results, const std::vector<MeasuredCase>& cases);
+
+/// Sets `factor` of all rows, by models that have not seen them.
+void add_intervals(std::vector<CaseResult>& results, const LeftOutErrors& errors);
 
 }  // namespace fabricast

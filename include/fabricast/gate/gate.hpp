@@ -94,14 +94,10 @@ struct GateJudgement {
   std::string from;                           ///< log
   bool below() const { return measured > ceiling; }
 };
-struct WrongResults {
-  CollectiveOp op = CollectiveOp::all_reduce;
-  std::int64_t bytes = 0, results = 0;
-};
 struct GateVerdict {
   double probability = 1e-3;
   std::vector<GateJudgement> rows;
-  std::vector<WrongResults> wrong;
+  std::vector<WrongRow> wrong;
   std::size_t below() const;
   bool passes() const { return below() == 0 && wrong.empty(); }
 };

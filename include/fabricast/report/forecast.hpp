@@ -86,6 +86,9 @@ struct RunOptions {
   std::function<void(double)> progress;  ///< called now and then with the part done, from one thread at a time
 };
 
+/// Where tasks are shared out over threads further up.
+inline const RunOptions one_thread{1, {}};
+
 /// The options of a part of longer work: its progress goes from `begin` to `end` of the whole.
 RunOptions part_of(const RunOptions& options, double begin, double end);
 

@@ -23,6 +23,12 @@ struct MeasuredSeries {
   std::vector<std::string> hosts, nics;  ///< by name, where a log tells them
 };
 
+/// Results of a size that the tool counted as wrong.
+struct WrongRow {
+  CollectiveOp op = CollectiveOp::all_reduce;
+  std::int64_t bytes = 0, results = 0;
+};
+
 /// What is measured of a site, against its forecasts. Immutable, so that threads may share it.
 struct MeasuredSite {
   struct Row {

@@ -105,8 +105,6 @@ struct Residual {
   double half_width(double probability = 0.9) const;
   /// ln(measured / forecast) below which such a share of rows lies.
   double quantile(double probability) const;
-  /// Share of rows that lie above.
-  double above(double log) const;
 };
 
 /// Measured rows of one site, and what they tell of others. Immutable, so that threads may share it.
