@@ -181,7 +181,7 @@ Scenario read_scenario_of(const MeasuredCase& c) {
 
 CaseRunner::CaseRunner(const MeasuredCase& c) : case_(&c), scenario_(read_scenario_of(c)) {
   prefixes_ = used_parameters(scenario_);
-  graphs_ = build_world(scenario_)->planner.graphs;
+  searches_ = build_world(scenario_)->searches;
   scenario_.hardware = {};  // every run brings its own
 }
 
@@ -194,7 +194,7 @@ std::unique_ptr<World> CaseRunner::world_of(const Hardware& hardware, std::vecto
   Scenario scenario = scenario_;
   scenario.hardware = hardware;
   scenario.workload.sizes = std::move(sizes);
-  auto world = build_world(std::move(scenario), &graphs_);
+  auto world = build_world(std::move(scenario), searches_);
   world->setup.times_only = true;
   return world;
 }

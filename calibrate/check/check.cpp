@@ -52,8 +52,8 @@ class Examination {
   };
 
   std::unique_ptr<World> world_of(const std::vector<std::string>& set, std::size_t m) const {
-    if (set.empty()) return build_world(measured_[m].scenario);
-    return build_world(changed(measured_[m].scenario, effective_[m], set));
+    if (set.empty()) return build_world(measured_[m].scenario, searches_);
+    return build_world(changed(measured_[m].scenario, effective_[m], set), searches_);
   }
 
   /// Forecasts of the cluster as it should be, and how far such forecasts are off.
@@ -211,6 +211,7 @@ class Examination {
   const std::map<Cause, double>& weights_;
   const RunOptions& options_;
   std::vector<std::string> effective_;
+  const std::shared_ptr<SearchStore> searches_ = make_search_store();
   // By row, one collective after the other.
   std::vector<ResidualRow> rows_;
   std::vector<double> expected_, seconds_;

@@ -18,6 +18,7 @@ struct NcclPath {
   PathType type = PathType::DIS;
   MilliBandwidth bandwidth = 0;
   std::vector<std::uint16_t> links;
+  bool operator==(const NcclPath&) const = default;
 };
 
 struct NcclSystem {
@@ -26,12 +27,14 @@ struct NcclSystem {
   struct Vertex {
     Kind kind;
     int index;  ///< among its kind
+    bool operator==(const Vertex&) const = default;
   };
   struct Link {
     std::uint16_t from, to;
     LinkType type;
     MilliBandwidth bandwidth;
     std::uint16_t reverse;
+    bool operator==(const Link&) const = default;
   };
 
   NodeLayout layout;
@@ -44,6 +47,8 @@ struct NcclSystem {
 
   // [from * to's count + to]
   std::vector<NcclPath> gpu_gpu, gpu_net, net_gpu, gpu_switch, switch_gpu;
+
+  bool operator==(const NcclSystem&) const = default;
 
   const NcclPath& path_gpu_gpu(int a, int b) const { return gpu_gpu[static_cast<std::size_t>(a * gpus + b)]; }
   const NcclPath& path_gpu_net(int g, int n) const { return gpu_net[static_cast<std::size_t>(g * nets + n)]; }

@@ -183,9 +183,9 @@ void state_latency(Node& node, double latency_us) {
 }
 
 /// Looks for channels, and takes over what follows from them.
-void search_and_estimate(Planner& planner, const NcclSettings& settings, const SearchGraphs* found) {
+void search_and_estimate(Planner& planner, const NcclSettings& settings, SearchStore* store) {
   Communicator& comm = planner.comm;
-  planner.graphs = found ? *found : search_graphs(comm.node, comm.nodes(), settings);
+  planner.graphs = search_graphs(comm.node, comm.nodes(), settings, store);
   planner.costs = nccl_cost_model(comm.node, comm.nodes(), planner.graphs, settings);
   planner.default_costs = nccl_cost_model(comm.node, comm.nodes(), planner.graphs, unforced(settings));
   comm.rings = planner.graphs.ring.shapes, comm.trees = planner.graphs.tree.shapes;
@@ -197,7 +197,7 @@ void search_and_estimate(Planner& planner, const NcclSettings& settings, const S
 }  // namespace
 
 Planner make_planner(Node node, std::vector<std::uint32_t> placement, std::uint32_t hosts_per_node,
-                     NcclSettings settings, const SearchGraphs* found) {
+                     NcclSettings settings, SearchStore* store) {
   check_ways_inside(node, settings);
   Planner planner;
   planner.settings = std::move(settings);
@@ -211,7 +211,7 @@ Planner make_planner(Node node, std::vector<std::uint32_t> placement, std::uint3
     throw UserError::at("cluster.nodes", "one GPU has nobody to talk to", "a collective takes two ranks");
   if (comm.nodes() > 1 && comm.node.nics == 0)
     throw UserError::at("node.nics.count", fmt::format("{} nodes and no NIC to join them", comm.nodes()));
-  search_and_estimate(planner, planner.settings, found);
+  search_and_estimate(planner, planner.settings, store);
   if (comm.node.nics > 0)
     for (int g = 0; g < comm.gpus(); ++g) comm.nic_of_gpu.push_back(nic_of(comm.node, g));
   comm.pxn = uses_pxn(comm.node, planner.settings);
@@ -231,14 +231,14 @@ Planner make_planner(Node node, std::vector<std::uint32_t> placement, std::uint3
   return planner;
 }
 
-void use_sharp(Planner& planner, SharpService sharp, const SearchGraphs* found) {
+void use_sharp(Planner& planner, SharpService sharp, SearchStore* store) {
   planner.comm.sharp = std::move(sharp);
   const Communicator& comm = planner.comm;
   if (comm.sharp.available() || !uses_collnet(comm.node, comm.nodes(), planner.settings)) return;
   // NCCL goes on without CollNet, and its channels, where there is no aggregation to be had.
   NcclSettings without = planner.settings;
   without.collnet_enable = false;
-  search_and_estimate(planner, without, found);
+  search_and_estimate(planner, without, store);
 }
 
 bool works_in_place(const Planner& planner, NcclVersion since) {

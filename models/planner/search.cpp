@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "graph_search.hpp"
+#include "search_store.hpp"
 
 namespace fabricast {
 
@@ -64,28 +65,29 @@ struct Distances {
 
 class GraphFinder {
  public:
-  GraphFinder(NcclSystem& system, const NcclSettings& settings)
-      : system_(system), search_(system), settings_(settings) {}
+  explicit GraphFinder(NcclSystem& system) : system_(system), search_(system) {}
 
-  SearchState find(SearchPattern pattern, int min_channels, int max_channels, bool collnet = false) {
+  SearchState find(const SearchRequest& request) {
+    const SearchPattern pattern = request.pattern;
     best_ = {};
     best_.pattern = pattern;
-    best_.collnet = collnet;
-    best_.min_channels = min_channels, best_.max_channels = max_channels;
-    prepare();
+    best_.collnet = request.collnet;
+    best_.min_channels = request.min_channels, best_.max_channels = request.max_channels;
+    speeds_ = request.speeds;
+    prepare(request);
     if (pattern == SearchPattern::nvls && (!system_.nvswitch || system_.capability < 90)) return best_;
     widen();
     duplicate();
     raise();
-    if (best_.channels == 0 && !collnet && pattern != SearchPattern::nvls) fall_back();
+    if (best_.channels == 0 && !request.collnet && pattern != SearchPattern::nvls) fall_back();
     return best_;
   }
 
  private:
-  void prepare() {
+  void prepare(const SearchRequest& request) {
     const bool trees_or_ring =
         best_.pattern <= SearchPattern::ring && best_.pattern != SearchPattern::tree && system_.nets > 1;
-    cross_nic_ = trees_or_ring ? settings_.cross_nic : 0;
+    cross_nic_ = trees_or_ring ? request.cross_nic : 0;
     best_.cross_nic = cross_nic_ == 1 ? 1 : 0;
     Distances intra, inter;
     for (int g = 0; g < system_.gpus; ++g) {
@@ -96,11 +98,7 @@ class GraphFinder {
     least_intra_ = system_.gpus > 1 && intra.least != PathType::DIS ? intra.least : PathType::LOC;
     most_intra_ = system_.gpus > 1 ? intra.most : PathType::SYS;
     least_inter_ = system_.nets > 0 && inter.least != PathType::DIS ? inter.least : PathType::PIX;
-    // No farther than some GPU's NIC, from 2.25.1 on; since 2.29.2 only from Hopper on, as trees could not close.
-    const NcclVersion& version = settings_.version;
-    const bool bounded =
-        version >= NcclVersion{2, 25, 1} && (system_.capability >= 90 || version < NcclVersion{2, 29, 2});
-    most_inter_ = bounded ? inter.most : PathType::SYS;
+    most_inter_ = request.near_nics ? inter.most : PathType::SYS;
     best_.type_intra = least_intra_, best_.type_inter = least_inter_;
     try_same_ = best_.pattern != SearchPattern::nvls;
     best_.same_channels = try_same_;
@@ -112,7 +110,6 @@ class GraphFinder {
     if (system_.nets == 0 && best_.pattern == SearchPattern::nvls) best_.min_channels = best_.max_channels;
     if (best_.pattern == SearchPattern::ring && split_nvlink() && best_.max_channels >= 2 && best_.min_channels == 1)
       best_.min_channels = 2;
-    speeds_ = ladder(system_.capability, system_.nets > 0, settings_.version);
     total_ = system_.total_bandwidth();
     fastest_ = system_.max_bandwidth();
   }
@@ -245,7 +242,6 @@ class GraphFinder {
 
   NcclSystem& system_;
   GraphSearch search_;
-  const NcclSettings& settings_;
   SearchState best_;
   std::vector<double> speeds_;
   double total_ = 0, fastest_ = 0;
@@ -277,13 +273,29 @@ SearchGraph graph_of(const SearchState& found, const NcclSystem& system) {
   return graph;
 }
 
-SearchGraphs find_graphs(const Node& node, std::int64_t nodes, const NcclSettings& settings) {
-  NcclSystem system = nccl_system(node, nodes > 1, settings);
-  GraphFinder finder(system, settings);
+/// No farther than some GPU's NIC, from 2.25.1 on; since 2.29.2 only from Hopper on, as trees could not close.
+bool keeps_to_near_nics(int capability, const NcclVersion& version) {
+  return version >= NcclVersion{2, 25, 1} && (capability >= 90 || version < NcclVersion{2, 29, 2});
+}
+
+SearchGraphs find_graphs(const Node& node, std::int64_t nodes, const NcclSettings& settings, SearchStore& store) {
+  const NcclSystem system = nccl_system(node, nodes > 1, settings);
+  const NcclVersion& version = settings.version;
   // What a graph file holds is not looked for.
   SearchGraphs graphs = settings.given_graphs.value_or(SearchGraphs{});
   const auto find = [&](SearchGraph& graph, SearchPattern pattern, int least, int most, bool collnet = false) {
-    if (graph.channels == 0) graph = graph_of(finder.find(pattern, least, most, collnet), system);
+    if (graph.channels > 0) return;
+    const SearchRequest request{pattern,
+                                least,
+                                most,
+                                collnet,
+                                settings.cross_nic,
+                                keeps_to_near_nics(system.capability, version),
+                                ladder(system.capability, system.nets > 0, version)};
+    graph = store.of(system, request, [&] {
+      NcclSystem taken = system;  // channels take their bandwidth off its links
+      return graph_of(GraphFinder(taken).find(request), taken);
+    });
   };
   find(graphs.ring, SearchPattern::ring, 1, most_channels_of(settings.version) / 2);
   const int channels = graphs.ring.channels;
@@ -344,8 +356,9 @@ bool uses_collnet(const Node& node, std::int64_t nodes, const NcclSettings& sett
          node.spec.nics.link == LinkKind::infiniband;
 }
 
-SearchGraphs search_graphs(const Node& node, std::int64_t nodes, const NcclSettings& settings) {
-  SearchGraphs graphs = find_graphs(node, nodes, settings);
+SearchGraphs search_graphs(const Node& node, std::int64_t nodes, const NcclSettings& settings, SearchStore* store) {
+  SearchStore own;
+  SearchGraphs graphs = find_graphs(node, nodes, settings, store ? *store : own);
   if (nodes > 1 && node.spec.nics.numa == NicNuma::remote)
     for (SearchGraph* g : {&graphs.ring, &graphs.tree})
       g->type_inter = std::max(g->type_inter, nic_distance(node, false));

@@ -48,6 +48,9 @@ MeasuredSite site_of(const Options& options, const World& world, const RunOption
                     "`calibrate fit` makes a profile of them");
   if (!collective) return unmeasured_site();
   append(series, series_of_scenario(world));
+  if (!series.empty() && world.scenario.network.engine != EngineKind::flow)
+    throw UserError::at("network.engine", "only forecasts of the flow engine go on from measured rows",
+                        "leave the rows out, or --set network.engine=flow");
   for (const std::string& path : profiles_of(world.scenario))
     append(series, series_of_cases(cases_in_profile(read_file(path), path), world));
   return measured_site(shipped_residuals(), series, how);

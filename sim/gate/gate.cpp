@@ -14,7 +14,8 @@ namespace fabricast {
 namespace {
 
 std::unique_ptr<World> world_of(const World& world, const std::string& effective, CollectiveOp op) {
-  return build_world(changed(world.scenario, effective, {fmt::format("workload.collective={}", name_of(op))}));
+  return build_world(changed(world.scenario, effective, {fmt::format("workload.collective={}", name_of(op))}),
+                     world.searches);
 }
 
 /// Rows b_i e^(-y_i), with y a multivariate Student t: ln of their mean is at least -sum w_i y_i, with w_i their share of it,

@@ -209,7 +209,7 @@ class Comparison {
   }
 
   PlacementTrial try_on(Placement placement, const std::vector<std::uint32_t>& order = {}) {
-    const auto world = build_world(moved(placement, order), &main_.planner.graphs);
+    const auto world = build_world(moved(placement, order), main_.searches);
     world->draws.count = std::min(world->draws.count, few_draws);
     PlacementTrial t;
     t.placement = placement, t.hosts = world->allocation.main, t.shape = shape_of(at_, t.hosts);

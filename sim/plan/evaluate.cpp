@@ -67,7 +67,7 @@ SweepRow evaluate(const Study& study, std::size_t number, const EvaluateOptions&
   SweepRow row;
   row.row = number;
   try {
-    const auto world = build_world(scenario_of(study, number));
+    const auto world = build_world(scenario_of(study, number), options.searches);
     require_memory(*world);
     const auto prices = world->scenario.prices.empty() ? std::nullopt : std::optional(prices_of(world->scenario));
     const Bill bill = bill_of(*world, prices ? &*prices : nullptr);

@@ -24,6 +24,7 @@ SweepResult run_sweep(const Study& study, const SweepOptions& options) {
   const std::size_t threads = thread_count(options.run.threads);
   EvaluateOptions alone;
   alone.intervals = options.intervals, alone.risk = options.risk, alone.site = options.site;
+  alone.searches = make_search_store();
   alone.threads = static_cast<int>(std::max<std::size_t>(1, threads / std::max<std::size_t>(1, wanted.size())));
   std::mutex mutex;
   std::size_t done = 0;

@@ -291,7 +291,7 @@ InferenceForecast run_inference(const World& world, const RunOptions& options, b
       if (spec.disaggregated.transfer == TransferPath::host) {
         Scenario staged = world.scenario;
         staged.node.spec.gdr = Gdr::off;
-        const auto without = build_world(std::move(staged));
+        const auto without = build_world(std::move(staged), world.searches);
         without->beside = world.beside;
         f.disaggregated =
             disaggregate(*without, step, f.step.seconds, Draw(*without, without->draws.first_seed + median));

@@ -39,10 +39,11 @@ MeasuredSite measured_site(const ResidualModel& model, const std::vector<Measure
   std::vector<MeasuredSite::Row> rows;
   std::vector<ResidualRow> residual;
   std::vector<double> logs;
+  const auto searches = make_search_store();
   for (std::size_t s = 0; s < series.size(); ++s) {
     const auto part = [&](double done) { return (static_cast<double>(s) + done) / static_cast<double>(series.size()); };
     const RunOptions own = part_of(options, part(0), part(1));
-    const auto world = build_world(series[s].scenario);
+    const auto world = build_world(series[s].scenario, searches);
     Forecast forecast = run_forecast(*world, own);
     add_unstated(*world, forecast, own);
     for (ResidualRow& row : residual_rows(*world, forecast, own)) residual.push_back(std::move(row));

@@ -20,7 +20,7 @@ constexpr double step = 0.1;
 std::vector<double> times_with(const World& world, const Forecast& forecast, Hardware hardware) {
   Scenario scenario = world.scenario;
   scenario.hardware = std::move(hardware);
-  const auto other = build_world(std::move(scenario), &world.planner.graphs);
+  const auto other = build_world(std::move(scenario), world.searches);
   other->setup.times_only = true;
   other->draws.count = 1;
   if (connects_alike(other->setup, world.setup)) other->setup.counts = world.setup.counts;

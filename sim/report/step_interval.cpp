@@ -47,7 +47,7 @@ void add_interval(const World& world, StepForecast& forecast, const RunOptions& 
   in_parallel(networks, threads, [&](std::size_t n) {
     Scenario scenario = base;
     scenario.hardware = drawn_hardware(base.hardware, n);
-    drawn[n] = build_world(std::move(scenario), &world.planner.graphs);
+    drawn[n] = build_world(std::move(scenario), world.searches);
     drawn[n]->beside = world.beside;
   });
   std::vector<const World*> worlds;

@@ -44,7 +44,7 @@ std::vector<W> run_trials(const World& world, const std::vector<Alternatives>& a
     try {
       Scenario made = changed(world.scenario, effective, trial.set);
       if (to_yaml(made) == effective) return std::nullopt;
-      const auto other = build_world(std::move(made));
+      const auto other = build_world(std::move(made), world.searches);
       return run(*other, trial);
     } catch (const UserError&) {
       return std::nullopt;  // this scenario has no such key, or can not be changed in that way

@@ -150,7 +150,7 @@ std::unique_ptr<World> one_node_of(const World& world) {
   s.cluster.placement = Placement::in_order;
   s.cluster.order.clear();
   s.faults.clear();
-  return build_world(std::move(s));
+  return build_world(std::move(s), world.searches);
 }
 
 }  // namespace

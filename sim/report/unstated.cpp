@@ -20,7 +20,8 @@ constexpr int most_draws = 5;
 std::vector<double> times_of(const World& world, Scenario scenario) {
   std::vector<double> times;
   try {
-    const auto other = build_world(std::move(scenario));
+    const auto other = build_world(std::move(scenario), world.searches);
+    if (connects_alike(other->setup, world.setup)) other->setup.counts = world.setup.counts;
     other->setup.times_only = true, other->draws.count = std::min(world.draws.count, most_draws);
     other->beside = world.beside;
     for (const ForecastRow& row : run_forecast(*other, one_thread).rows) times.push_back(row.time);

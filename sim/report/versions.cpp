@@ -19,7 +19,7 @@ void forecast_versions(const World& world, Forecast& forecast, const RunOptions&
     if (!is_main) {
       Scenario scenario = world.scenario;
       scenario.nccl.version = fmt::format("{}.{}.{}", from.major, from.minor, from.patch);
-      other = run_forecast(*build_world(std::move(scenario)), options);
+      other = run_forecast(*build_world(std::move(scenario), world.searches), options);
     }
     for (std::size_t r = 0; r < forecast.rows.size(); ++r) {
       ForecastRow& row = forecast.rows[r];

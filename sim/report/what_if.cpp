@@ -32,6 +32,7 @@ struct Ground {
   const Scenario& scenario;
   std::string effective;
   std::vector<double> before;  ///< s of each size
+  std::shared_ptr<SearchStore> searches;
 };
 
 /// \param wanted says of a changed scenario whether to run it
@@ -43,7 +44,7 @@ std::optional<Outcome> run_trial(const Ground& ground, const Trial& trial, const
     Scenario made = changed(scenario, ground.effective, trial.set);
     if (!wanted(made) || to_yaml(made) == ground.effective) return std::nullopt;
     set_sizes(made, scenario.sizes());
-    const auto world = build_world(std::move(made));
+    const auto world = build_world(std::move(made), ground.searches);
     std::vector<double> times = times_of(run_forecast(*world, options));
     const double gain = mean_gain(ground.before, times);
     return Outcome{{trial.what, trial.set, std::move(times), gain}, std::move(world->scenario)};
@@ -80,7 +81,8 @@ std::vector<WhatIf> what_would_help(const World& world, const Forecast& forecast
   const std::vector<Alternatives> all = trials_for({world, forecast, weighed});
   std::vector<std::optional<WhatIf>> best(all.size());
   run_trials(
-      {world.scenario, to_yaml(world.scenario), times_of(forecast)}, all, options, [](const Scenario&) { return true; },
+      {world.scenario, to_yaml(world.scenario), times_of(forecast), world.searches}, all, options,
+      [](const Scenario&) { return true; },
       [&](std::size_t i, const Trial&, std::optional<Outcome> outcome) {
         if (outcome && outcome->what_if.gain > (best[i] ? best[i]->gain : least_gain))
           best[i] = std::move(outcome->what_if);
@@ -128,7 +130,7 @@ class Search {
       if (!best) break;
       take(world->scenario, *best);
       // Its forecast is known but for what the trials look at: the rows.
-      auto next = build_world(std::move(best->scenario));
+      auto next = build_world(std::move(best->scenario), world->searches);
       forecast_ = run_forecast(*next);
       changed = std::move(next);
       world = changed.get();
@@ -146,7 +148,7 @@ class Search {
     std::erase_if(all, [](const Alternatives& list) { return list.empty(); });
     std::vector<std::optional<Outcome>> kinds(all.size());
     run_trials(
-        {world.scenario, to_yaml(world.scenario), advice_.after}, all, options,
+        {world.scenario, to_yaml(world.scenario), advice_.after, world.searches}, all, options,
         [&](const Scenario& s) { return !taken_before(changed_variables(world.scenario, s)); },
         [&](std::size_t i, const Trial& trial, std::optional<Outcome> outcome) {
           if (!outcome || !helps_somewhere(advice_.after, outcome->what_if))

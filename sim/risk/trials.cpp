@@ -68,7 +68,7 @@ std::unique_ptr<World> Trials::take() {
   }
   Scenario scenario = base_.scenario;
   if (scenario.workload.kind == WorkloadKind::collective) set_sizes(scenario, {scenario.sizes().back()});
-  return build_world(std::move(scenario), &base_.planner.graphs);
+  return build_world(std::move(scenario), base_.searches);
 }
 
 /// A world that goes back to the others, whatever happens.

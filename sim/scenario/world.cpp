@@ -223,8 +223,9 @@ Fabric fabric_of_hosts(const Scenario& s, const Communicator& comm) {
   return topologies()[s.fabric.kind].build(s.fabric.spec, demand_of_hosts(s, comm));
 }
 
-std::unique_ptr<World> build_world(Scenario scenario, const SearchGraphs* found) {
+std::unique_ptr<World> build_world(Scenario scenario, std::shared_ptr<SearchStore> searches) {
   auto world = std::make_unique<World>();
+  world->searches = searches ? std::move(searches) : make_search_store();
   world->scenario = std::move(scenario);
   const Scenario& s = world->scenario;
   std::vector<Diagnostic> told;  // of single variables: the reader has passed them on
@@ -253,7 +254,7 @@ std::unique_ptr<World> build_world(Scenario scenario, const SearchGraphs* found)
     return world;
   }
   world->planner = make_planner(std::move(node), provisional(s.cluster), static_cast<std::uint32_t>(hosts),
-                                std::move(settings), found);
+                                std::move(settings), world->searches.get());
   Communicator& comm = world->planner.comm;
   world->planner.buffers = s.workload.buffers;
   check_choice(*world);
@@ -267,8 +268,11 @@ std::unique_ptr<World> build_world(Scenario scenario, const SearchGraphs* found)
   comm.placement = world->allocation.main;
   const std::vector<Fault> faults = find_faults(s, *world);
   world->setup.fabric = world->fabric.get();
-  use_sharp(world->planner, sharp_service(s.sharp, comm, world->fabric.get()), found);
-  if (world->planner.settings.collnet_enable && !comm.sharp.available())
+  const bool asks_for_collnet = world->planner.settings.collnet_enable;
+  // Trees through the switches of a large fabric take long to find.
+  if (asks_for_collnet || s.sharp.generation > SharpGeneration::none)
+    use_sharp(world->planner, sharp_service(s.sharp, comm, world->fabric.get()), world->searches.get());
+  if (asks_for_collnet && !comm.sharp.available())
     world->warnings.push_back({Diagnostic::Severity::warning,
                                {},
                                "nccl.env.NCCL_COLLNET_ENABLE",

@@ -137,6 +137,11 @@ nlohmann::ordered_json effective_json(const Scenario& scenario) {
   for (std::size_t i = 0; i < scenario.background.size(); ++i) trim(j["background"][i], scenario.background[i]);
   if (scenario.name.empty()) j.erase("name");
   if (scenario.prices.empty()) j.erase("prices");
+  Json measured = Json::object();
+  for (const auto& [op, values] : j["measured"].items())
+    if (!values.empty()) measured[op] = values;
+  j["measured"] = measured;
+  if (measured.empty()) j.erase("measured");
   if (scenario.node.spec.profile.empty()) j["node"].erase("profile");
   if (scenario.node.spec.topology.empty()) j["node"].erase("topology");
   return j;

@@ -82,7 +82,7 @@ class CaseRunner {
 
   const MeasuredCase* case_;
   Scenario scenario_;
-  SearchGraphs graphs_;  ///< NCCL's, whatever the parameters
+  std::shared_ptr<SearchStore> searches_;  ///< NCCL's hang on no parameter
   std::vector<std::string> prefixes_;
 };
 

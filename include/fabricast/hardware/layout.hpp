@@ -20,6 +20,7 @@ struct PcieSlot {
   int width = 16;
   /// What NCCL takes it to carry, GB/s: x16 of Gen3 12, doubling by generation [NCCL-topo].
   double gigabytes() const;
+  bool operator==(const PcieSlot&) const = default;
 };
 
 struct NodeLayout {
@@ -32,10 +33,12 @@ struct NodeLayout {
     int host = 0;     ///< of the hosts that share a NVLink domain
     CpuVendor cpu = CpuVendor::intel;
     double socket_link = 0;  ///< GB/s that NCCL takes the link from a socket to another to carry
+    bool operator==(const Hub&) const = default;
   };
   struct NvLinks {
     int peer = nvswitch;  ///< a GPU, or the NVSwitch
     double count = 0;     ///< may be a fraction in a mesh that is not known in detail
+    bool operator==(const NvLinks&) const = default;
   };
   struct Gpu {
     int device = -1;  ///< its number in the machine, of which others are left out; -1: its place in the list
@@ -45,11 +48,13 @@ struct NodeLayout {
     double c2c = 0;  ///< GB/s to the socket by NVLink-C2C; 0: none
     bool gdr = true;
     std::vector<NvLinks> nvlinks;
+    bool operator==(const Gpu&) const = default;
   };
   /// A NIC's slot; ports of one card share it.
   struct Card {
     int hub = 0;
     PcieSlot slot;
+    bool operator==(const Card&) const = default;
   };
   struct Nic {
     int card = 0;
@@ -59,6 +64,7 @@ struct NodeLayout {
     double latency_us = 0;  ///< NCCL adds it to a network hop
     bool collnet = false;   ///< offered by a CollNet plugin
     bool gdr = true;
+    bool operator==(const Nic&) const = default;
   };
 
   std::vector<Hub> hubs;  ///< a parent stands before its children
@@ -66,6 +72,8 @@ struct NodeLayout {
   std::vector<Card> cards;
   std::vector<Nic> nics;                       ///< by device number
   std::vector<std::array<int, 2>> peer_links;  ///< PCIe switches that are joined beside the tree
+
+  bool operator==(const NodeLayout&) const = default;
 
   bool is_socket(int hub) const { return hubs[static_cast<std::size_t>(hub)].parent < 0; }
   int socket_of(int hub) const;

@@ -3,6 +3,7 @@
 
 #include "fabricast/planner/cost_model.hpp"
 #include "fabricast/planner/ofi_plugin.hpp"
+#include "fabricast/planner/search.hpp"
 
 namespace fabricast {
 
@@ -18,13 +19,13 @@ struct Planner {
 };
 
 /// \param placement place on the fabric of each host of the job; `hosts_per_node` of them make a NCCL node
-/// \param found  what NCCL's search finds, if known; it takes milliseconds, and hangs on no measured parameter
+/// \param store  what NCCL's search has found in other scenarios; null: none
 /// \throws UserError if the cluster has fewer than two ranks, or several nodes and no NIC.
 Planner make_planner(Node node, std::vector<std::uint32_t> placement, std::uint32_t hosts_per_node,
-                     NcclSettings settings, const SearchGraphs* found = nullptr);
+                     NcclSettings settings, SearchStore* store = nullptr);
 
 /// Says what aggregation the fabric offers (sharp.hpp); without any, CollNet algorithms are not chosen.
-void use_sharp(Planner& planner, SharpService sharp, const SearchGraphs* found = nullptr);
+void use_sharp(Planner& planner, SharpService sharp, SearchStore* store = nullptr);
 
 /// Whether there is a schedule.
 bool is_simulated(const Communicator& comm, CollectiveOp op, Algorithm algorithm, Protocol protocol);

@@ -6,9 +6,15 @@
 // instead, as NCCL does.
 #pragma once
 
+#include <memory>
+
 #include "fabricast/planner/nccl.hpp"
 
 namespace fabricast {
+
+/// What has been found, for all who ask the same of nodes wired alike (models/planner/search_store.hpp).
+class SearchStore;
+std::shared_ptr<SearchStore> make_search_store();
 
 /// Whether a GPU may send by a NIC through a GPU that is near it: needs NVLink and a NIC that reads GPU memory
 /// [NCCL-paths].
@@ -20,6 +26,8 @@ PathType nic_distance(const Node& node, bool pxn);
 bool uses_collnet(const Node& node, std::int64_t nodes, const NcclSettings& settings);
 
 /// \param nodes number of NCCL nodes (NVLink domains)
-SearchGraphs search_graphs(const Node& node, std::int64_t nodes, const NcclSettings& settings);
+/// \param store  what has been found, and takes what is; null: all is searched for
+SearchGraphs search_graphs(const Node& node, std::int64_t nodes, const NcclSettings& settings,
+                           SearchStore* store = nullptr);
 
 }  // namespace fabricast

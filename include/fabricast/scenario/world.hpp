@@ -23,6 +23,8 @@ struct World {
   Draws draws;
   /// Traffic of other jobs and flows, by draw; empty: there is none, or it is left out.
   std::vector<std::shared_ptr<const Background>> beside;
+  std::shared_ptr<SearchStore>
+      searches;  ///< what NCCL's search has found here and in scenarios that are nearly this one
   std::vector<Diagnostic> warnings;
 
   World() = default;
@@ -61,8 +63,8 @@ FabricDemand demand_of_hosts(const Scenario& scenario, const Communicator& comm)
 /// The fabric of all hosts of the scenario, whether or not the job needs it.
 Fabric fabric_of_hosts(const Scenario& scenario, const Communicator& comm);
 
-/// \param found  what NCCL's search finds in this scenario, if known (make_planner)
+/// \param searches  those of a world that is nearly this one; null: there is none
 /// \throws UserError if something does not fit together.
-std::unique_ptr<World> build_world(Scenario scenario, const SearchGraphs* found = nullptr);
+std::unique_ptr<World> build_world(Scenario scenario, std::shared_ptr<SearchStore> searches = nullptr);
 
 }  // namespace fabricast

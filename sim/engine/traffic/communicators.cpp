@@ -55,7 +55,7 @@ Planner& Communicators::of(const TeamShape& shape, const Team& team, std::uint32
     if (static_cast<int>(shape.gpus.size()) < all.gpus()) settings.given_graphs.reset();
     planner = std::make_unique<Planner>(
         make_planner(restricted_to(all.node, shape.gpus, use_of(world_.scenario, settings)), team.placement,
-                     static_cast<std::uint32_t>(team.placement.size() / shape.nodes), settings));
+                     static_cast<std::uint32_t>(team.placement.size() / shape.nodes), settings, world_.searches.get()));
     planner->buffers = world_.planner.buffers;
   }
   Communicator& comm = planner->comm;
@@ -63,7 +63,7 @@ Planner& Communicators::of(const TeamShape& shape, const Team& team, std::uint32
   comm.placement = team.placement;
   comm.first_qp = number * qps_of_communicator;
   if (shape.nodes > 1 && uses_collnet(comm.node, shape.nodes, planner->settings))
-    use_sharp(*planner, sharp_service(world_.scenario.sharp, comm, world_.fabric.get()));
+    use_sharp(*planner, sharp_service(world_.scenario.sharp, comm, world_.fabric.get()), world_.searches.get());
   return *planner;
 }
 

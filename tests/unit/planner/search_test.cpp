@@ -1,7 +1,9 @@
 // Results of the graph search against those of NCCL's own search on topology files of the same machines [NCCL-search].
 #include <catch2/catch.hpp>
+#include <set>
 
 #include "fabricast/core/names.hpp"
+#include "fabricast/planner/graph_file.hpp"
 #include "support/clusters.hpp"
 
 namespace fabricast {
@@ -231,6 +233,41 @@ TEST_CASE("limits of channels are NCCL's last word", "[planner]") {
   CHECK(channels({{"NCCL_MAX_NRINGS", "2"}}) == 2);
   CHECK(channels({{"NCCL_MAX_CTAS", "8"}, {"NCCL_MAX_NCHANNELS", "12"}}) == 8);
   CHECK(channels({{"NCCL_MIN_CTAS", "20"}, {"NCCL_MIN_NCHANNELS", "24"}}) == 24);
+}
+
+TEST_CASE("searches that share what they find, find what each does by itself", "[planner]") {
+  NodeSpec far = test::preset_spec("hgx-h100");
+  far.acs = true;
+  NodeSpec staged = test::preset_spec("hgx-h100");
+  staged.gdr = Gdr::off;
+  const std::vector<NodeSpec> specs = {test::preset_spec("hgx-h100"),
+                                       test::with_nics(test::preset_spec("hgx-h100"), 8, 200),
+                                       test::with_nics(test::preset_spec("hgx-h100"), 2, 400),
+                                       far,
+                                       staged,
+                                       test::preset_spec("dgx-a100"),
+                                       test::preset_spec("gb200-tray"),
+                                       pcie_node()};
+  const std::vector<test::Variables> settings = {
+      {}, {{"NCCL_CROSS_NIC", "0"}}, {{"NCCL_COLLNET_ENABLE", "1"}}, {{"NCCL_NVLS_ENABLE", "0"}}};
+  const std::vector<NcclVersion> versions = {{2, 16, 2}, {2, 24, 3}, {2, 27, 3}, {2, 30, 7}};
+  const auto store = make_search_store();
+  std::size_t distinct = 0;
+  std::set<std::string> seen;
+  for (int round = 0; round < 2; ++round)
+    for (const NodeSpec& spec : specs)
+      for (const test::Variables& variables : settings)
+        for (const NcclVersion& version : versions)
+          for (const std::int64_t nodes : {1, 2}) {
+            const Node node = build_node(spec, shipped_hardware());
+            const NcclSettings of = test::nccl_settings(variables, version);
+            const SearchGraphs shared = search_graphs(node, nodes, of, store.get());
+            const SearchGraphs alone = search_graphs(node, nodes, of);
+            CHECK(write_graphs(shared) == write_graphs(alone));
+            CHECK(shared.channels == alone.channels);
+            distinct += seen.insert(write_graphs(alone)).second;
+          }
+  CHECK(distinct > 15);
 }
 
 }  // namespace
