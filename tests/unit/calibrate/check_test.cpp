@@ -17,15 +17,8 @@
 namespace fabricast {
 namespace {
 
-std::vector<std::int64_t> sizes() {
-  std::vector<std::int64_t> list;
-  for (std::int64_t bytes = 1 << 10; bytes <= std::int64_t{1} << 33; bytes *= 4) list.push_back(bytes);
-  return list;
-}
-
 /// How far measurements of one real system are from forecasts of a fit that has not seen it, as ln by octave of the size.
 struct Curve {
-  std::string system;
   std::vector<std::pair<double, double>> points;
 
   double at(double octave) const {
@@ -39,37 +32,49 @@ struct Curve {
   }
 };
 
-/// The curves of tests/data/left_out_residuals.txt, by system.
-const std::map<std::string, std::vector<Curve>>& curves() {
+/// Every second octave that was measured.
+std::vector<std::int64_t> sizes_of(const Curve& curve) {
+  std::vector<std::int64_t> sizes;
+  for (int octave = 10; octave <= 33; octave += 2)
+    if (curve.points.front().first <= octave && octave <= curve.points.back().first)
+      sizes.push_back(std::int64_t{1} << octave);
+  return sizes;
+}
+
+/// What the collectives of one system are off by, each as often as it was measured.
+using SystemCurves = std::map<CollectiveOp, std::vector<Curve>>;
+
+/// tests/data/left_out_residuals.txt by kind and system.
+const std::map<std::string, std::map<std::string, SystemCurves>>& curves() {
   static const auto all = [] {
-    std::map<std::string, std::vector<Curve>> systems;
+    std::map<std::string, std::map<std::string, SystemCurves>> kinds;
     std::ifstream in(FABRICAST_TEST_DATA "/left_out_residuals.txt");
     for (std::string line; std::getline(in, line);) {
       if (line.empty() || line.front() == '#') continue;
       std::istringstream words(line);
       Curve curve;
-      std::string name, point;
-      words >> curve.system >> name;
+      std::string kind, system, op, name, point;
+      words >> kind >> system >> op >> name;
       while (words >> point) {
         const auto colon = point.find(':');
         curve.points.emplace_back(std::stod(point.substr(0, colon)), std::stod(point.substr(colon + 1)));
       }
-      systems[curve.system].push_back(std::move(curve));
+      kinds[kind][system][enum_from<CollectiveOp>(op).value()].push_back(std::move(curve));
     }
-    return systems;
+    return kinds;
   }();
   return all;
 }
 
-/// The curves of one system: what its collectives are off by, in turn.
-const std::vector<Curve>& sample_system(Rng& rng) {
-  REQUIRE(curves().size() > 10);
-  return std::next(curves().begin(), static_cast<std::ptrdiff_t>(rng.below(curves().size())))->second;
+const SystemCurves& sample_system(const std::string& kind, Rng& rng) {
+  const auto& systems = curves().at(kind);
+  REQUIRE(systems.size() > 5);
+  return std::next(systems.begin(), static_cast<std::ptrdiff_t>(rng.below(systems.size())))->second;
 }
 
 struct Cluster {
   std::string text;
-  std::vector<CollectiveOp> ops;
+  std::string kind;  ///< of the systems whose errors it gets
 };
 
 Cluster draw_cluster(Rng& rng) {
@@ -79,26 +84,26 @@ Cluster draw_cluster(Rng& rng) {
                                        "{gpu: a100-sxm, gpus: 8, nics: {count: 8, rate: 200Gbps, link: infiniband}}"};
   static constexpr std::array counts = {4, 8, 16};
   const bool roce = rng.below(2) == 0;
+  const std::size_t node = rng.below(nodes.size());
   std::string text = fmt::format(
       "fabricast: 1\nnode: {}\ncluster: {{nodes: {}}}\nfabric: {{kind: {}, switch: {{ports: 64}}}}\n"
       "routing: {{kind: adaptive}}\nworkload: {{collective: all_reduce}}\n",
-      nodes[rng.below(nodes.size())], counts[rng.below(counts.size())], roce ? "fat_tree" : "rail_optimized");
+      nodes[node], counts[rng.below(counts.size())], roce ? "fat_tree" : "rail_optimized");
   if (rng.below(4) == 0) text += "nccl: {env: {NCCL_COLLNET_ENABLE: 1}}\n";
-  return {text, {CollectiveOp::all_reduce, CollectiveOp::all_gather, CollectiveOp::alltoall}};
+  return {text, node + 1 == nodes.size() ? "older_network" : "network"};
 }
 
 std::vector<MeasuredSeries> measure(const Cluster& cluster, const Symptom& symptom, Rng& rng) {
   std::vector<MeasuredSeries> measured;
-  const std::vector<Curve>& system = sample_system(rng);
-  for (const CollectiveOp op : cluster.ops) {
+  for (const auto& [op, cases] : sample_system(cluster.kind, rng)) {
     const std::string own = fmt::format("workload.collective={}", name_of(op));
     std::vector<std::string> set = symptom.set;
     set.push_back(own);
     Scenario faulty = parse_scenario(cluster.text, "c.yaml", set).scenario;
     MeasuredSeries series{parse_scenario(cluster.text, "c.yaml", {own}).scenario, {}, "test", {}, {}};
-    set_sizes(faulty, sizes());
-    set_sizes(series.scenario, sizes());
-    const Curve& curve = system[measured.size() % system.size()];
+    const Curve& curve = cases[rng.below(cases.size())];
+    set_sizes(faulty, sizes_of(curve));
+    set_sizes(series.scenario, sizes_of(curve));
     for (const ForecastRow& row : run_forecast(*build_world(std::move(faulty))).rows) {
       const double time = symptom.quantile >= 1 ? row.time_worst : symptom.quantile > 0.5 ? row.time_p95 : row.time;
       series.seconds.push_back(time * std::exp(curve.at(std::log2(static_cast<double>(row.bytes)))));
