@@ -18,7 +18,7 @@ StepProblem::StepProblem(const std::vector<StepCase>& steps, Hardware prior) : p
   for (const auto& [path, ref] : prior_.all_parameters()) {
     if (!path.starts_with("compute.") && !path.starts_with("stacks.")) continue;
     if (!(ref.parameter->high > ref.parameter->low) || !(ref.parameter->low > 0)) continue;
-    const auto uses = [&](const auto& runner) { return runner->uses(path); };
+    const auto uses = [&path = path](const auto& runner) { return runner->uses(path); };
     if (std::none_of(runners_.begin(), runners_.end(), uses)) continue;
     paths_.push_back(path), priors_.push_back(*ref.parameter);
   }

@@ -192,10 +192,10 @@ class Simulation {
       wire.latency = costs_.hop_inside;
     } else {
       wire.network = true;
-      const auto [from_nic, to_nic] = program.nics(from, to);
+      const auto nics = program.nics(from, to);
       const auto edge = std::find_if(edges.begin(), edges.end(), [&](const NetworkEdge& e) {
         if (e.channel_or(static_cast<std::uint32_t>(channel)) != static_cast<std::uint32_t>(channel)) return false;
-        return e.from == a / g && e.to == b / g && (from_nic < 0 || (e.from_nic == from_nic && e.to_nic == to_nic));
+        return e.from == a / g && e.to == b / g && (nics[0] < 0 || (e.from_nic == nics[0] && e.to_nic == nics[1]));
       });
       FABRICAST_CHECK(edge != edges.end(), "a network hop that is no edge of the schedule");
       cross(a / g, {NodeTransfer::Kind::gpu_to_nic, gpu_a, edge->from_nic}, way);

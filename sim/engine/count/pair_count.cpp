@@ -60,10 +60,11 @@ class PairCounter {
     const bool over_spines = trips_[1].count + trips_[2].count > 0, over_cores = trips_[2].count > 0;
     // The same where the tier that would join them is not there.
     if ((over_spines && clos_.spines_per_group == 0) || (over_cores && clos_.cores_per_plane == 0)) return false;
-    for (const auto& [weight, leaves] : by_weight)
-      in_.router.part(leaves, weight, [&](std::uint32_t resource, std::uint64_t flows) {
-        out.counts[resource] += std::uint64_t{weight} * flows;
-      });
+    for (const auto& of_weight : by_weight) {
+      const std::uint64_t weight = of_weight.first;
+      in_.router.part(of_weight.second, of_weight.first,
+                      [&](std::uint32_t resource, std::uint64_t flows) { out.counts[resource] += weight * flows; });
+    }
     for (const FabricCount::Trips& trips : trips_)
       if (trips.count > 0) out.trips.push_back(trips);
     return true;

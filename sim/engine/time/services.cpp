@@ -81,7 +81,8 @@ std::vector<double> Services::hop_seconds(const InsideGroups& inside) const {
 
 const Services::Hop& Services::mean_hop() const {
   if (mean_hop_) return *mean_hop_;
-  Hop& mean = mean_hop_.emplace();
+  mean_hop_ = Hop{};
+  Hop& mean = *mean_hop_;
   if (edges_.empty()) return mean;
   for (std::size_t e = 0; e < edges_.size(); ++e) mean.alone += alone(e), mean.latency += latency(e);
   mean.alone /= static_cast<double>(edges_.size()), mean.latency /= static_cast<double>(edges_.size());
