@@ -8,6 +8,7 @@
 
 #include "checks.hpp"
 #include "fabricast/core/error.hpp"
+#include "fabricast/core/text.hpp"
 #include "facts.hpp"
 
 namespace fabricast {
@@ -92,7 +93,11 @@ DoctorReport doctor(const std::string& root, const DoctorExtras& extras) {
   const HostFiles host = read_host(root, extras);
   DoctorReport report;
   report.facts = host_facts(host);
-  report.host = host.name, report.kernel = host.kernel, report.root = root, report.pairs = host.pairs;
+  for (auto& [name, value] : report.facts) value = printable(value);
+  report.host = printable(host.name);
+  report.kernel = printable(host.kernel);
+  report.root = root;
+  report.pairs = host.pairs;
   for (std::size_t g = 0; g < host.gpus.size(); ++g)
     report.gpus.push_back({host.gpu_name(g), host.gpus[g].address, host.gpus[g].id, host.gpus[g].numa});
   for (const RdmaNic& nic : host.nics) {
@@ -102,6 +107,8 @@ DoctorReport doctor(const std::string& root, const DoctorExtras& extras) {
   for (const Check& check : checks)
     for (Finding& f : check.run(host)) {
       f.check = check.name;
+      // Variables, names and texts of tools are as they are found.
+      for (std::string* text : {&f.subject, &f.found, &f.expected, &f.why, &f.fix}) *text = printable(*text);
       report.findings.push_back(std::move(f));
     }
   return report;

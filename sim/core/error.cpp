@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "fabricast/core/text.hpp"
+
 namespace fabricast {
 
 SourceSpan span_at(const std::string& file, std::string_view text, std::size_t byte) {
@@ -21,6 +23,11 @@ std::size_t find_not_utf8(std::string_view text) {
     if (i + more >= text.size()) return i;
     for (std::size_t k = 1; k <= more; ++k)
       if ((static_cast<unsigned char>(text[i + k]) & 0xc0) != 0x80) return i;
+    // Longer than need be, half of a pair of UTF-16, beyond U+10FFFF: writers of JSON refuse them.
+    const auto second = static_cast<unsigned char>(more > 0 ? text[i + 1] : 0);
+    if ((c == 0xe0 && second < 0xa0) || (c == 0xed && second >= 0xa0) || (c == 0xf0 && second < 0x90) ||
+        (c == 0xf4 && second >= 0x90))
+      return i;
     i += more + 1;
   }
   return std::string_view::npos;
@@ -40,11 +47,9 @@ Excerpt excerpt_of(std::string_view line, int column) {
   const int size = static_cast<int>(line.size());
   const int begin = column > excerpt - 20 ? std::min(column - 20, size) : 0;
   Excerpt e{std::string(line.substr(static_cast<std::size_t>(begin), excerpt)), column - begin};
-  for (char& c : e.text)
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';  // a tab is one column wide, as it was counted
-  for (std::size_t bad = 0; (bad = find_not_utf8(e.text)) != std::string::npos;) e.text[bad] = '?';
   if (begin > 0) e.text.replace(0, 3, "...");
   if (size > begin + excerpt) e.text.replace(e.text.size() - 3, 3, "...");
+  e.text = printable(e.text);  // a tab is one column wide, as it was counted; a cut may part the bytes of a character
   return e;
 }
 
@@ -54,18 +59,18 @@ std::string render(const Diagnostic& d, std::string_view source_line) {
   const char* kind = d.severity == Diagnostic::Severity::error ? "error" : "warning";
   std::string text;
   if (!d.where.file.empty()) {
-    text += d.where.file;
+    text += printable(d.where.file);
     if (d.where.line > 0) text += fmt::format(":{}:{}", d.where.line, d.where.column);
     text += ": ";
   }
-  text += fmt::format("{}: {}{}{}\n", kind, d.path, d.path.empty() ? "" : ": ", d.message);
+  text += fmt::format("{}: {}{}{}\n", kind, printable(d.path), d.path.empty() ? "" : ": ", printable(d.message));
   if (d.where.line > 0 && !source_line.empty()) {
     const Excerpt e = excerpt_of(source_line, std::max(1, d.where.column));
     const int room = static_cast<int>(e.text.size()) - e.column + 1;
     text += fmt::format("{:5} | {}\n", d.where.line, e.text);
     text += fmt::format("      | {:>{}}{:^<{}}\n", "", e.column - 1, "", std::max(1, std::min(d.where.width, room)));
   }
-  if (!d.hint.empty()) text += fmt::format("  hint: {}\n", d.hint);
+  if (!d.hint.empty()) text += fmt::format("  hint: {}\n", printable(d.hint));
   return text;
 }
 

@@ -2,7 +2,7 @@
 
 #include <charconv>
 
-#include "fabricast/core/error.hpp"
+#include "fabricast/core/text.hpp"
 
 namespace fabricast {
 
@@ -62,15 +62,6 @@ std::string_view take_until(std::string_view& text, char mark) {
   return before;
 }
 
-std::string shown(std::string_view text, std::size_t most) {
-  std::string out(trimmed(text).substr(0, most));
-  for (char& c : out)
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
-  for (std::size_t bad = 0; (bad = find_not_utf8(out)) != std::string::npos;) out[bad] = '?';
-  // U+0080 to U+009F are control characters too: terminals take U+009B for an escape.
-  for (std::size_t i = 0; i + 1 < out.size(); ++i)
-    if (out[i] == '\xc2' && static_cast<unsigned char>(out[i + 1]) < 0xa0) out.replace(i, 2, "?");
-  return out;
-}
+std::string shown(std::string_view text, std::size_t most) { return printable(trimmed(text).substr(0, most)); }
 
 }  // namespace fabricast

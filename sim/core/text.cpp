@@ -1,5 +1,9 @@
 #include "fabricast/core/text.hpp"
 
+#include <algorithm>
+
+#include "fabricast/core/error.hpp"
+
 namespace fabricast {
 
 std::string lower_case(std::string_view text) {
@@ -16,6 +20,23 @@ std::vector<std::string> split(std::string_view text, char separator) {
     if (at == std::string_view::npos) return parts;
     text.remove_prefix(at + 1);
   }
+}
+
+std::string printable(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  while (!text.empty()) {
+    const std::size_t good = std::min(find_not_utf8(text), text.size());
+    for (std::size_t i = 0; i < good; ++i) {
+      const auto c = static_cast<unsigned char>(text[i]);
+      const bool second_set = c == 0xc2 && i + 1 < good && static_cast<unsigned char>(text[i + 1]) < 0xa0;
+      out += second_set ? '?' : c < 0x20 || c == 0x7f ? ' ' : text[i];
+      if (second_set) ++i;
+    }
+    if (good < text.size()) out += '?';
+    text.remove_prefix(std::min(good + 1, text.size()));
+  }
+  return out;
 }
 
 std::string double_quoted(std::string_view text) {

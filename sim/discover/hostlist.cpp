@@ -35,6 +35,11 @@ class Expander {
     if (!failed()) list_.error = std::move(message), list_.at = at_;
   }
 
+  /// U+0080 to U+009F.
+  static bool is_control(std::string_view two) {
+    return two.size() == 2 && two[0] == '\xc2' && static_cast<unsigned char>(two[1]) < 0xa0;
+  }
+
   /// A name with any number of brackets: all combinations, the last bracket fastest.
   void one() {
     std::vector<std::string> names = {""};
@@ -45,6 +50,8 @@ class Expander {
         multiply(names, bracket());
       } else if (c == ']') {
         fail("a ] without its [");
+      } else if (static_cast<unsigned char>(c) <= ' ' || c == 0x7f || is_control(text_.substr(at_, 2))) {
+        fail("a name has no blanks and no control characters");
       } else {
         for (std::string& name : names) name += c;
         ++at_;
@@ -93,8 +100,7 @@ class Expander {
       if (failed()) return;
     }
     if (high < low) return fail("a range that goes down");
-    if (high - low >= most_names || numbers.size() + (high - low) >= most_names)
-      return fail("more than 200000 hosts");
+    if (high - low >= most_names || numbers.size() + (high - low) >= most_names) return fail("more than 200000 hosts");
     for (std::size_t n = low; n <= high; ++n) numbers.push_back(fmt::format("{:0{}}", n, width));
   }
 
