@@ -19,7 +19,7 @@ constexpr int deepest = 64;
 
 class Builder {
  public:
-  Builder(const std::string& text, const std::string& file) : text_(text), file_(file) {
+  Builder(const std::string& text, const std::string& file) : file_(file) {
     for (std::size_t i = 0; i < text.size(); ++i)
       if (text[i] == '\n') line_ends_.push_back(i);
   }
@@ -51,7 +51,6 @@ class Builder {
   }
 
  private:
-  const std::string& text_;
   const std::string& file_;
   std::vector<std::size_t> line_ends_;
 };
@@ -74,8 +73,9 @@ XmlElement parse_xml(const std::string& text, const std::string& file) {
   if (!result) {
     std::string why = result.description();
     if (!why.empty()) why[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(why[0])));
-    Builder::refuse(builder.place(static_cast<std::size_t>(std::max<std::ptrdiff_t>(0, result.offset))),
-                    "this is not XML: " + why);
+    // Where the text ends too early, the library points behind it.
+    const auto offset = std::clamp<std::ptrdiff_t>(result.offset, 0, static_cast<std::ptrdiff_t>(text.size()));
+    Builder::refuse(builder.place(static_cast<std::size_t>(offset)), "this is not XML: " + why);
   }
   return builder.build(document.document_element(), 0);
 }
