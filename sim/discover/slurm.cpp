@@ -81,6 +81,7 @@ class SlurmReader {
     } else if (key == "nodes" || key == "switches") {
       if (const std::size_t bad = find_not_utf8(value); bad != std::string_view::npos)
         return fail(at + bad, "not a text in UTF-8");
+      if (names_ > most_listed_hosts) return;  // said before
       Hostlist list = expand_hostlist(value);
       if (!list.error.empty()) return fail(at + list.at, list.error, "e.g. dgx[001-016]");
       names_ += list.names.size();

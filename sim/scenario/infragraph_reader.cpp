@@ -52,6 +52,10 @@ class Reader {
     const YAML::Node list = node[key];
     if (!list.IsDefined() || list.IsNull()) return;
     if (!list.IsSequence()) return fail(list, fmt::format("`{}` must be a list", key));
+    // Aliases in lists of lists of aliases: a small file would fill any memory.
+    constexpr std::size_t most = 10'000'000;
+    entries_ += list.size();
+    if (entries_ > most) return fail(list, fmt::format("the lists have more than {} entries together", most));
     for (const auto& entry : list) {
       const YAML::Node item = entry;
       if (item.IsMap())
@@ -104,6 +108,7 @@ class Reader {
   }
 
   FileProblems& problems_;
+  std::size_t entries_ = 0;
 };
 
 }  // namespace

@@ -51,7 +51,8 @@ constexpr std::uint32_t most_hosts = 4'000'000;
 std::uint32_t host_of(const std::string& word, const std::string& path, const std::string& whole) {
   const auto number = parse_integer(word);
   if (!number || number.value < 0 || number.value >= most_hosts)
-    throw UserError::at(path, fmt::format("'{}' is no host or range of hosts", whole), "numbers and ranges: [0-31, 40]");
+    throw UserError::at(path, fmt::format("'{}' is no host or range of hosts", whole),
+                        "numbers and ranges: [0-31, 40]");
   return static_cast<std::uint32_t>(number.value);
 }
 
@@ -66,6 +67,8 @@ std::vector<std::uint32_t> parse_hosts(const std::vector<std::string>& ranges, c
     if (last < first)
       throw UserError::at(path, fmt::format("the range '{}' runs down", range), fmt::format("{}-{}", last, first));
     for (std::uint32_t host = first; host <= last; ++host) hosts.push_back(host);
+    // More than there are numbers: one is there twice, and a list of such ranges would take any memory.
+    if (hosts.size() > most_hosts) break;
   }
   std::sort(hosts.begin(), hosts.end());
   if (const auto twice = std::adjacent_find(hosts.begin(), hosts.end()); twice != hosts.end())

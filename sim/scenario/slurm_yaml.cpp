@@ -65,7 +65,7 @@ class SlurmYamlReader {
   }
 
   std::vector<std::string> names(const YAML::Node& node) {
-    if (!node.IsScalar() || node.Scalar().empty()) return {};
+    if (!node.IsScalar() || node.Scalar().empty() || count_ > most_listed_hosts) return {};
     Hostlist list = expand_hostlist(node.Scalar());
     if (!list.error.empty())
       problems_.error(line_of(node), node.Mark().column + 1 + static_cast<int>(list.at), list.error,

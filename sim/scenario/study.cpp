@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <set>
 
 #include "fabricast/core/file.hpp"
 #include "fabricast/core/quantity.hpp"
@@ -80,11 +81,11 @@ class AxisReader {
   }
 
   void read_list(SweepAxis& axis, const YAML::Node& list) {
+    std::set<std::string> labels;
     for (const YAML::Node& item : list) {
       if (item.IsNull()) return fault(item, "has no value");
       const std::string text = flow_text(item);
-      for (const SweepValue& v : axis.values)
-        if (v.label == text) fault(item, fmt::format("'{}' is there twice", text));
+      if (!labels.insert(text).second) return fault(item, fmt::format("'{}' is there twice", text));
       axis.values.push_back({text, {axis.name + "=" + text}});
     }
   }
@@ -130,11 +131,15 @@ class AxisReader {
     if (by_factor ? by->value <= 1 || from->value <= 0 || !by->unit.empty() : by->value <= 0)
       return fault(map, by_factor ? "`factor` is to be above 1, and `from` above 0" : "`step` is to be above 0");
     if (from->value > to->value) return fault(map, "`from` is more than `to`");
+    // All axes together, as a file may hold thousands of ranges.
+    std::size_t values = 0;
+    for (const SweepAxis& other : study_.axes) values += other.values.size();
     // Each value from the first, so that no error builds up.
     for (int i = 0;; ++i) {
       const double value = by_factor ? from->value * std::pow(by->value, i) : from->value + by->value * i;
       if (value > to->value * (1 + 1e-9) + (to->value == 0 ? 1e-9 : 0)) break;
-      if (axis.values.size() >= most_rows) return fault(map, fmt::format("makes more than {} values", most_rows));
+      if (values + axis.values.size() >= most_rows)
+        return fault(map, fmt::format("makes more than {} values", most_rows));
       const std::string text = to_text(rounded(value, 12)) + from->unit;
       axis.values.push_back({text, {axis.name + "=" + text}});
     }
@@ -216,8 +221,14 @@ std::string common_version(const Study& study) {
 
 Study read_study(const std::string& path, const std::vector<std::string>& overrides,
                  const std::vector<std::string>& axes) {
+  return parse_study(read_file(path, std::size_t{4} << 20), path, overrides, axes);
+}
+
+Study parse_study(const std::string& text, const std::string& path, const std::vector<std::string>& overrides,
+                  const std::vector<std::string>& axes) {
   Study study;
-  study.file = path, study.text = read_file(path, std::size_t{4} << 20);
+  study.file = path;
+  study.text = text;
   std::vector<Override> of_objective;
   for (const std::string& word : overrides) {
     const auto equals = word.find('=');

@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 #include <yaml-cpp/depthguard.h>
+#include <yaml-cpp/eventhandler.h>
 
 #include <algorithm>
 #include <limits>
+#include <sstream>
 
 #include "fabricast/core/field_tree.hpp"
 #include "fabricast/core/names.hpp"
@@ -61,6 +63,39 @@ std::string line_at(std::string_view text, int line) {
   return std::string(text.substr(begin, text.find('\n', begin) - begin));
 }
 
+/// Where documents begin. The library's own reading of all of them never ends where what is left, a comma say, begins none:
+/// it makes empty ones until memory is full.
+class DocumentCounter : public YAML::EventHandler {
+ public:
+  int documents = 0;
+  YAML::Mark last;  ///< of what the last one holds
+
+  void OnDocumentStart(const YAML::Mark&) override {
+    ++documents;
+    begins_ = true;
+  }
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark& mark, YAML::anchor_t) override { see(mark); }
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override { see(mark); }
+  void OnScalar(const YAML::Mark& mark, const std::string&, YAML::anchor_t, const std::string&) override { see(mark); }
+  void OnSequenceStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t, YAML::EmitterStyle::value) override {
+    see(mark);
+  }
+  void OnSequenceEnd() override {}
+  void OnMapStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t, YAML::EmitterStyle::value) override {
+    see(mark);
+  }
+  void OnMapEnd() override {}
+
+ private:
+  void see(const YAML::Mark& mark) {
+    if (begins_) last = mark;
+    begins_ = false;
+  }
+
+  bool begins_ = false;
+};
+
 }  // namespace
 
 YAML::Node parse_yaml(const std::string& text, const std::string& file, const std::string& begin) {
@@ -74,9 +109,13 @@ YAML::Node parse_yaml(const std::string& text, const std::string& file, const st
     const SourceSpan at = span_at(file, text, bad);
     fail(at.line, at.column, "not a text file in UTF-8");
   }
-  std::vector<YAML::Node> documents;
+  YAML::Node document;
+  DocumentCounter counter;
   try {
-    documents = YAML::LoadAll(text);
+    document = YAML::Load(text);
+    std::istringstream in(text);
+    YAML::Parser parser(in);
+    while (counter.documents < 2 && parser.HandleNextDocument(counter)) {}
   } catch (const YAML::DeepRecursion& e) {
     fail(e.mark.line + 1, e.mark.column + 1, "nested too deeply");
   } catch (const YAML::Exception& e) {
@@ -84,13 +123,10 @@ YAML::Node parse_yaml(const std::string& text, const std::string& file, const st
     fail(line, e.mark.is_null() ? 1 : e.mark.column + 1, fmt::format("not YAML: {}", e.msg),
          syntax_hint(e.msg, line_at(text, line)));
   }
-  if (documents.empty() || !documents.front().IsMap())
-    fail(1, 1, text.empty() ? "the file is empty" : "not a map of sections", begin);
-  if (documents.size() > 1) {
-    const YAML::Mark mark = documents[1].Mark();
-    fail(mark.line + 1, mark.column + 1, "a second document begins", "one file holds one");
-  }
-  return documents.front();
+  if (!document.IsMap()) fail(1, 1, text.empty() ? "the file is empty" : "not a map of sections", begin);
+  if (counter.documents > 1)
+    fail(counter.last.line + 1, counter.last.column + 1, "a second document begins", "one file holds one");
+  return document;
 }
 
 YamlReader::YamlReader(const YAML::Node& root, std::string file, std::vector<Override> overrides)
@@ -112,14 +148,14 @@ void YamlReader::check_keys(const YAML::Node& map, const std::string& path, cons
     if (!entry.first.IsScalar()) {
       Diagnostic d;
       d.where = span(entry.first, origin), d.path = path, d.message = "a key must be a word";
-      diagnostics_.push_back(std::move(d));
+      add(std::move(d));
       continue;
     }
     if (!seen.insert(entry.first.Scalar()).second) {
       Diagnostic d;
       d.where = span(entry.first, origin), d.path = child(path, entry.first.Scalar()),
       d.message = "the key is there twice";
-      diagnostics_.push_back(std::move(d));
+      add(std::move(d));
     }
   }
 }
@@ -165,12 +201,16 @@ YamlReader::Found YamlReader::find(const FieldInfo& info) {
 void YamlReader::fail(const std::string& path, std::string message, std::string hint) {
   Diagnostic d;
   d.where = place(path), d.path = path, d.message = std::move(message), d.hint = std::move(hint);
-  diagnostics_.push_back(std::move(d));
+  add(std::move(d));
 }
 
 SourceSpan YamlReader::place(const std::string& path) const { return place_of(places_, file_, path); }
 
-void YamlReader::add(Diagnostic diagnostic) { diagnostics_.push_back(std::move(diagnostic)); }
+void YamlReader::add(Diagnostic diagnostic) {
+  // A file of junk has a fault a word, and each is shown with its line.
+  constexpr std::size_t most = 1000;
+  if (diagnostics_.size() < most) diagnostics_.push_back(std::move(diagnostic));
+}
 
 std::vector<Diagnostic> YamlReader::take_diagnostics() {
   for (Diagnostic& d : diagnostics_)
@@ -252,15 +292,19 @@ bool YamlReader::enter(const FieldInfo& info) {
 void YamlReader::report_unknown(const Level& level) {
   if (!level.node.IsDefined() || !level.node.IsMap()) return;
   const std::vector<std::string_view> known(level.known.begin(), level.known.end());
+  std::size_t unknown = 0;
+  constexpr std::size_t most = 1000;  // a suggestion takes a while to find
   for (const auto& entry : level.node) {
+    if (unknown == most) return;
     if (!entry.first.IsScalar() || level.known.contains(entry.first.Scalar())) continue;
+    ++unknown;
     Diagnostic d;
     d.where = span(entry.first, level.origin);
     d.path = child(level.path, entry.first.Scalar());
     d.message = "unknown key";
     d.hint = entry.first.Scalar() == "<<" ? "merge keys are not read; write the keys out"
                                           : suggestion(entry.first.Scalar(), known);
-    diagnostics_.push_back(std::move(d));
+    add(std::move(d));
   }
 }
 
@@ -275,7 +319,13 @@ std::size_t YamlReader::enter_list(const FieldInfo& info, std::size_t size) {
   if (found.there && !usable) fail(found.path, "must be a list", "write [a, b, ...]");
   levels_.push_back(
       {usable ? found.node : YAML::Node(YAML::NodeType::Undefined), found.path, found.origin, {}, true, 0});
-  return usable ? found.node.size() : size;
+  if (!usable) return size;
+  // Aliases in lists of lists of aliases: a small file would fill any memory.
+  constexpr std::size_t most = 10'000'000;
+  entries_ += found.node.size();
+  if (entries_ <= most) return found.node.size();
+  fail(found.path, fmt::format("the lists of the file have more than {} entries together", most));
+  return 0;
 }
 
 void YamlReader::string_map(const FieldInfo& info, std::map<std::string, std::string>& map) {
@@ -312,7 +362,7 @@ void YamlReader::finish() {
     const std::vector<std::string_view> known(known_.begin(), known_.end());
     const auto near = nearest(o.path, known);
     d.hint = near ? fmt::format("did you mean '{}'?", *near) : "`fabricast describe scenario` shows the keys";
-    diagnostics_.push_back(std::move(d));
+    add(std::move(d));
   }
 }
 

@@ -76,6 +76,7 @@ class YamlReader final : public FieldVisitor {
   std::set<std::string> known_;  ///< every path a field asked for
   std::map<std::string, SourceSpan> places_;
   std::vector<Diagnostic> diagnostics_;
+  std::size_t entries_ = 0;  ///< of lists, each time that one is read
 };
 
 /// Parses YAML; `begin` says how such a file begins.

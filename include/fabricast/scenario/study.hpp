@@ -42,7 +42,7 @@ void visit_fields(FieldVisitor& visit, ObjectiveSpec& spec);
 
 struct Study {
   std::string file, text;
-  std::string name;  ///< of the scenario; may be empty
+  std::string name;                    ///< of the scenario; may be empty
   std::vector<std::string> overrides;  ///< `--set` words for all rows; those of the row win
   std::vector<SweepAxis> axes;
   ObjectiveSpec objective;
@@ -62,6 +62,9 @@ inline constexpr std::size_t most_rows = 1'000'000;
 /// \throws UserError with all that is wrong with them
 Study read_study(const std::string& path, const std::vector<std::string>& overrides = {},
                  const std::vector<std::string>& axes = {});
+/// The same from a text; `path` is for messages and for relative paths.
+Study parse_study(const std::string& text, const std::string& path, const std::vector<std::string>& overrides = {},
+                  const std::vector<std::string>& axes = {});
 
 std::size_t row_count(const Study& study);
 /// The value of each axis in a row, by number.

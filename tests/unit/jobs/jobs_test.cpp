@@ -234,5 +234,11 @@ TEST_CASE("who has which hosts", "[jobs]") {
   CHECK(parse_hosts({"4-6", "1"}, "x") == std::vector<std::uint32_t>{1, 4, 5, 6});
 }
 
+TEST_CASE("a list of hosts takes no more memory than there are hosts", "[jobs]") {
+  // Each range is 16 MB of numbers.
+  CHECK_THROWS_AS(parse_hosts(std::vector<std::string>(100'000, "0-3999999"), "x"), UserError);
+  CHECK(parse_hosts({"0-1999999", "2000000-3999999"}, "x").size() == 4'000'000);
+}
+
 }  // namespace
 }  // namespace fabricast

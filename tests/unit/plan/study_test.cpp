@@ -84,6 +84,16 @@ TEST_CASE("an option is an axis, and takes the place of the file's") {
   CHECK(study.overrides.empty());
 }
 
+TEST_CASE("long lists and many ranges are read in a moment, or refused") {
+  std::string list = "sweep: {node.gpus: [";
+  for (int i = 0; i < 100'000; ++i) list += fmt::format("{}, ", i);
+  CHECK(study_of(list + "0x]}\n").axes[0].values.size() == 100'001);
+  // A million values each.
+  std::string ranges = "sweep:\n";
+  for (int i = 0; i < 100; ++i) ranges += fmt::format("  a{}: {{from: 1, to: 999999, step: 1}}\n", i);
+  CHECK(fault_of(ranges).find("more than 1000000 values") != std::string::npos);
+}
+
 TEST_CASE("what is wrong with a sweep is told with its place") {
   CHECK(fault_of("sweep: [a]\n") == "5:8 must be a map");
   CHECK(fault_of("sweep: {a: 3}\n") == "5:9 must be a list, a range or a bundle");
