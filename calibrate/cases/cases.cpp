@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
@@ -44,6 +46,19 @@ void take(const json& j, const char* key, T& target) {
   } catch (const json::type_error& e) { throw std::invalid_argument(fmt::format("'{}': {}", key, plain(e))); }
 }
 
+/// A whole number that fits: the library cuts off what does not.
+template <class T>
+T whole(const json& j, const char* key) {
+  const json& value = j.at(key);
+  double number = 0;
+  take(j, key, number);
+  const auto most = static_cast<double>(std::numeric_limits<T>::max());
+  // The largest integers are no doubles: their neighbour above would not fit.
+  if (number != std::floor(number) || !(std::abs(number) < most))
+    throw std::invalid_argument(fmt::format("'{}' must be a whole number, not {}", key, shown(value.dump(), 40)));
+  return value.is_number_float() ? static_cast<T>(number) : value.get<T>();
+}
+
 /// Keys for readers may be called anything but nearly as one that counts.
 void check_keys(const json& j) {
   constexpr std::array<std::string_view, 17> known = {
@@ -62,20 +77,21 @@ MeasuredCase read_case(const json& j) {
   take(j, "id", c.id), take(j, "system", c.system), take(j, "collective", c.collective);
   take(j, "gpu", c.gpu), take(j, "intranode", c.intranode);
   c.link = text_of(j.at("link")), c.nccl_version = text_of(j.at("nccl_version"));
-  take(j, "nodes", c.nodes), take(j, "gpus_per_node", c.gpus_per_node);
-  if (!j.at("nics").is_null() && j.at("nics") != 0) c.nics = j.at("nics").get<int>();
+  c.nodes = whole<int>(j, "nodes");
+  c.gpus_per_node = whole<int>(j, "gpus_per_node");
+  if (!j.at("nics").is_null() && j.at("nics") != 0) c.nics = whole<int>(j, "nics");
   if (!j.at("nic_gbps").is_null() && j.at("nic_gbps") != 0) c.nic_gbps = j.at("nic_gbps").get<double>();
   if (j.contains("gdr") && !j.at("gdr").is_null()) c.gdr = j.at("gdr").get<bool>();
   for (const auto& [key, value] : j.at("env").items()) c.env[key] = text_of(value);
   for (const auto& [key, value] : j.at("harness").items()) c.harness[key] = text_of(value);
   c.site = c.system;
   if (j.contains("site")) take(j, "site", c.site);
-  if (j.contains("nvlink_domain_nodes")) c.nvlink_domain_nodes = j.at("nvlink_domain_nodes").get<int>();
+  if (j.contains("nvlink_domain_nodes")) c.nvlink_domain_nodes = whole<int>(j, "nvlink_domain_nodes");
   if (j.contains("set_aside")) take(j, "set_aside", c.set_aside);
   if (c.set_aside.empty() && j.value("confidence", "") == "low")
     c.set_aside = "its source leaves open what was measured";
   for (const json& row : j.at("rows"))
-    c.rows.push_back({row.at("bytes").get<std::int64_t>(), row.at("time_us").get<double>()});
+    c.rows.push_back({whole<std::int64_t>(row, "bytes"), row.at("time_us").get<double>()});
   return c;
 }
 
@@ -92,6 +108,9 @@ std::string version_digits(const std::string& text) {
 /// Why a case can not be one; empty if it can.
 std::string fault_of(const MeasuredCase& c) {
   if (c.nodes < 1 || c.gpus_per_node < 1) return "'nodes' and 'gpus_per_node' must be at least 1";
+  for (const char* key : {"ranks_per_process", "threads"})
+    if (const auto it = c.harness.find(key); it != c.harness.end() && small_number(it->second).value_or(0) < 1)
+      return fmt::format("'harness.{}' must be a whole number above 0, not '{}'", key, shown(it->second, 40));
   if (c.rows.empty()) return "'rows' is empty";
   for (const MeasuredRow& row : c.rows) {
     if (row.bytes < 1) return fmt::format("'bytes' must be at least 1, not {}", row.bytes);
@@ -104,7 +123,7 @@ std::string fault_of(const MeasuredCase& c) {
 
 int harness_number(const MeasuredCase& c, const char* key) {
   const auto it = c.harness.find(key);
-  return it == c.harness.end() ? 1 : std::max(1, std::stoi(it->second));
+  return it == c.harness.end() ? 1 : std::max(1, small_number(it->second).value_or(1));
 }
 
 std::vector<MeasuredCase> read_cases(const std::string& path) { return cases_of(read_file(path), path); }

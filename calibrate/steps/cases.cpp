@@ -35,8 +35,9 @@ StepCase step_of(const json& j) {
 
 std::string shipped_steps_path() { return shipped_data_path("steps.json"); }
 
-std::vector<StepCase> read_steps(const std::string& path) {
-  const std::string text = read_file(path);
+std::vector<StepCase> read_steps(const std::string& path) { return steps_of(read_file(path), path); }
+
+std::vector<StepCase> steps_of(const std::string& text, const std::string& path) {
   const auto fail = [&](std::string what, std::string hint = {}) {
     throw UserError({Diagnostic{Diagnostic::Severity::error, {path, 1, 1, 1}, {}, std::move(what), std::move(hint)}});
   };

@@ -50,8 +50,10 @@ KernelCase kernel_case(const std::string& text) {
                                                    {"tokens", &c.tokens}, {"head_dim", &c.head_dim}};
   for (const auto& [key, value] : j.items()) {
     if (const auto size = sizes.find(key); size != sizes.end()) {
-      if (!value.is_number_integer() || value.get<std::int64_t>() < 1)
-        throw std::invalid_argument(fmt::format("'kernel.{}' must be a whole number above 0", key));
+      // Beyond any kernel.
+      const std::int64_t most = key == "bytes" ? std::int64_t{1} << 50 : std::int64_t{1} << 30;
+      if (!value.is_number_integer() || value < 1 || value > most)
+        throw std::invalid_argument(fmt::format("'kernel.{}' must be a whole number above 0, at most {}", key, most));
       *size->second = value.get<std::int64_t>();
     } else if (key == "gpu") {
       c.gpu = value.get<std::string>();
@@ -68,6 +70,9 @@ KernelCase kernel_case(const std::string& text) {
   if (c.gpu.empty()) throw std::invalid_argument("'kernel.gpu' is missing");
   for (const char* key : needed(c.kind))
     if (*sizes.at(key) == 0) throw std::invalid_argument(fmt::format("'kernel.{}' is missing", key));
+  const double results = static_cast<double>(c.m) * static_cast<double>(c.n) * static_cast<double>(c.count);
+  if (results > 0x1p60)
+    throw std::invalid_argument("'kernel.m', 'n' and 'count' make more results than any memory holds");
   if (c.kv_heads > 0 && c.heads % c.kv_heads != 0)
     throw std::invalid_argument("'kernel.kv_heads' must divide 'kernel.heads'");
   return c;

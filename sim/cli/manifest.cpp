@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "../../models/hardware/json_text.hpp"
 #include "fabricast/calibrate/import_cases.hpp"
 #include "fabricast/core/error.hpp"
 #include "fabricast/core/file.hpp"
@@ -22,16 +23,25 @@ std::string text_at(const nlohmann::json& entry, const char* key, const std::str
 
 }  // namespace
 
-std::vector<MeasuredCase> cases_of_manifest(const std::string& path) {
-  const auto list = nlohmann::json::parse(read_file(path), nullptr, false);
+std::vector<ManifestEntry> parse_manifest(const std::string& text, const std::string& path) {
+  const nlohmann::json list = parse_json_text(text, path);
   if (!list.is_array() || list.empty()) throw UserError(fmt::format("{}: not a list of logs", path), form);
-  std::vector<MeasuredCase> all;
+  std::vector<ManifestEntry> entries;
   for (std::size_t i = 0; i < list.size(); ++i) {
-    const std::string log = beside(path, text_at(list[i], "log", path, i));
-    const std::string file = beside(path, text_at(list[i], "scenario", path, i));
+    ManifestEntry entry{text_at(list[i], "log", path, i), text_at(list[i], "scenario", path, i), {}};
+    if (list[i].contains("system")) entry.system = text_at(list[i], "system", path, i);
+    entries.push_back(std::move(entry));
+  }
+  return entries;
+}
+
+std::vector<MeasuredCase> cases_of_manifest(const std::string& path) {
+  std::vector<MeasuredCase> all;
+  for (const ManifestEntry& entry : parse_manifest(read_file(path), path)) {
+    const std::string log = beside(path, entry.log), file = beside(path, entry.scenario);
     const Scenario scenario = read_scenario(file).scenario;
     const std::string named = scenario.name.empty() ? file : scenario.name;
-    const std::string system = list[i].contains("system") ? text_at(list[i], "system", path, i) : named;
+    const std::string system = entry.system.empty() ? named : entry.system;
     ImportedCases cases = cases_of_logs({{log, read_log(log)}}, system, &scenario);
     if (cases.cases.empty()) throw UserError(fmt::format("'{}' holds no collective by nccl-tests", log));
     for (MeasuredCase& c : cases.cases) all.push_back(std::move(c));

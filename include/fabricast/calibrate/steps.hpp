@@ -30,6 +30,8 @@ struct StepCase {
 std::string shipped_steps_path();
 /// \throws UserError with file and line of what is damaged
 std::vector<StepCase> read_steps(const std::string& path);
+/// The same of a text; `path` is for messages.
+std::vector<StepCase> steps_of(const std::string& text, const std::string& path);
 
 /// A kernel, or a step whose scenario is read, and whose exchanges are timed, once. Not thread-safe.
 class StepRunner {
