@@ -4,15 +4,10 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-#include <nlohmann/json.hpp>
 #include <set>
-
-#include "fabricast/core/scan.hpp"
-#include "pass.hpp"
 
 namespace fabricast {
 
-using Json = nlohmann::json;
 using probe::Clock;
 using probe::Deadline;
 using probe::Door;
@@ -20,11 +15,6 @@ using probe::SocketError;
 using probe::Wire;
 
 namespace {
-
-/// Counts changes of what ranks say to each other; also in the first line of any later protocol.
-constexpr std::string_view protocol = "fabricast probe 2";
-
-constexpr std::size_t longest_name = 64;  ///< of what others call themselves, where it is shown
 
 std::string random_pass() {
   unsigned char bytes[16];
@@ -34,63 +24,12 @@ std::string random_pass() {
   return text;
 }
 
-Json to_json(const std::vector<BackendFacts>& facts) {
-  Json list = Json::array();
-  for (const BackendFacts& f : facts) {
-    Json ports = Json::array();
-    for (const ProbePort& p : f.ports)
-      ports.push_back(
-          {{"name", p.name}, {"network", p.network}, {"rate", p.rate.value}, {"device", p.device}, {"gpu", p.gpu}});
-    list.push_back({{"backend", f.backend}, {"unavailable", f.unavailable}, {"ports", ports}});
-  }
-  return list;
-}
-
-std::vector<BackendFacts> facts_of(const Json& list) {
-  std::vector<BackendFacts> facts;
-  for (const Json& f : list) {
-    facts.push_back({f.at("backend"), f.at("unavailable"), {}});
-    for (const Json& p : f.at("ports"))
-      facts.back().ports.push_back(
-          {p.at("name"), p.at("network"), {p.at("rate").get<double>()}, p.at("device"), p.at("gpu")});
-  }
-  return facts;
-}
-
-/// Why a hello is refused, or empty. Of what a stranger says nothing is repeated before its token is found right.
-std::string refusal(const Json& hello, const SessionOptions& options, const std::set<int>& here) {
-  if (!hello.is_object() || !hello.contains("protocol")) return "this is not a rank of `fabricast calibrate probe`";
-  const auto text = [&](const char* key) {
-    return hello.contains(key) && hello[key].is_string() ? hello[key].get<std::string>() : std::string("?");
-  };
-  if (!same_secret(text("token"), options.token)) return "the token is wrong";
-  const auto number = [&](const char* key) {
-    return hello.contains(key) && hello[key].is_number_integer() ? hello[key].get<long long>() : -1;
-  };
-  if (text("protocol") != protocol || text("version") != options.version)
-    return fmt::format("rank 0 is fabricast {}, rank {} is {}: all ranks must run the same version", options.version,
-                       number("rank"), shown(text("version"), longest_name));
-  const long long rank = number("rank"), ranks = number("ranks");
-  if (ranks != options.place.ranks)
-    return fmt::format("rank 0 expects {} ranks, rank {} expects {}", options.place.ranks, rank, ranks);
-  if (rank < 1 || rank >= ranks) return fmt::format("rank {} is not between 1 and {}", rank, ranks - 1);
-  if (here.count(static_cast<int>(rank))) return fmt::format("rank {} is there already", rank);
-  return {};
-}
-
 std::string missing(const std::set<int>& here, int ranks) {
   std::string text;
   int count = 0;
   for (int r = 1; r < ranks; ++r)
     if (!here.count(r) && ++count <= 8) text += fmt::format("{}{}", text.empty() ? "" : ", ", r);
   return fmt::format("rank{} {}{} did not come", count > 1 ? "s" : "", text, count > 8 ? ", ..." : "");
-}
-
-Json roster_of(const Meeting& meeting) {
-  Json members = Json::array();
-  for (const Member& m : meeting.members)
-    members.push_back({{"host", m.host}, {"address", m.address}, {"port", m.port}});
-  return {{"pass", meeting.pass}, {"members", members}};
 }
 
 Meeting gather(const SessionOptions& options, const Member& self) {
@@ -111,30 +50,24 @@ Meeting gather(const SessionOptions& options, const Member& self) {
     if (!came)
       throw Unavailable(fmt::format("{} to {} port {} within {:g} s{}", missing(here, place.ranks), at, place.port,
                                     options.timeout.value, refused));
-    const Json hello = Json::parse(came->second, nullptr, false);
     Wire& wire = came->first;
     const std::string from = probe::peer_address(wire.socket());
-    std::string reason = refusal(hello, options, here);
+    Hello hello = read_hello(came->second, options, here);
+    if (hello.refused.empty()) {
+      here.insert(hello.rank);
+      meeting.members[static_cast<std::size_t>(hello.rank)] = std::move(hello.member);
+      meeting.wires[static_cast<std::size_t>(hello.rank)] = std::move(wire);
+      continue;
+    }
+    refused = fmt::format("; refused one from {}: {}", from, hello.refused);
+    options.on_note(fmt::format("refused a connection from {}: {}", from, hello.refused));
     try {
-      if (reason.empty()) {
-        const int rank = hello.at("rank");
-        Member m{shown(hello.at("host").get<std::string>(), longest_name), hello.at("address"), hello.at("port"),
-                 hello.at("provenance"), facts_of(hello.at("backends"))};
-        here.insert(rank);
-        meeting.members[static_cast<std::size_t>(rank)] = std::move(m);
-        meeting.wires[static_cast<std::size_t>(rank)] = std::move(wire);
-        continue;
-      }
-    } catch (const Json::exception&) { reason = "its hello is damaged"; }
-    refused = fmt::format("; refused one from {}: {}", from, reason);
-    options.on_note(fmt::format("refused a connection from {}: {}", from, reason));
-    try {
-      wire.send(Json{{"refused", reason}}.dump(), probe::after(1));
+      wire.send(roster_text({hello.refused, {}, {}}), probe::after(1));
     } catch (const SocketError&) {
       // It did not wait for the answer.
     }
   }
-  const std::string roster = roster_of(meeting).dump();
+  const std::string roster = roster_text({{}, meeting.pass, meeting.members});
   for (int r = 1; r < place.ranks; ++r)
     meeting.wires[static_cast<std::size_t>(r)].send(roster, probe::after(options.timeout.value));
   return meeting;
@@ -154,32 +87,22 @@ Meeting join(const SessionOptions& options, const Member& self) {
   Meeting meeting;
   const std::string address = probe::own_address(wire.socket()).first;
   meeting.door.emplace_back(probe::listen_at(options.bind.empty() ? address : options.bind, 0));
-  Json answer;
+  Member named = self;
+  named.address = address;
+  named.port = probe::own_address(meeting.door[0].listener()).second;
+  std::string answer;
   try {
-    wire.send(Json{{"protocol", protocol},
-                   {"version", options.version},
-                   {"token", options.token},
-                   {"rank", place.rank},
-                   {"ranks", place.ranks},
-                   {"host", self.host},
-                   {"address", address},
-                   {"port", probe::own_address(meeting.door[0].listener()).second},
-                   {"provenance", self.provenance},
-                   {"backends", to_json(self.backends)}}
-                  .dump(),
-              deadline);
+    wire.send(hello_text(options, named), deadline);
     // Rank 0 may wait for others as long again.
-    answer = Json::parse(wire.receive(deadline + (deadline - Clock::now())), nullptr, false);
+    answer = wire.receive(deadline + (deadline - Clock::now()));
   } catch (const SocketError& e) { throw Unavailable(fmt::format("{}: {}", zero, e.what())); }
+  Roster roster;
   try {
-    if (answer.is_object() && answer.contains("refused"))
-      throw UserError(
-          fmt::format("{} refuses rank {}: {}", zero, place.rank, shown(answer["refused"].get<std::string>())));
-    meeting.pass = answer.at("pass");
-    for (const Json& m : answer.at("members"))
-      meeting.members.push_back(
-          {shown(m.at("host").get<std::string>(), longest_name), m.at("address"), m.at("port"), {}, {}});
-  } catch (const Json::exception&) { throw Unavailable(zero + " is not a fabricast probe"); }
+    roster = read_roster(answer);
+  } catch (const ProbeFailure&) { throw Unavailable(zero + " is not a fabricast probe"); }
+  if (!roster.refused.empty()) throw UserError(fmt::format("{} refuses rank {}: {}", zero, place.rank, roster.refused));
+  meeting.pass = roster.pass;
+  meeting.members = std::move(roster.members);
   if (static_cast<int>(meeting.members.size()) != place.ranks)
     throw Unavailable(fmt::format("{} knows {} ranks, not {}", zero, meeting.members.size(), place.ranks));
   meeting.wires.push_back(std::move(wire));

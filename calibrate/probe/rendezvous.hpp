@@ -4,19 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "fabricast/calibrate/probe_session.hpp"
+#include "messages.hpp"
 #include "socket.hpp"
 
 namespace fabricast {
-
-/// A rank, as all others know it.
-struct Member {
-  std::string host;     ///< its name
-  std::string address;  ///< where its door is
-  int port = 0;
-  std::string provenance;              ///< JSON; known to rank 0
-  std::vector<BackendFacts> backends;  ///< known to rank 0
-};
 
 /// Everyone, seen from one rank.
 struct Meeting {

@@ -12,7 +12,6 @@
 
 namespace fabricast {
 
-using Json = nlohmann::json;
 using probe::SocketError;
 using probe::steady_now;
 using probe::Wire;
@@ -23,56 +22,6 @@ struct OwnBackend {
   std::string name;
   std::unique_ptr<ProbeBackend> backend;
 };
-
-Json to_json(const Measurement& m, int number, Seconds share) {
-  return {{"measure", number},
-          {"share", share.value},
-          {"backend", m.backend},
-          {"what", m.what},
-          {"memory", m.memory},
-          {"from", m.from},
-          {"to", m.to},
-          {"from_port", m.from_port},
-          {"to_port", m.to_port},
-          {"bytes", m.bytes.value},
-          {"connections", m.connections},
-          {"stream", m.stream},
-          {"everyone", m.everyone},
-          {"gpus", m.gpus},
-          {"in_place", m.in_place},
-          {"algorithm", m.algorithm},
-          {"protocol", m.protocol},
-          {"channels", m.channels}};
-}
-
-/// \throws Json::exception if it is not of the form; ProbeFailure if no rank would ask for it
-Measurement measurement_of(const Json& j, int ranks) {
-  Measurement m;
-  m.backend = j.at("backend"), m.what = j.at("what"), m.memory = j.at("memory");
-  m.from = j.at("from"), m.to = j.at("to"), m.from_port = j.at("from_port"), m.to_port = j.at("to_port");
-  m.bytes = {j.at("bytes").get<std::int64_t>()}, m.connections = j.at("connections"), m.stream = j.at("stream");
-  m.everyone = j.at("everyone"), m.gpus = j.at("gpus"), m.in_place = j.at("in_place");
-  m.algorithm = j.at("algorithm"), m.protocol = j.at("protocol"), m.channels = j.at("channels");
-  constexpr int most_connections = 4096;
-  constexpr std::int64_t most_bytes = std::int64_t{1} << 40;
-  const auto is_rank = [ranks](int rank) { return rank >= 0 && rank < ranks; };
-  if (!is_rank(m.from) || !is_rank(m.to) || m.connections < 1 || m.connections > most_connections ||
-      m.bytes.value < 0 || m.bytes.value > most_bytes)
-    throw ProbeFailure("it asks for what can not be measured");
-  return m;
-}
-
-Json times(const std::vector<Seconds>& samples) {
-  Json list = Json::array();
-  for (const Seconds s : samples) list.push_back(s.value);
-  return list;
-}
-
-std::vector<Seconds> seconds_of(const Json& list) {
-  std::vector<Seconds> samples;
-  for (const Json& s : list) samples.push_back({s.get<double>()});
-  return samples;
-}
 
 /// One rank's part of measurements.
 class Rank {
@@ -98,7 +47,7 @@ class Rank {
       set.how = trial->how();
       if (set.error.empty())
         for (const auto& link : links) link->tell("end");
-    } catch (const ProbeFailure& e) { set.error = e.what(); } catch (const Json::exception&) {
+    } catch (const ProbeFailure& e) { set.error = e.what(); } catch (const nlohmann::json::exception&) {
       set.error = "what the other rank says is damaged";
     } catch (const std::bad_alloc&) { set.error = "there is not enough memory"; }
     if (!set.error.empty())
@@ -134,7 +83,7 @@ class Rank {
     for (const auto& link : links) link->tell(std::to_string(repeats));
     std::vector<Seconds> samples = trial.run(repeats);
     for (const auto& link : links) {
-      const auto theirs = seconds_of(Json::parse(link->hear()));
+      const auto theirs = read_samples(link->hear());
       if (samples.empty()) samples = theirs;
     }
     return samples;
@@ -147,7 +96,7 @@ class Rank {
       if (line == "end") return;
       const std::optional<int> repeats = small_number(line);
       if (!repeats || *repeats < 1) throw ProbeFailure("the other rank does not say how often");
-      link.tell(times(trial.run(*repeats)).dump());
+      link.tell(samples_text(trial.run(*repeats)));
     }
   }
 
@@ -165,20 +114,17 @@ void serve(const SessionOptions& options, std::vector<OwnBackend>& backends, Mee
   };
   try {
     while (true) {
-      const Json told = Json::parse(zero.receive(probe::Deadline::max()));
-      if (told.contains("end")) {
-        const std::string reason = shown(told["end"].get<std::string>(), longest_reason);
-        if (!reason.empty()) throw Unavailable("rank 0 has ended: " + reason);
+      const Order order = read_order(zero.receive(probe::Deadline::max()), options.place.ranks);
+      if (order.ends) {
+        if (!order.reason.empty()) throw Unavailable("rank 0 has ended: " + order.reason);
         return;
       }
-      const Measurement m = measurement_of(told, options.place.ranks);
-      const SampleSet set = self.measure(m, told.at("measure"), {told.at("share").get<double>()});
-      zero.send(Json{{"samples", times(set.samples)}, {"error", set.error}, {"how", set.how}}.dump(),
-                probe::after(options.timeout.value));
+      const SampleSet set = self.measure(order.measurement, order.number, order.share);
+      zero.send(report_text({set.samples, set.error, set.how}), probe::after(options.timeout.value));
     }
   } catch (const SocketError& e) { throw gone(fmt::format("has gone: {}", e.what())); } catch (const ProbeFailure& e) {
     throw gone(fmt::format("is not a fabricast probe: {}", e.what()));
-  } catch (const Json::exception&) { throw gone("is not a fabricast probe: what it says is damaged"); }
+  }
 }
 
 class Leader {
@@ -215,7 +161,10 @@ class Leader {
   void end(const std::string& reason) {
     for (std::size_t r = 1; r < meeting_.wires.size(); ++r) {
       try {
-        meeting_.wires[r].send(Json{{"end", reason}}.dump(), probe::after(1));
+        Order end;
+        end.ends = true;
+        end.reason = reason;
+        meeting_.wires[r].send(order_text(end), probe::after(1));
       } catch (const std::exception&) {
         // It has gone before.
       }
@@ -265,7 +214,7 @@ class Leader {
   SampleSet measure(const Measurement& m, int number, Seconds share) {
     for (std::size_t r = 1; r < meeting_.wires.size(); ++r)
       with_rank(static_cast<int>(r), [&](Wire& wire) { wire.ready(); });
-    const std::string order = to_json(m, number, share).dump();
+    const std::string order = order_text({false, {}, m, number, share});
     for (const int r : others(m))
       with_rank(r, [&](Wire& wire) { wire.send(order, probe::after(options_.timeout.value)); });
     SampleSet set;
@@ -295,11 +244,11 @@ class Leader {
     const probe::Deadline deadline = probe::after(patience);
     for (const int r : others(m)) {
       with_rank(r, [&](Wire& wire) {
-        const Json report = Json::parse(wire.receive(deadline));
-        errors[r] = shown(report.at("error").get<std::string>(), longest_reason);
+        const RankReport report = read_report(wire.receive(deadline));
+        errors[r] = report.error;
         if (r != m.leader()) return;
-        set = summarise(seconds_of(report.at("samples")));
-        set.how = shown(report.at("how").get<std::string>(), longest_reason);
+        set = summarise(report.samples);
+        set.how = report.how;
       });
     }
   }
@@ -321,7 +270,7 @@ class Leader {
       return f(meeting_.wires[static_cast<std::size_t>(rank)]);
     } catch (const SocketError& e) {
       throw Unavailable(fmt::format("rank {} on {} has gone: {}", rank, host_of(rank), e.what()));
-    } catch (const Json::exception&) {
+    } catch (const ProbeFailure&) {
       throw Unavailable(fmt::format("what rank {} on {} says is damaged", rank, host_of(rank)));
     }
   }
