@@ -281,7 +281,7 @@ TEST_CASE("faults of simulated clusters are judged", "[calibrate]") {
   CHECK(clusters == 2);
 }
 #endif
-// A quarter of an hour and more: in three parts, so that they can run side by side.
+// Two to three minutes each, run nightly.
 TEST_CASE("faults of hundreds of simulated clusters are found, seed 2", "[.study]") {
   expect(study(185, 2), 0.3, 0.55, 0.95);
 }
