@@ -43,6 +43,10 @@ double StepRunner::seconds(const Hardware& hardware) {
       .seconds;
 }
 
+void StepRunner::check_memory() const {
+  if (state_->world) require_memory(*state_->world);
+}
+
 std::string StepRunner::stack() const {
   return state_->world ? state_->world->scenario.workload.training.stack : std::string();
 }

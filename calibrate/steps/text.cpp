@@ -36,7 +36,8 @@ std::string steps_text(const StepValidation& v) {
   return out;
 }
 
-std::string steps_markdown(const StepValidation& v, const Hardware& hardware) {
+std::string steps_markdown(const StepValidation& v, const Hardware& hardware, const std::string& tables,
+                           const std::string& rows_of_tables) {
   std::string out =
       "# Validation of step times\n\n"
       "Written by `fabricast calibrate validate --steps --leave-out software --markdown docs/validation-steps.md`.\n"
@@ -46,7 +47,12 @@ std::string steps_markdown(const StepValidation& v, const Hardware& hardware) {
       "[models/training.md](models/training.md). Error is forecast over published, less one.\n"
       "`x/:`: with 90 % the measured step lies between the forecast divided and multiplied by it.\n\n"
       "Most rows hardly feel the network: they test computation, schedules and tensor parallelism\n"
-      "[steptime-study]. What a step feels of the fabric is tested by itself.\n\n## In the fit\n\n";
+      "[steptime-study]. What a step feels of the fabric is tested by itself.\n\n";
+  if (!tables.empty())
+    out +=
+        "[Published tables](#published-tables) that no fit has seen come after; [where their largest errors are]"
+        "(calibrate/published-steps.md#where-it-is-off).\n\n";
+  out += "## In the fit\n\n";
   out += summary_markdown(summarize(v.rows));
   if (const auto held = summarize(v.rows, true); !held.empty())
     out += "\n## Held out of every fit\n\n" + summary_markdown(held);
@@ -57,6 +63,7 @@ std::string steps_markdown(const StepValidation& v, const Hardware& hardware) {
         "of\n"
         "some came from a study of the same rows [steptime-study], so this flatters.\n\n" +
         summary_markdown(summarize(v.left_out));
+  out += tables;
   out += "\n## Rows\n\n| step | source | published s | forecast s | x/: | error % |\n|---|---|---:|---:|---:|---:|\n";
   for (const StepRow& row : v.rows)
     out += fmt::format("| {} | {}{} | {:.4g} | {:.4g} | {:.2f} | {:+.1f} |\n", row.id, row.source,
@@ -67,7 +74,7 @@ std::string steps_markdown(const StepValidation& v, const Hardware& hardware) {
     if (path.starts_with("compute.") || path.starts_with("stacks."))
       out += fmt::format("| {} | {:.4g} {} | {:.4g} to {:.4g} | {} |\n", path, p.parameter->value, p.unit,
                          p.parameter->low, p.parameter->high, p.parameter->source);
-  return out;
+  return out + rows_of_tables;
 }
 
 }  // namespace fabricast

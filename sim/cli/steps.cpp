@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "fabricast/calibrate/published_validation.hpp"
 #include "fabricast/calibrate/steps.hpp"
 #include "fabricast/core/file.hpp"
 
@@ -14,15 +15,47 @@ namespace fabricast {
 
 namespace {
 
+template <class Row>
+void keep_only(std::vector<Row>& rows, const std::string& only) {
+  std::erase_if(rows, [&](const Row& r) { return r.id.find(only) == std::string::npos; });
+}
+
 /// Of the file that `--steps` names, or of the shipped one, those that `--only` names.
 std::vector<StepCase> chosen_steps(const Options& options) {
   const std::string file = options.text("steps");
   std::vector<StepCase> steps = read_steps(file.empty() ? shipped_steps_path() : file);
   const std::string only = options.text("only");
-  std::erase_if(steps, [&](const StepCase& c) { return c.id.find(only) == std::string::npos; });
+  keep_only(steps, only);
   if (steps.empty())
     throw UserError(only.empty() ? "there are no steps" : fmt::format("no step has '{}' in its id", only));
   return steps;
+}
+
+/// What is validated: measured steps, published tables, or, of the shipped ones, both.
+struct Chosen {
+  std::vector<StepCase> steps, known;  ///< known: all that a table may repeat
+  std::vector<MappedRow> published;
+};
+
+Chosen chosen_of(const Options& options) {
+  const std::string file = options.text("steps"), only = options.text("only");
+  const bool table = file.ends_with(".csv");
+  Chosen chosen;
+  if (file.empty()) chosen.known = read_steps(shipped_steps_path());
+  if (!table) chosen.steps = file.empty() ? chosen.known : read_steps(file);
+  if (table || file.empty())
+    chosen.published = map_published_rows(read_published_rows(table ? file : shipped_training_steps_path()));
+  keep_only(chosen.steps, only);
+  keep_only(chosen.published, only);
+  if (chosen.steps.empty() && chosen.published.empty())
+    throw UserError(only.empty() ? "there are no steps" : fmt::format("no step has '{}' in its id", only));
+  return chosen;
+}
+
+std::string markdown_of(const StepValidation& v, const std::vector<PublishedResult>& published,
+                        const Hardware& hardware) {
+  if (published.empty()) return steps_markdown(v, hardware);
+  return steps_markdown(v, hardware, published_markdown(published), published_rows_markdown(published));
 }
 
 void show_step_fit(int iteration, double loss) {
@@ -32,18 +65,29 @@ void show_step_fit(int iteration, double loss) {
 }  // namespace
 
 int validate_steps_of(const Options& options) {
-  const std::string markdown = output_path(options, "markdown");
+  const std::string markdown = output_path(options, "markdown"), json = output_path(options, "json");
+  if (!json.empty() && json == markdown) throw UserError(fmt::format("--json and --markdown both want '{}'", json));
   Hardware hardware = shipped_hardware();
   if (options.has("profile")) overlay_profile(hardware, read_file(options.text("profile")), options.text("profile"));
   for (const std::string& word : options.list("leave-out"))
     if (word != "software")
       throw UserError("--leave-out: of steps one can leave out 'software', each generation in turn",
                       "--steps --leave-out software");
-  const std::vector<StepCase> steps = chosen_steps(options);
-  StepValidation v = validate_steps(steps, hardware, progress_bar());
-  if (options.has("leave-out")) v.left_out = leave_out_stacks(steps, prior_hardware(), {}, progress_bar());
-  if (!markdown.empty()) emit(markdown, steps_markdown(v, hardware));
-  if (markdown != "-") emit("-", steps_text(v));
+  const Chosen chosen = chosen_of(options);
+  if (options.has("leave-out") && chosen.steps.empty())
+    throw UserError("--leave-out: fits leave out measured steps, and a published table has none of the fit",
+                    "--steps --leave-out software");
+  StepValidation v;
+  if (!chosen.steps.empty()) v = validate_steps(chosen.steps, hardware, progress_bar());
+  if (options.has("leave-out")) v.left_out = leave_out_stacks(chosen.steps, prior_hardware(), {}, progress_bar());
+  const std::vector<PublishedResult> published =
+      validate_published(chosen.published, chosen.known, hardware, progress_bar());
+  if (!markdown.empty()) emit(markdown, markdown_of(v, published, hardware));
+  if (!json.empty()) emit(json, steps_json(v, published));
+  if (markdown == "-" || json == "-") return 0;
+  std::string text = v.rows.empty() ? std::string() : steps_text(v) + (published.empty() ? "" : "\n");
+  if (!published.empty()) text += published_text(published, options.has("rows"));
+  emit("-", text);
   return 0;
 }
 

@@ -41,6 +41,8 @@ class StepRunner {
   StepRunner(StepRunner&&) noexcept;
   /// s of a step with other parameters of GPU and software.
   double seconds(const Hardware& hardware);
+  /// \throws UserError if a step does not fit in a GPU's memory, by the estimate
+  void check_memory() const;
   /// The software generation; empty: a kernel, which has none.
   std::string stack() const;
   /// Whether its time may depend on a parameter.
@@ -90,7 +92,8 @@ std::vector<StepRow> leave_out_stacks(const std::vector<StepCase>& steps, const 
                                       const StepFitOptions& options, const std::function<void(double)>& progress = {});
 
 std::string steps_text(const StepValidation& validation);
-/// The page for the docs: all rows, sources, parameters.
-std::string steps_markdown(const StepValidation& validation, const Hardware& hardware);
+/// The page for the docs: all rows, sources, parameters. \param tables, rows_of_tables  sections on published tables
+std::string steps_markdown(const StepValidation& validation, const Hardware& hardware, const std::string& tables = {},
+                           const std::string& rows_of_tables = {});
 
 }  // namespace fabricast

@@ -1,0 +1,147 @@
+// Models in published tables, and the presets that they are.
+//
+// A model's text is its name, then dimensions where the source states them: `Qwen3-32B h5120 L64 a64 kv8 hd128 ff25600
+// V151936`, and how many layers are left of it. A name that is not known does with its dimensions. A new name is a line.
+#include <fmt/format.h>
+
+#include <array>
+#include <map>
+#include <optional>
+
+#include "fabricast/core/names.hpp"
+#include "fabricast/core/scan.hpp"
+#include "fabricast/workload/model_spec.hpp"
+#include "parts.hpp"
+
+namespace fabricast::published {
+
+namespace {
+
+struct ModelName {
+  std::string_view source;  ///< what the row's source begins with; empty: any
+  std::string_view name;
+  std::string_view preset;  ///< empty: there can be none yet
+};
+
+constexpr std::array<ModelName, 52> model_names{{
+    {"megatron-sc21", "gpt-1.7B", "megatron-sc21-1.7b"},
+    {"megatron-sc21", "gpt-3.6B", "megatron-sc21-3.6b"},
+    {"megatron-sc21", "gpt-7.5B", "megatron-sc21-7.5b"},
+    {"megatron-sc21", "gpt-18.4B", "megatron-sc21-18b"},
+    {"megatron-sc21", "gpt-39.1B", "megatron-sc21-39b"},
+    {"megatron-sc21", "gpt-76.1B", "megatron-sc21-76b"},
+    {"megatron-sc21", "gpt-145.6B", "megatron-sc21-145b"},
+    {"megatron-sc21", "gpt-310.1B", "megatron-sc21-310b"},
+    {"megatron-sc21", "gpt-529.6B", "megatron-sc21-530b"},
+    {"megatron-sc21", "gpt-1008.0B", "megatron-sc21-1t"},
+    {"korthikanti22", "22B", "korthikanti-22b"},
+    {"korthikanti22", "175B", "korthikanti-175b"},
+    {"korthikanti22", "530B", "korthikanti-530b"},
+    {"korthikanti22", "1T", "korthikanti-1t"},
+    {"megascale", "175B", "megascale-175b"},
+    {"torchtitan", "8B", "llama3-8b"},
+    {"torchtitan", "70B", "llama3-70b"},
+    {"torchtitan", "405B", "llama3-405b"},
+    {"", "GPT3-5B", "gpt3-5b"},
+    {"", "GPT3-20B", "gpt3-20b"},
+    {"", "GPT3-175B", "gpt3-175b"},
+    {"", "Grok-1-314B", "grok-1"},
+    {"", "InternLM-7B", "internlm-7b"},
+    {"", "LLAMA2-7B", "llama2-7b"},
+    {"", "LLAMA2-13B", "llama2-13b"},
+    {"", "LLAMA2-70B", "llama2-70b"},
+    {"", "LLAMA3-8B", "llama3-8b"},
+    {"", "LLAMA3_8B", "llama3-8b"},
+    {"", "LLAMA3-70B", "llama3-70b"},
+    {"", "LLAMA3_70B", "llama3-70b"},
+    {"", "LLAMA3.1_405B", "llama3-405b"},
+    {"", "Mixtral-8x7B", "mixtral-8x7b"},
+    {"", "Moonlight-16B-A3B", "moonlight-16b-a3b"},
+    {"", "mpt-125m", "mpt-125m"},
+    {"", "mpt-350m", "mpt-350m"},
+    {"", "mpt-760m", "mpt-760m"},
+    {"", "mpt-1b", "mpt-1b"},
+    {"", "mpt-3b", "mpt-3b"},
+    {"", "mpt-7b", "mpt-7b"},
+    {"", "mpt-13b", "mpt-13b"},
+    {"", "mpt-30b", "mpt-30b"},
+    {"", "mpt-70b", "mpt-70b"},
+    {"", "Nemotron-8B", "nemotron3-8b"},
+    {"", "Nemotron-15B", "nemotron4-15b"},
+    {"", "Nemotron-22B", "nemotron3-22b"},
+    {"", "Nemotron-340B", "nemotron4-340b"},
+    {"", "Nemotron_3_Nano", ""},
+    {"", "Nemotron-3-Nano-30B-A3B", ""},
+    {"", "Qwen1.5-MoE-A2.7B", "qwen1.5-moe-a2.7b"},
+    {"", "Qwen3-30B-A3B", "qwen3-30b-a3b"},
+    {"", "Qwen3_30B_a3B", "qwen3-30b-a3b"},
+    {"", "Qwen3-235B-A22B", "qwen3-235b-a22b"},
+}};
+
+/// `h4096` is {h, 4096}: letters, then a whole number.
+std::map<std::string, int, std::less<>> dimensions_of(std::string_view text) {
+  std::map<std::string, int, std::less<>> found;
+  for (const std::string_view word : words_of(text)) {
+    std::size_t letters = 0;
+    while (letters < word.size() && !is_digit(word[letters])) ++letters;
+    const auto n = small_number(word.substr(letters));
+    if (letters > 0 && n && *n > 0) found.emplace(word.substr(0, letters), *n);
+  }
+  return found;
+}
+
+/// The layers that `cut to 7 layers` leaves.
+std::optional<int> layers_left(std::string_view text) {
+  auto rest = after(text, "cut to ");
+  return rest ? take_number(*rest) : std::nullopt;
+}
+
+/// A model of the dimensions that a row states; they are those of GPT unless it says more.
+std::optional<Json> of_dimensions(const std::map<std::string, int, std::less<>>& d) {
+  for (const char* needed : {"h", "L", "a", "V"})
+    if (!d.contains(needed)) return std::nullopt;
+  Json model = {{"layers", d.at("L")}, {"hidden", d.at("h")}, {"heads", d.at("a")}, {"vocab", d.at("V")}};
+  for (const auto& [name, key] :
+       {std::pair{"kv", "kv_heads"}, std::pair{"hd", "head_dim"}, std::pair{"ff", "ffn"}, std::pair{"E", "experts"},
+        std::pair{"top", "active_experts"}, std::pair{"ffe", "expert_ffn"}})
+    if (const auto at = d.find(name); at != d.end()) model[key] = at->second;
+  if (!d.contains("ff") && !d.contains("E")) model["ffn"] = 4 * d.at("h"), model["tied"] = true, model["biases"] = true;
+  return model;
+}
+
+}  // namespace
+
+SaidModel say_model(const PublishedRow& row, MappedRow& mapped) {
+  const std::string_view name = std::string_view(row.model).substr(0, row.model.find(' '));
+  const auto dimensions = dimensions_of(row.model);
+  std::string_view preset = name;
+  for (const ModelName& m : model_names)
+    if (m.name == name && row.source.starts_with(m.source)) preset = m.preset;
+  SaidModel said;
+  if (preset.empty()) {
+    miss(mapped, "workload.model: layers of Mamba");
+    return said;
+  }
+  if (const ModelPreset* known = find_by_name(model_presets(), preset)) {
+    said.json = {{"preset", preset}};
+    said.layers = known->dimensions.layers, said.experts = known->dimensions.experts > 0;
+    auto left = layers_left(row.model);
+    if (const auto stated = dimensions.find("L"); !left && stated != dimensions.end()) left = stated->second;
+    if (left && *left != said.layers) said.json["layers"] = said.layers = *left;
+  } else if (auto model = of_dimensions(dimensions)) {
+    said.json = std::move(*model);
+    said.layers = dimensions.at("L"), said.experts = dimensions.contains("E");
+    if (!dimensions.contains("ff") && !said.experts)
+      mapped.assumed.push_back({"workload.model", "ffn 4 x hidden, tied, biases", "as GPT: the row states no more"});
+  } else {
+    miss(mapped, "workload.model: '" + std::string(name) + "' is not known, nor h, L, a and V of it");
+    return said;
+  }
+  if (row.sequence > 0)
+    said.json["sequence"] = row.sequence;
+  else
+    miss(mapped, "workload.model.sequence: not stated");
+  return said;
+}
+
+}  // namespace fabricast::published

@@ -1,0 +1,96 @@
+// How a published step is split over its GPUs.
+#include <fmt/format.h>
+
+#include <optional>
+
+#include "fabricast/core/scan.hpp"
+#include "parts.hpp"
+
+namespace fabricast::published {
+
+namespace {
+
+/// What replicas share, by the column `fsdp`; nothing: the words are not known.
+struct Sharing {
+  int zero = -1;
+  int shard = 0;  ///< 0: all
+};
+std::optional<Sharing> sharing_of(std::string_view fsdp) {
+  if (fsdp.empty() || fsdp == "0") return Sharing{};
+  if (fsdp == "1") return Sharing{3, 0};
+  if (const auto group = small_number(fsdp)) return *group > 1 ? std::optional(Sharing{3, *group}) : std::nullopt;
+  auto rest = after(fsdp, "ZeRO");
+  const auto zero = rest ? take_number(*rest) : std::nullopt;
+  if (!zero || *zero < 0 || *zero > 3) return std::nullopt;
+  if (rest->empty() || *rest == "(all)") return Sharing{*zero, 0};
+  auto group = after(*rest, "(");
+  const auto shard = group ? take_number(*group) : std::nullopt;
+  if (!shard || *shard < 1 || *group != ")") return std::nullopt;
+  return Sharing{*zero, *shard};
+}
+
+/// Layers of each chunk where the embedding and the output take the place of one each.
+Json layers_with_ends(int layers, int chunks) {
+  Json list = Json::array();
+  const int each = (layers + 2) / chunks;
+  for (int c = 0; c < chunks; ++c) list.push_back(each - (c == 0) - (c == chunks - 1));
+  return list;
+}
+
+/// `interleave` and `layers` of a pipeline.
+void cut_pipeline(Json& parallel, const PublishedRow& row, const Note& note, int layers, MappedRow& mapped) {
+  int chunks = row.interleave;
+  if (chunks == 0) {
+    chunks = note.says("interleaved") ? 2 : 1;
+    mapped.assumed.push_back({"workload.parallel.interleave", fmt::format("{}", chunks), "not stated"});
+  }
+  if (chunks > 1) parallel["interleave"] = chunks;
+  const int all = row.pipeline * chunks;
+  const bool stated = note.says("type:transformer|embed");
+  if (layers % all == 0 || (layers + 2) % all != 0 || (chunks == 1 && !stated && note.says("plain"))) return;
+  parallel["layers"] = layers_with_ends(layers, all);
+  if (!stated)
+    mapped.assumed.push_back({"workload.parallel.layers", "embedding and output count as a layer each",
+                              fmt::format("{} layers do not make {} equal chunks, and two more do", layers, all)});
+}
+
+}  // namespace
+
+Json say_parallel(const PublishedRow& row, const Note& note, const Release& software, const SaidModel& model,
+                  MappedRow& mapped) {
+  Json parallel = Json::object();
+  if (row.tensor > 1) {
+    parallel["tensor"] = row.tensor;
+    const bool stated = row.recompute.starts_with("seqpar");
+    if (stated || software.sequence) parallel["sequence"] = true;
+    if (!stated)
+      mapped.assumed.push_back({"workload.parallel.sequence", software.sequence ? "true" : "false",
+                                "not stated: as the software usually has it"});
+  }
+  if (row.context > 1) parallel["context"] = row.context;
+  if (row.pipeline > 1) {
+    parallel["pipeline"] = row.pipeline;
+    cut_pipeline(parallel, row, note, model.layers, mapped);
+  }
+  if (model.experts) {
+    if (row.expert > 1) parallel["expert"] = row.expert;
+    const bool whole = note.says("ETP=1") || !software.splits_experts;
+    if (row.tensor > 1 && !whole) parallel["expert_tensor"] = row.tensor;
+    if (row.tensor > 1 && !note.says("ETP="))
+      mapped.assumed.push_back({"workload.parallel.expert_tensor", fmt::format("{}", whole ? 1 : row.tensor),
+                                "not stated: as the software has it by default"});
+  }
+  if (row.data > 0) parallel["data"] = row.data;
+  const auto sharing = sharing_of(row.fsdp);
+  if (!sharing) {
+    miss(mapped, "workload.parallel.zero: '" + row.fsdp + "' is not known");
+    return parallel;
+  }
+  if (sharing->zero >= 0) parallel["zero"] = sharing->zero;
+  if (sharing->shard > 0) parallel["shard"] = sharing->shard;
+  if (note.says("FSDP+DP"))
+    mapped.assumed.push_back({"workload.parallel.shard", "all replicas", "the group of FSDP is not stated"});
+  return parallel;
+}
+
+}  // namespace fabricast::published

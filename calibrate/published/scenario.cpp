@@ -1,0 +1,78 @@
+// A published row as a scenario.
+#include <fmt/format.h>
+
+#include <map>
+
+#include "parts.hpp"
+
+namespace fabricast {
+
+namespace published {
+
+namespace {
+
+/// As published, or from the tokens that a GPU makes in a second; 0: neither is stated.
+double seconds_of(const PublishedRow& row) {
+  if (row.step_seconds > 0) return row.step_seconds;
+  if (!(row.tokens_per_second > 0)) return 0;
+  return static_cast<double>(row.global_batch) * row.sequence / (row.tokens_per_second * row.gpus);
+}
+
+Json batch_of(const PublishedRow& row, MappedRow& mapped) {
+  if (row.global_batch == 0) miss(mapped, "workload.batch.global: not stated");
+  if (row.micro_batch == 0) mapped.assumed.push_back({"workload.batch.micro", "1", "not stated"});
+  return {{"global", row.global_batch}, {"micro", row.micro_batch > 0 ? row.micro_batch : 1}};
+}
+
+Json workload_of(const PublishedRow& row, const Note& note, const Release& software, MappedRow& mapped) {
+  const SaidModel model = say_model(row, mapped);
+  mapped.experts = model.experts || note.says("; moe");
+  Json workload = {{"kind", "training_step"}, {"framework", software.framework}, {"stack", software.stack}};
+  if (!software.exact)
+    mapped.assumed.push_back({"workload.stack", std::string(software.stack), "nearest to " + note.software});
+  workload["model"] = model.json;
+  workload["precision"] = say_precision(row, mapped);
+  workload["batch"] = batch_of(row, mapped);
+  workload["parallel"] = say_parallel(row, note, software, model, mapped);
+  workload["recompute"] = say_recompute(row, software, mapped);
+  say_settings(workload, note, model, mapped);
+  return workload;
+}
+
+MappedRow mapped_row(const PublishedRow& row) {
+  MappedRow mapped;
+  mapped.row = row;
+  mapped.seconds = seconds_of(row);
+  const Note note = note_of(row);
+  if (!(mapped.seconds > 0)) miss(mapped, "step_s: neither it nor tok_s_gpu with a batch and a sequence is stated");
+  const Release* software = find_release(row, note);
+  Json scenario = {{"fabricast", 1}};
+  say_system(scenario, row, note, mapped);
+  if (!software)
+    miss(mapped, "workload.stack: the software '" + note.software + "' is not known");
+  else
+    scenario["workload"] = workload_of(row, note, *software, mapped);
+  if (mapped.missing.empty())
+    mapped.scenario = scenario.dump();
+  else
+    mapped.assumed.clear(), mapped.unsaid.clear();
+  return mapped;
+}
+
+}  // namespace
+
+}  // namespace published
+
+MappedRow map_published_row(const PublishedRow& row) { return published::mapped_row(row); }
+
+std::vector<MappedRow> map_published_rows(const std::vector<PublishedRow>& rows) {
+  std::map<std::string, int> numbers;
+  std::vector<MappedRow> mapped;
+  for (const PublishedRow& row : rows) {
+    mapped.push_back(map_published_row(row));
+    mapped.back().id = fmt::format("{}/{}", row.source, ++numbers[row.source]);
+  }
+  return mapped;
+}
+
+}  // namespace fabricast

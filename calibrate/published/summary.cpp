@@ -1,0 +1,96 @@
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "../validate/median.hpp"
+#include "fabricast/calibrate/published_validation.hpp"
+
+namespace fabricast {
+
+namespace {
+
+void add_error(PublishedSummary& s, const StepRow& step) {
+  s.within += step.within();
+  s.mean += std::abs(step.error());
+  s.bias += step.error();
+  if (std::abs(step.error()) > std::abs(s.worst)) s.worst = step.error();
+}
+
+/// Counted by what `of` says of each row, nothing not at all.
+template <class F>
+std::vector<KeyCount> counted(const std::vector<PublishedResult>& results, F of) {
+  std::map<std::string, std::size_t> counts;
+  for (const PublishedResult& r : results)
+    for (const std::string& key : of(r)) ++counts[key];
+  std::vector<KeyCount> list;
+  for (const auto& [key, rows] : counts) list.push_back({key, rows});
+  std::stable_sort(list.begin(), list.end(), [](const KeyCount& a, const KeyCount& b) { return a.rows > b.rows; });
+  return list;
+}
+
+}  // namespace
+
+std::vector<PublishedSummary> summarize_published(const std::vector<PublishedResult>& results) {
+  std::vector<PublishedSummary> list;
+  std::vector<std::vector<double>> errors;
+  for (const PublishedResult& r : results) {
+    const std::string& source = r.mapped.row.source;
+    std::size_t i = 0;
+    while (i < list.size() && (list[i].source != source || list[i].experts != r.mapped.experts)) ++i;
+    if (i == list.size()) {
+      list.emplace_back();
+      list[i].source = source, list[i].experts = r.mapped.experts;
+      errors.emplace_back();
+    }
+    PublishedSummary& s = list[i];
+    ++s.rows;
+    switch (r.outcome) {
+      case RowOutcome::forecast:
+        ++s.forecast;
+        add_error(s, r.step);
+        errors[i].push_back(std::abs(r.step.error()));
+        break;
+      case RowOutcome::refused: ++s.refused; break;
+      case RowOutcome::unsayable: ++s.unsayable; break;
+      case RowOutcome::repeated: ++s.repeated; break;
+    }
+  }
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    if (list[i].forecast == 0) continue;
+    list[i].mean /= static_cast<double>(list[i].forecast);
+    list[i].bias /= static_cast<double>(list[i].forecast);
+    list[i].median = median_of(errors[i]);
+  }
+  return list;
+}
+
+SourceMean mean_over_sources(const std::vector<PublishedSummary>& summaries, bool experts) {
+  SourceMean m;
+  for (const PublishedSummary& s : summaries) {
+    if (s.experts != experts || s.forecast == 0) continue;
+    ++m.sources, m.rows += s.forecast, m.within += s.within;
+    m.mean += s.mean, m.median += s.median, m.bias += s.bias;
+  }
+  if (m.sources == 0) return m;
+  const auto n = static_cast<double>(m.sources);
+  m.mean /= n, m.median /= n, m.bias /= n;
+  return m;
+}
+
+std::vector<KeyCount> missing_keys(const std::vector<PublishedResult>& results) {
+  return counted(results, [](const PublishedResult& r) {
+    return r.outcome == RowOutcome::unsayable ? std::vector<std::string>{r.why} : std::vector<std::string>{};
+  });
+}
+
+std::vector<KeyCount> refusals(const std::vector<PublishedResult>& results) {
+  return counted(results, [](const PublishedResult& r) {
+    return r.outcome == RowOutcome::refused ? std::vector<std::string>{r.key} : std::vector<std::string>{};
+  });
+}
+
+std::vector<KeyCount> unsaid_settings(const std::vector<PublishedResult>& results) {
+  return counted(results, [](const PublishedResult& r) { return r.mapped.unsaid; });
+}
+
+}  // namespace fabricast

@@ -1,0 +1,87 @@
+// Systems in published tables, and the nodes and networks that they are.
+//
+// A new system is a line. Where a page names only the system, its network is the vendor's reference design
+// [vendor-datasheets], and the row says so.
+#include <fmt/format.h>
+
+#include <array>
+
+#include "fabricast/hardware/device_names.hpp"
+#include "parts.hpp"
+
+namespace fabricast::published {
+
+namespace {
+
+struct System {
+  std::string_view name;
+  int gpus;                  ///< of a node
+  std::string_view node;     ///< JSON
+  std::string_view network;  ///< JSON: fabric and routing, where the usual ones do not do
+  std::string_view assumed;  ///< of the network, why it is so; empty: stated
+};
+
+constexpr std::string_view roce_tree = R"({"fabric": {"kind": "fat_tree"}, "routing": {"kind": "ecmp", "seeds": 1}})";
+constexpr std::string_view roce_rails =
+    R"({"fabric": {"kind": "rail_optimized"}, "routing": {"kind": "ecmp", "seeds": 1}})";
+constexpr std::string_view h100_96gb =
+    R"({"profile": "hgx-h100", "memory": "96GB", "memory_rate": "2400GBps", "power": "500W"})";
+
+constexpr std::array<System, 22> systems{{
+    {"A100-80 Selene HDRx8", 8, R"({"profile": "dgx-a100"})", "", ""},
+    {"A100-80 Selene", 8, R"({"profile": "dgx-a100"})", "", ""},
+    {"Ampere 8x200G TH4", 8, R"({"profile": "dgx-a100", "nics": {"link": "roce"}})", roce_tree, ""},
+    {"A100-80 1600G/node RoCE", 8, R"({"profile": "dgx-a100", "nics": {"link": "roce"}})", roce_rails, ""},
+    {"A100-40 1600G/node RoCE", 8,
+     R"({"profile": "dgx-a100", "nics": {"link": "roce"}, "memory": "40GB", "memory_rate": "1555GBps"})", roce_rails,
+     ""},
+    {"A100-80 4x100G RoCE", 8, R"({"profile": "dgx-a100", "nics": {"count": 4, "rate": "100Gbps", "link": "roce"}})",
+     roce_tree, "a fat tree without oversubscription: its switches are not stated"},
+    {"A100-80 JeanZay 4xOPA", 8, R"({"profile": "dgx-a100", "nics": {"count": 4, "rate": "100Gbps"}})", "",
+     "InfiniBand of 100 Gb/s in place of Omni-Path, which has no kind of link"},
+    {"A800-80", 8, R"({"gpu": "a800-sxm"})", "", "a NIC of 200 Gb/s for each GPU"},
+    {"H800x8/node", 8, R"({"gpu": "h800-sxm"})", "", "a NIC of 400 Gb/s for each GPU"},
+    {"H800", 8, R"({"gpu": "h800-sxm", "nics": {"rate": "200Gbps"}})", "", "a NIC for each GPU"},
+    {"H100", 8, R"({"profile": "hgx-h100"})", "", "a NIC for each GPU"},
+    {"H100x8/node", 8, R"({"profile": "hgx-h100"})", "", ""},
+    {"H100x8 (1 node)", 8, R"({"profile": "hgx-h100"})", "", ""},
+    {"DGX-H100", 8, R"({"profile": "hgx-h100"})", "", ""},
+    {"H100-96 400G", 8, h100_96gb, "", ""},
+    {"H100-96 400G/GPU 500W", 8, h100_96gb, "", ""},
+    {"H100-96 400G/GPU (Meta)", 8, h100_96gb, "", ""},
+    {"H200 (4 nodes)", 8, R"({"profile": "hgx-h200"})", "", ""},
+    {"DGX-B200", 8, R"({"profile": "hgx-b200"})", "", ""},
+    {"DGX-B300", 8, R"({"profile": "hgx-b300"})", "", ""},
+    {"DGX-GB200", 4, R"({"profile": "gb200-nvl72"})", "", ""},
+    {"DGX-GB300", 4, R"({"profile": "gb300-nvl72"})", "", ""},
+}};
+
+/// GPUs of a node that a user's table names as a scenario does; 0: there is none of that name.
+int gpus_of_profile(const std::string& name) {
+  const NodePreset* node = find_node(shipped_hardware(), name);
+  return node ? node->gpus : 0;
+}
+
+}  // namespace
+
+void say_system(Json& scenario, const PublishedRow& row, const Note& note, MappedRow& mapped) {
+  const System* system = nullptr;
+  for (const System& s : systems)
+    if (s.name == row.system) system = &s;
+  const int gpus = system ? system->gpus : gpus_of_profile(row.system);
+  if (gpus == 0) return miss(mapped, "node: the system '" + row.system + "' is not known");
+  if (row.gpus % gpus != 0)
+    return miss(mapped, fmt::format("cluster.nodes: {} GPUs are not whole nodes of {}", row.gpus, gpus));
+  const bool several = row.gpus > gpus;
+  if (several && note.network.starts_with("unknown")) return miss(mapped, "node.nics: the network is not known");
+  scenario["node"] = system ? Json::parse(system->node) : Json{{"profile", row.system}};
+  scenario["cluster"] = {{"nodes", row.gpus / gpus}};
+  if (!several || !system) return;
+  if (!system->network.empty()) scenario.update(Json::parse(system->network));
+  if (!system->assumed.empty())
+    mapped.assumed.push_back({"node.nics", std::string(system->assumed), "the source does not say all of its network"});
+  else if (note.network.find("not stated") != std::string::npos)
+    mapped.assumed.push_back({"node.nics", "the vendor's reference design", "the source names the system alone"});
+}
+
+}  // namespace fabricast::published
