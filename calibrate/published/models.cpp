@@ -23,7 +23,7 @@ struct ModelName {
   std::string_view preset;  ///< empty: there can be none yet
 };
 
-constexpr std::array<ModelName, 52> model_names{{
+constexpr std::array<ModelName, 53> model_names{{
     {"megatron-sc21", "gpt-1.7B", "megatron-sc21-1.7b"},
     {"megatron-sc21", "gpt-3.6B", "megatron-sc21-3.6b"},
     {"megatron-sc21", "gpt-7.5B", "megatron-sc21-7.5b"},
@@ -75,6 +75,7 @@ constexpr std::array<ModelName, 52> model_names{{
     {"", "Qwen1.5-MoE-A2.7B", "qwen1.5-moe-a2.7b"},
     {"", "Qwen3-30B-A3B", "qwen3-30b-a3b"},
     {"", "Qwen3_30B_a3B", "qwen3-30b-a3b"},
+    {"", "Qwen3-32B", "qwen3-32b"},
     {"", "Qwen3-235B-A22B", "qwen3-235b-a22b"},
 }};
 

@@ -1,7 +1,7 @@
 // Systems in published tables, and the nodes and networks that they are.
 //
 // A new system is a line. Where a page names only the system, its network is the vendor's reference design
-// [vendor-datasheets], and the row says so.
+// [vendor-datasheets], and the row says so. Data sheets say GB of memory for GiB.
 #include <fmt/format.h>
 
 #include <array>
@@ -25,16 +25,14 @@ constexpr std::string_view roce_tree = R"({"fabric": {"kind": "fat_tree"}, "rout
 constexpr std::string_view roce_rails =
     R"({"fabric": {"kind": "rail_optimized"}, "routing": {"kind": "ecmp", "seeds": 1}})";
 constexpr std::string_view h100_96gb =
-    R"({"profile": "hgx-h100", "memory": "96GB", "memory_rate": "2400GBps", "power": "500W"})";
+    R"({"profile": "hgx-h100", "memory": "96GiB", "memory_rate": "2400GBps", "power": "500W"})";
 
 constexpr std::array<System, 22> systems{{
     {"A100-80 Selene HDRx8", 8, R"({"profile": "dgx-a100"})", "", ""},
     {"A100-80 Selene", 8, R"({"profile": "dgx-a100"})", "", ""},
     {"Ampere 8x200G TH4", 8, R"({"profile": "dgx-a100", "nics": {"link": "roce"}})", roce_tree, ""},
     {"A100-80 1600G/node RoCE", 8, R"({"profile": "dgx-a100", "nics": {"link": "roce"}})", roce_rails, ""},
-    {"A100-40 1600G/node RoCE", 8,
-     R"({"profile": "dgx-a100", "nics": {"link": "roce"}, "memory": "40GB", "memory_rate": "1555GBps"})", roce_rails,
-     ""},
+    {"A100-40 1600G/node RoCE", 8, R"({"profile": "dgx-a100-40gb", "nics": {"link": "roce"}})", roce_rails, ""},
     {"A100-80 4x100G RoCE", 8, R"({"profile": "dgx-a100", "nics": {"count": 4, "rate": "100Gbps", "link": "roce"}})",
      roce_tree, "a fat tree without oversubscription: its switches are not stated"},
     {"A100-80 JeanZay 4xOPA", 8, R"({"profile": "dgx-a100", "nics": {"count": 4, "rate": "100Gbps"}})", "",

@@ -9,6 +9,7 @@
 #include "fabricast/core/names.hpp"
 #include "fabricast/core/parallel.hpp"
 #include "fabricast/core/stop.hpp"
+#include "parts.hpp"
 
 namespace fabricast {
 
@@ -37,10 +38,10 @@ bool same(const StepIdentity& a, const StepIdentity& b) {
   return a.run == b.run && std::abs(a.seconds / b.seconds - 1) < digits;
 }
 
-/// The split that a row states, for rows of one table: two splits may take the same time.
+/// The software and the split that a row states, for rows of one table: two of them may take the same time.
 std::string split_of(const PublishedRow& r) {
-  return fmt::format("{} {} {} {} {} {} {} {}", r.micro_batch, r.tensor, r.pipeline, r.context, r.interleave, r.expert,
-                     r.fsdp, r.recompute);
+  return fmt::format("{} {} {} {} {} {} {} {} {}", published::note_of(r).software, r.micro_batch, r.tensor, r.pipeline,
+                     r.context, r.interleave, r.expert, r.fsdp, r.recompute);
 }
 
 /// \param key  what refuses; empty: what the error names

@@ -83,8 +83,8 @@ int validate(const std::vector<std::string>& arguments) {
   Options options("calibrate validate", "Forecasts measured cases and counts the errors by system and size.", {});
   options.add()("cases", po::value<std::string>(), "file of measured cases (default: the shipped ones)")(
       "steps", po::value<std::string>()->implicit_value(""),
-      "validate forecasts of steps instead: those of a file, or the shipped ones")("only", po::value<std::string>(),
-                                                                                   "only cases whose id contains this")(
+      "validate forecasts of steps instead: those of a file (JSON, or CSV of published ones), or the shipped ones")(
+      "only", po::value<std::string>(), "only cases whose id contains this")(
       "profile", po::value<std::string>(), "lay a fitted profile over the shipped parameters")(
       "leave-out", po::value<std::vector<std::string>>()->composing(),
       "fit anew from the priors without each `site`, `kind`, `system` or `fifth` of the sites in turn (of steps: "

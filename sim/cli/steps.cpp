@@ -55,6 +55,8 @@ Chosen chosen_of(const Options& options) {
 std::string markdown_of(const StepValidation& v, const std::vector<PublishedResult>& published,
                         const Hardware& hardware) {
   if (published.empty()) return steps_markdown(v, hardware);
+  if (v.rows.empty())
+    return "# Published training steps\n" + published_markdown(published) + published_rows_markdown(published);
   return steps_markdown(v, hardware, published_markdown(published), published_rows_markdown(published));
 }
 
@@ -75,7 +77,7 @@ int validate_steps_of(const Options& options) {
                       "--steps --leave-out software");
   const Chosen chosen = chosen_of(options);
   if (options.has("leave-out") && chosen.steps.empty())
-    throw UserError("--leave-out: fits leave out measured steps, and a published table has none of the fit",
+    throw UserError("--leave-out: a fit leaves out measured steps, and a published table is in no fit",
                     "--steps --leave-out software");
   StepValidation v;
   if (!chosen.steps.empty()) v = validate_steps(chosen.steps, hardware, progress_bar());

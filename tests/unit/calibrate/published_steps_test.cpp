@@ -194,7 +194,7 @@ TEST_CASE("rows become the scenarios that one would write by hand") {
         json::parse(R"({"data": 2048, "zero": 3, "shard": 128})"));
   // Asynchronous tensor parallelism, recomputation by operation.
   is("torchtitan-asynctp-2025-06/8", R"({"fabricast": 1,
-    "node": {"profile": "hgx-h100", "memory": "96GB", "memory_rate": "2400GBps", "power": "500W"}, "cluster": {"nodes": 8},
+    "node": {"profile": "hgx-h100", "memory": "96GiB", "memory_rate": "2400GBps", "power": "500W"}, "cluster": {"nodes": 8},
     "workload": {"kind": "training_step", "framework": "fsdp", "stack": "torchtitan-24.12",
       "model": {"preset": "llama3-8b", "sequence": 8192}, "precision": "bf16", "batch": {"global": 96, "micro": 12},
       "parallel": {"tensor": 8, "sequence": true, "data": 8, "zero": 3}, "recompute": "ops", "overlap": {"tensor": true},
