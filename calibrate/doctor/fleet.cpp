@@ -60,6 +60,9 @@ void Fleet::add(const std::string& file, std::string_view content) {
   Json json;
   try {
     json = Json::parse(content);
+  } catch (const Json::out_of_range&) {
+    left_out_.push_back(left_out(file, content, 0, "a number is too large; the file is left out"));
+    return;
   } catch (const Json::parse_error& e) {
     left_out_.push_back(
         left_out(file, content, e.byte > 0 ? e.byte - 1 : 0, "not JSON from here on; the file is left out"));

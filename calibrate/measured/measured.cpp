@@ -5,6 +5,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "../../models/hardware/json_text.hpp"
 #include "fabricast/core/error.hpp"
 #include "fabricast/scenario/trial.hpp"
 
@@ -128,7 +129,8 @@ std::vector<MeasuredSeries> series_of_cases(const std::vector<MeasuredCase>& cas
 }
 
 std::vector<MeasuredCase> cases_in_profile(const std::string& text, const std::string& path) {
-  const auto profile = nlohmann::json::parse(text);
+  const nlohmann::json profile = parse_json_text(text, path);
+  if (!profile.is_object()) return {};
   return profile.contains("measured") ? cases_of(profile["measured"].dump(), path) : std::vector<MeasuredCase>();
 }
 

@@ -34,6 +34,8 @@ nlohmann::json parse_json_text(const std::string& text, const std::string& file)
     throw UserError({Diagnostic{Diagnostic::Severity::error, span_at(file, text, byte), {}, std::move(what), {}}});
   };
   if (text.find_first_not_of(" \t\r\n") == std::string::npos) fail(0, "the file is empty");
+  // The library takes it for the end.
+  if (const auto nul = text.find('\0'); nul != std::string::npos) fail(nul, "not a text file");
   std::vector<std::set<std::string>> keys;
   std::vector<std::string> path;
   std::string twice;

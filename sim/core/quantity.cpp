@@ -6,6 +6,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "fabricast/core/field_tree.hpp"
@@ -81,6 +82,22 @@ Parsed<T> refuse_negative(Parsed<T> p) {
   return p;
 }
 
+/// With all digits, in the unit in which it is shortest of those where it reads back to the very value: by a division alone it
+/// may miss it by an ulp.
+template <std::size_t N>
+std::string all_digits(double value, const std::array<Unit, N>& units) {
+  constexpr double far = std::numeric_limits<double>::infinity();
+  std::string best;
+  for (const Unit& unit : units) {
+    const double number = value / unit.scale;
+    for (const double near : {number, std::nextafter(number, far), std::nextafter(number, -far)}) {
+      std::string text = fmt::format("{}{}", near, unit.name);
+      if (near * unit.scale == value && (best.empty() || text.size() < best.size())) best = std::move(text);
+    }
+  }
+  return best.empty() ? fmt::format("{}{}", value / units[0].scale, units[0].name) : best;
+}
+
 /// In the unit in which the number is short, among those in which 15 digits read back to the very value: what the user
 /// wrote is such a one. Units go from large to small.
 template <std::size_t N>
@@ -93,7 +110,7 @@ std::string shortest(double value, const std::array<Unit, N>& units) {
     std::string text = number + std::string(unit.name);
     if (back * unit.scale == value && (best.empty() || text.size() <= best.size())) best = std::move(text);
   }
-  return best.empty() ? fmt::format("{}{}", value / units[0].scale, units[0].name) : best;
+  return best.empty() ? all_digits(value, units) : best;
 }
 
 template <std::size_t N>
@@ -131,8 +148,8 @@ Parsed<Bytes> parse_bytes(std::string_view text) {
 }
 
 Parsed<Seconds> parse_seconds(std::string_view text) {
-  return refuse_negative(as<Seconds>(parse(text, time_units, "write {0}us, {0}ms or {0}s",
-                                           "times are in s, ms, us, ns, min, h, d; case matters")));
+  return refuse_negative(as<Seconds>(
+      parse(text, time_units, "write {0}us, {0}ms or {0}s", "times are in s, ms, us, ns, min, h, d; case matters")));
 }
 
 Parsed<BytesPerSecond> parse_rate(std::string_view text) {

@@ -62,6 +62,8 @@ std::string_view take_until(std::string_view& text, char mark) {
   return before;
 }
 
-std::string shown(std::string_view text, std::size_t most) { return printable(trimmed(text).substr(0, most)); }
+std::string shown(std::string_view text, std::size_t most) {
+  return std::string(trimmed(printable(trimmed(text).substr(0, most))));
+}
 
 }  // namespace fabricast
