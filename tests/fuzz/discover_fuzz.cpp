@@ -1,12 +1,6 @@
-// Bytes as what a real fabric's tools print: reading must end, and must not crash, leak or run into undefined behaviour.
-// One entry reads all formats, told by their content; what it finds goes all the way to a fabric file, and tables to
-// routes.
-//
-//   cmake -S . -B build-fuzz -G Ninja -DCMAKE_CXX_COMPILER=clang++-14 -DFABRICAST_FUZZ=ON
-//   ninja -C build-fuzz fuzz_discover
-//   build-fuzz/fuzz_discover -dict=tests/fuzz/discover.dict CORPUS tests/fuzz/discover
+// What a real fabric's tools print: one entry reads all formats, told by their content; what it finds goes all the way to a
+// fabric file, and tables to routes.
 #include <cstdint>
-#include <cstdlib>
 #include <set>
 #include <sstream>
 
@@ -15,20 +9,18 @@
 #include "fabricast/discover/forwarding.hpp"
 #include "fabricast/discover/infragraph.hpp"
 #include "fabricast/discover/slurm.hpp"
+#include "reader.hpp"
+
+namespace fabricast::fuzz {
 
 namespace {
 
-using namespace fabricast;
-
-void require(bool condition) {
-  if (!condition) std::abort();
-}
-
-void look_at(const FileProblems& problems) {
+void look_at(const FileProblems& problems, std::string_view text) {
   int before = 0;
   require(problems.failed() == !problems.errors().empty());
   for (const Diagnostic& d : problems.errors()) {
-    require(d.where.line >= before && d.where.line > 0 && d.where.column > 0 && !d.message.empty());
+    require(d.where.line >= before && d.where.line > 0);
+    require_told(d, text);
     before = d.where.line;
   }
 }
@@ -62,8 +54,8 @@ void look_at(FileFabric fabric) {
   for (const FileFabricSwitch& s : fabric.switches) require(switches.insert(s.name).second);
   for (const FileFabricLink& link : fabric.links) require(switches.contains(link.to) && link.count > 0);
   fabric_findings(fabric);
-  fabric_text(fabric);
-  fabric_yaml(fabric);
+  require_clean(fabric_text(fabric));
+  require_clean(fabric_yaml(fabric));
   if (fabric.hosts.empty() || fabric.hosts.size() > 64) return;
   ForwardingTables tables;
   for (const FileFabricSwitch& s : fabric.switches) {
@@ -74,13 +66,13 @@ void look_at(FileFabric fabric) {
   try {
     const WaysChecked checked = check_ways(fabric, tables);
     require(checked.broken <= checked.ways);
-  } catch (const UserError& e) { require(!e.diagnostics().empty()); }
+  } catch (const UserError& e) { require_told(e, {}); }
 }
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  const std::string text(reinterpret_cast<const char*>(data), size);
+void read_discover(std::string_view bytes) {
+  const std::string text(bytes);
   std::istringstream in(text);
   FileProblems problems("file");
   if (const auto format = subnet_format(text)) {
@@ -103,6 +95,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const ForwardingTables tables = read_forwarding_tables(in, problems);
     for (const ForwardingTable& table : tables.switches) require(table.port_of_lid.size() <= 0xC000);
   }
-  look_at(problems);
-  return 0;
+  look_at(problems, text);
 }
+
+}  // namespace fabricast::fuzz
