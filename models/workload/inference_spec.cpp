@@ -32,9 +32,10 @@ void visit_fields(FieldVisitor& visit, InferenceSpec& spec) {
   visit("framework", spec.framework, "what serves: vllm or tensorrt_llm");
   visit("stack", spec.stack, "its generation; empty: its newest");
   visit("model", spec.model, "the transformer");
-  visit("precision", spec.precision, "of linear layers: weights and products");
+  visit("precision", spec.precision, "of linear layers: products, and weights unless weight_precision says otherwise");
+  visit("weight_precision", spec.weight_precision, "of the weights of linear layers in memory; auto: as products");
   visit("cache_precision", spec.cache_precision,
-        "of cached keys and values; auto: fp8 where weights have 8 bits or "
+        "of cached keys and values; auto: fp8 where products have 8 bits or "
         "fewer, else bf16");
   visit("phase", spec.phase, "what is timed: a decode step, a batch of prompts, or requests from end to end");
   visit("batch", spec.batch, "sequences that a replica works on at once", between(1, 1e6));
@@ -52,6 +53,17 @@ void visit_fields(FieldVisitor& visit, InferenceSpec& spec) {
 }
 
 namespace {
+
+Precision weights_of(const InferenceSpec& spec) {
+  switch (spec.weight_precision) {
+    case WeightChoice::automatic: break;
+    case WeightChoice::bf16: return Precision::bf16;
+    case WeightChoice::fp16: return Precision::fp16;
+    case WeightChoice::fp8: return Precision::fp8;
+    case WeightChoice::fp4: return Precision::fp4;
+  }
+  return spec.precision;
+}
 
 void complete_parallel(ServingParallel& p, const Transformer& m, std::int64_t gpus, const std::string& path,
                        const char* whose, Complaints& faults) {
@@ -135,6 +147,11 @@ void complete(InferenceSpec& spec, const Hardware& hardware, const NodeSpec& nod
   spec.stack = stack.name;
   if (spec.cache_precision == CacheChoice::automatic)
     spec.cache_precision = bytes_of(spec.precision) <= 1 ? CacheChoice::fp8 : CacheChoice::bf16;
+  if (bytes_of(weights_of(spec)) > bytes_of(spec.precision))
+    faults.add(
+        "weight_precision",
+        fmt::format("weights in {} are wider than products in {}", name_of(weights_of(spec)), name_of(spec.precision)),
+        "engines narrow weights when they load them: weight_precision: auto");
   const Transformer model = resolve(spec.model);
   const std::int64_t gpus = std::int64_t{nodes} * node.gpus;
   const PrefillNodes& prefill = spec.disaggregated.prefill;
@@ -179,6 +196,7 @@ InferenceStep inference_step(const InferenceSpec& spec, const NodeSpec& node, co
   step.layout = layout_of(spec.parallel);
   step.first_rank = static_cast<std::uint32_t>(spec.disaggregated.prefill.gpus);
   step.precision = spec.precision;
+  step.weights = weights_of(spec);
   step.cache = spec.cache_precision == CacheChoice::fp8 ? Precision::fp8 : Precision::bf16;
   step.batch = spec.batch, step.input = spec.input, step.output = spec.output;
   step.graph = spec.launch == PassLaunch::graph, step.imbalance = spec.imbalance;

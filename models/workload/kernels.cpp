@@ -140,13 +140,13 @@ void check_precision(const Kernels& kernels, Precision precision, std::string_vi
 }
 
 Seconds gemm(const Kernels& kernels, std::int64_t m, std::int64_t n, std::int64_t k, Precision precision,
-             std::int64_t count) {
+             std::int64_t count, std::optional<Precision> weights) {
   check_sizes({m, n, k, count});
   if (m == 0 || n == 0 || k == 0 || count == 0) return {};
   const double rate = kernels.product_rate(precision);
   // Sums leave at 16 bits where the operands have fewer.
-  const double in = bytes_of(precision), out = std::max(in, bytes_16);
-  const double bytes = real(count) * (in * (real(m) * real(k) + real(k) * real(n)) + out * real(m) * real(n));
+  const double in = bytes_of(precision), out = std::max(in, bytes_16), held = bytes_of(weights.value_or(precision));
+  const double bytes = real(count) * (in * real(m) * real(k) + held * real(k) * real(n) + out * real(m) * real(n));
   double best = std::numeric_limits<double>::infinity();
   for (const Tile& tile : tiles) {
     const Tile turned{tile.columns, tile.rows, tile.efficiency};

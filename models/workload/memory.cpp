@@ -183,14 +183,13 @@ class StageMemory {
     if (last()) {
       const double batches = q_.schedule == PipelineSchedule::gpipe ? q_.micro_batches : 1;
       const double per_logit = (q_.fused_loss ? p_.fused_logit : p_.logit).value;
-      use_.logits +=
-          batches * (tokens * per_logit * d(m_.vocab) / tensor() + 2 * bytes_ * split_tokens * d(m_.hidden));
+      use_.logits += batches * (tokens * per_logit * d(m_.vocab) / tensor() + 2 * bytes_ * split_tokens * d(m_.hidden));
     }
   }
 
   void infer() {
     const double layers = dense_ * layer_elements(false) + sparse_ * (layer_elements(true) + expert_elements());
-    use_.parameters = layers * bytes_of(q_.precision) + vocabulary_elements() * bytes_;
+    use_.parameters = layers * bytes_of(q_.weights.value_or(q_.precision)) + vocabulary_elements() * bytes_;
     // Heads that are not enough for all ranks are held more than once; a latent vector by all.
     const double width = m_.kv_rank > 0
                              ? d(m_.cache_width())

@@ -138,9 +138,10 @@ Steps smaller_numbers(const Transformer&, const MemoryQuestion& q) {
     steps.push_back(q);
     steps.back().cache_precision = Precision::fp8;
   }
-  if (bytes_of(q.precision) > 1) {
+  if (bytes_of(q.weights.value_or(q.precision)) > 1) {
     steps.push_back(q);
     steps.back().precision = Precision::fp8;
+    steps.back().weights.reset();
   }
   return steps;
 }

@@ -87,9 +87,11 @@ class PassTimer {
   static std::int64_t whole(double x) { return std::max<std::int64_t>(1, std::llround(std::ceil(x - 1e-9))); }
 
   void multiply(LayerTime& t, double rows, const Linear& l, double count = 1) const {
-    t.products += gemm(step_.kernels, whole(rows), whole(l.out), whole(l.in), step_.precision, whole(count)).value /
-                      stack_.gemm.value +
-                  gap_;
+    t.products +=
+        gemm(step_.kernels, whole(rows), whole(l.out), whole(l.in), step_.precision, whole(count), step_.weights)
+                .value /
+            stack_.gemm.value +
+        gap_;
     ++t.kernels;
   }
   void elementwise(LayerTime& t, int kernels, double bytes) const {
@@ -155,7 +157,8 @@ double cached_bytes(const InferenceStep& step) {
 MemoryQuestion memory_question(const InferenceStep& step, int batch, int nvlink_ranks) {
   MemoryQuestion q;
   q.training = false;
-  q.layout = step.layout, q.precision = step.precision, q.cache_precision = step.cache;
+  q.layout = step.layout, q.precision = step.precision;
+  q.weights = step.weights, q.cache_precision = step.cache;
   q.sequence = step.input + step.output, q.batch = batch;
   q.tokens = std::max<std::int64_t>(batch, std::min(step.chunk, step.input * batch));
   q.nvlink_ranks = nvlink_ranks;

@@ -65,6 +65,16 @@ std::vector<InferenceLine> inference_lines(const ActorTimes& t) {
   return lines;
 }
 
+namespace {
+
+std::string numbers_of(const InferenceStep& step) {
+  const std::string products(name_of(step.precision));
+  return step.weights == step.precision ? products
+                                        : fmt::format("{} of weights in {}", products, name_of(step.weights));
+}
+
+}  // namespace
+
 std::string inference_text(const World& world, const InferenceForecast& f) {
   const Scenario& s = world.scenario;
   const InferenceSpec& spec = s.workload.inference;
@@ -74,7 +84,7 @@ std::string inference_text(const World& world, const InferenceForecast& f) {
   out += fmt::format("# inference, {}: {}, {:.4g} parameters, {}\n", name_of(spec.phase), step.model.name,
                      static_cast<double>(count_parameters(step.model).total), gpus_text(world, f.gpus));
   out += fmt::format("# {}; batch {} of a replica, {} + {} tokens; {}, cache {}; {}, {}{}\n", degrees(step.layout),
-                     step.batch, step.input, step.output, name_of(step.precision), name_of(step.cache), step.stack.name,
+                     step.batch, step.input, step.output, numbers_of(step), name_of(step.cache), step.stack.name,
                      name_of(spec.launch), step.overlap ? ", halves in turns" : "");
   if (spec.disaggregated.prefill.gpus > 0) {
     const InferenceStep prompts = prefill_step(spec, s.node.spec, s.hardware);

@@ -22,7 +22,9 @@ struct InferenceStep {
   Transformer model;
   ParallelLayout layout;  ///< `data`: replicas, each with requests of its own
   std::uint32_t first_rank = 0;
-  Precision precision = Precision::bf16, cache = Precision::bf16;
+  Precision precision = Precision::bf16;  ///< of products
+  Precision weights = Precision::bf16;    ///< of linear layers as memory has them
+  Precision cache = Precision::bf16;
   int batch = 1;                       ///< sequences that a replica decodes at once
   std::int64_t input = 1, output = 1;  ///< tokens of a request
   std::int64_t chunk = 0;              ///< tokens of prompts in a pass, at most

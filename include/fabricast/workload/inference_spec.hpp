@@ -33,6 +33,13 @@ struct EnumNames<CacheChoice> {
   static constexpr std::array<std::string_view, 3> names{"auto", "bf16", "fp8"};
 };
 
+/// Of weights of linear layers in memory; automatic: that of products.
+enum class WeightChoice { automatic, bf16, fp16, fp8, fp4 };
+template <>
+struct EnumNames<WeightChoice> {
+  static constexpr std::array<std::string_view, 5> names{"auto", "bf16", "fp16", "fp8", "fp4"};
+};
+
 /// The way of a cache from GPU to GPU; automatic: the first of the others that is there.
 enum class TransferPath { automatic, nvlink, rdma, host };
 template <>
@@ -59,6 +66,7 @@ struct InferenceSpec {
   std::string stack;  ///< empty: the framework's newest
   ModelSpec model;
   Precision precision = Precision::bf16;
+  WeightChoice weight_precision = WeightChoice::automatic;
   CacheChoice cache_precision = CacheChoice::automatic;
   InferencePhase phase = InferencePhase::decode;
   int batch = 1;

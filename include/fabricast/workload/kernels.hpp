@@ -10,6 +10,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -40,8 +41,9 @@ Kernels resolve_kernels(const NodeSpec& spec, const Hardware& hardware);
 void check_precision(const Kernels& kernels, Precision precision, std::string_view path);
 
 /// `count` products side by side, as of experts: each of m x k by k x n, all operands once through memory.
+/// \param weights  of the k x n as memory has it, where it is widened or narrowed on its way to the product
 Seconds gemm(const Kernels& kernels, std::int64_t m, std::int64_t n, std::int64_t k, Precision precision,
-             std::int64_t count = 1);
+             std::int64_t count = 1, std::optional<Precision> weights = std::nullopt);
 
 /// The attention of a rank: its heads, and what it keeps of a token.
 struct AttentionHeads {

@@ -45,8 +45,9 @@ struct MemoryQuestion {
   bool dropout = false;         ///< masks are kept
   bool inputs_8bit = false;     ///< with fp8: linear layers keep their inputs in 8 bits
   // Inference.
-  int batch = 1;            ///< sequences that are cached
-  std::int64_t tokens = 0;  ///< computed at once, of all sequences; 0: one of each, to decode
+  int batch = 1;                     ///< sequences that are cached
+  std::int64_t tokens = 0;           ///< computed at once, of all sequences; 0: one of each, to decode
+  std::optional<Precision> weights;  ///< of linear layers; none: as `precision`
   Precision cache_precision = Precision::bf16;
   int nvlink_ranks = 8;  ///< tensor parallelism is not proposed beyond
 };
