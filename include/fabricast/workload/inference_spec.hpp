@@ -69,7 +69,7 @@ struct InferenceSpec {
   WeightChoice weight_precision = WeightChoice::automatic;
   CacheChoice cache_precision = CacheChoice::automatic;
   InferencePhase phase = InferencePhase::decode;
-  int batch = 1;
+  int batch = 1;  ///< 0: as many as fit
   std::int64_t input = 1024, output = 128;
   std::int64_t chunk = 0;  ///< 0: prompts are not cut to ride along with decoding
   ServingParallel parallel;

@@ -109,6 +109,32 @@ TEST_CASE("weights of fewer bits are read faster, and multiplied as fast", "[inf
   CHECK_THROWS_AS(step_of(spec), UserError);
 }
 
+TEST_CASE("batch 0 is the largest that fits", "[inference]") {
+  for (const InferencePhase phase : {InferencePhase::decode, InferencePhase::both}) {
+    InferenceSpec spec = spec_of("llama3-70b", 4);
+    spec.precision = Precision::fp8;
+    spec.phase = phase;
+    spec.batch = 0;
+    complete(spec, shipped_hardware(), node_of(), 1, 1);
+    CHECK(spec.batch > 1);
+    CHECK(memory_faults(spec, shipped_hardware(), node_of(), 1).empty());
+    ++spec.batch;
+    CHECK_FALSE(memory_faults(spec, shipped_hardware(), node_of(), 1).empty());
+  }
+  // By hand: 8B of bf16 on one H100, caches of 32 layers x 8 heads x 128 x 2 x 2 B x 1,152 tokens: 144 MiB each.
+  InferenceSpec spec = spec_of("llama3-8b");
+  spec.batch = 0;
+  complete(spec, shipped_hardware(), node_of(), 1, 1);
+  CHECK(spec.batch < (0.9 * 80 * 1024 - 2 * 8.03e9 / (1 << 20)) / 144);
+  CHECK(spec.batch > (0.85 * 80 * 1024 - 2 * 8.03e9 / (1 << 20)) / 160);
+  // Weights that do not fit leave no batch: what says so is the check of memory.
+  spec = spec_of("llama3-405b");
+  spec.batch = 0;
+  complete(spec, shipped_hardware(), node_of(), 1, 1);
+  CHECK(spec.batch == 1);
+  CHECK_FALSE(memory_faults(spec, shipped_hardware(), node_of(), 1).empty());
+}
+
 TEST_CASE("a decode step never gets shorter with batch or context, nor its tokens cheaper to less", "[inference]") {
   for (const char* preset : {"llama3-8b", "mixtral-8x7b"}) {
     InferenceStep step = step_of(spec_of(preset, 2));
