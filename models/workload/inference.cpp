@@ -96,15 +96,19 @@ class InferenceBuilder {
     stage.host = static_cast<std::uint16_t>(streams.size()), streams.push_back("host");
     stage.hand_over = static_cast<std::uint16_t>(streams.size()), streams.push_back("hand over");
     if (l.tensor > 1) stage.tensor = builder_.groups(shifted(groups_of(l, s, {Dimension::tensor}), step_.first_rank));
-    if (dispatches())
+    if (dispatches() || gathers())
       stage.expert = builder_.groups(
-          shifted(split_neighbours(groups_of(l, s, {Dimension::tensor, Dimension::context, Dimension::data}), l.expert),
+          shifted(split_neighbours(groups_of(l, s, {Dimension::tensor, Dimension::context, Dimension::data}),
+                                   dispatches() ? l.expert : l.expert_tensor),
                   step_.first_rank));
     return stage;
   }
 
   /// Tokens travel to experts of other replicas; those of one replica are on all its ranks anyway.
   bool dispatches() const { return step_.layout.expert > step_.layout.tensor; }
+
+  /// Experts are split over the ranks of several replicas: each gets the tokens of all.
+  bool gathers() const { return step_.layout.expert_tensor > step_.layout.tensor; }
 
   /// \returns what its tokens wait for
   std::uint32_t run_pass(int micro_batch, std::uint32_t before) {
@@ -215,16 +219,27 @@ class InferenceBuilder {
          static_cast<double>(bytes_of_tokens(copies * token, token, step_.layout.expert)), count);
   }
 
+  /// Tokens of all replicas that split experts, or sums of what each rank has made of them.
+  void exchange_tokens(CollectiveOp op, double bytes, int count) {
+    const double replicas = static_cast<double>(step_.layout.expert_tensor) / step_.layout.tensor;
+    call(stage_->expert, Part::expert, op, hidden_bytes() / 2 * bytes * replicas, count);
+  }
+
   void attention(bool experts, int count) {
     compute(times_->attention, count, Part::products, "attention");
     reduce(count);
-    if (experts && dispatches()) exchange_copies(std::min(2.0, bytes_of(step_.precision)), count);
+    const double bytes = std::min(2.0, bytes_of(step_.precision));
+    if (experts && dispatches()) exchange_copies(bytes, count);
+    if (experts && gathers()) exchange_tokens(CollectiveOp::all_gather, bytes, count);
   }
 
   void feed_forward(bool experts, int count) {
     compute(experts ? times_->sparse : times_->dense, count, Part::products, experts ? "experts" : "ffn");
-    if (!experts || !dispatches()) return reduce(count);
-    exchange_copies(2, count);
+    if (!experts || !(dispatches() || gathers())) return reduce(count);
+    if (dispatches())
+      exchange_copies(2, count);
+    else
+      exchange_tokens(CollectiveOp::reduce_scatter, 2, count);
     // Each rank of a replica has brought back its part of the tokens.
     if (step_.layout.tensor > 1) call(stage_->tensor, Part::tensor, CollectiveOp::all_gather, hidden_bytes(), count);
   }

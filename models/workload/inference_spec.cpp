@@ -17,6 +17,9 @@ void visit_fields(FieldVisitor& visit, ServingParallel& spec) {
   visit("tensor", spec.tensor, "ranks that split each product", between(1, 1024));
   visit("pipeline", spec.pipeline, "stages", between(1, 4096));
   visit("expert", spec.expert, "ranks that split the experts, out of tensor and data parallelism", between(1, 65536));
+  visit("expert_tensor", spec.expert_tensor,
+        "ranks that split each expert, of one replica or of several; 0: 1 where `expert` is more, else as tensor",
+        between(0, 1024));
   visit("data", spec.data, "replicas, each with requests of its own; 0: what the GPUs leave", between(0, 4e6));
 }
 
@@ -70,6 +73,30 @@ Precision weights_of(const InferenceSpec& spec) {
   return spec.precision;
 }
 
+/// Ranks that split experts lie in one replica, or are all of several.
+void complete_expert_tensor(const ServingParallel& p, const Transformer& m, const std::string& path,
+                            Complaints& faults) {
+  const std::string key = path + ".expert_tensor";
+  const std::int64_t ways = p.expert_tensor, group = ways * p.expert, ranks = std::int64_t{p.tensor} * p.data;
+  if (m.expert_ffn % ways != 0)
+    faults.add(key, fmt::format("expert_tensor {} does not divide {} columns of an expert", ways, m.expert_ffn));
+  if (p.expert > 1 && m.experts % p.expert != 0)
+    faults.add(path + ".expert", fmt::format("expert {} does not divide {} experts", p.expert, m.experts),
+               fmt::format("change {}.expert or the model", path));
+  const bool inside = group == p.tensor, across = p.expert == 1 && ways % p.tensor == 0;
+  if (ways > 1 && !inside && !across)
+    faults.add(key,
+               fmt::format("experts are split by expert {} x expert_tensor {}, which is neither tensor {} nor all of "
+                           "several replicas",
+                           p.expert, ways, p.tensor),
+               "expert x expert_tensor: tensor; or expert: 1, and a multiple of tensor");
+  else if (ranks % group != 0)
+    faults.add(key,
+               fmt::format("expert {} x expert_tensor {} does not divide tensor {} x data {}", p.expert, ways, p.tensor,
+                           p.data),
+               "change it or the other degrees");
+}
+
 void complete_parallel(ServingParallel& p, const Transformer& m, std::int64_t gpus, const std::string& path,
                        const char* whose, Complaints& faults) {
   const std::int64_t replica = std::int64_t{p.tensor} * p.pipeline;
@@ -94,8 +121,10 @@ void complete_parallel(ServingParallel& p, const Transformer& m, std::int64_t gp
   if (m.ffn > 0) divides(p.tensor, m.ffn, "tensor", "columns of the feed-forward part");
   if (p.pipeline > m.layers)
     faults.add(path + ".pipeline", fmt::format("{} stages are more than {} layers", p.pipeline, m.layers));
-  if (p.expert == 1) return;
-  if (m.experts == 0) return faults.add(path + ".expert", "the model has no experts", "expert: 1");
+  if (p.expert == 1 && p.expert_tensor == 0) return;
+  if (m.experts == 0 && p.expert > 1) return faults.add(path + ".expert", "the model has no experts", "expert: 1");
+  if (m.experts == 0) return faults.add(path + ".expert_tensor", "the model has no experts", "leave out expert_tensor");
+  if (p.expert_tensor > 0) return complete_expert_tensor(p, m, path, faults);
   divides(p.expert, m.experts, "expert", "experts");
   if (std::int64_t{p.tensor} * p.data % p.expert != 0)
     faults.add(path + ".expert",
@@ -152,10 +181,11 @@ int largest_batch(const InferenceStep& step, const NodeSpec& node) {
 ParallelLayout layout_of(const ServingParallel& p) {
   ParallelLayout layout;
   layout.tensor = p.tensor, layout.pipeline = p.pipeline, layout.data = p.data, layout.expert = p.expert;
-  layout.expert_tensor = p.expert > 1 ? 1 : p.tensor;
+  layout.expert_tensor = p.expert_tensor > 0 ? p.expert_tensor : p.expert > 1 ? 1 : p.tensor;
   // A replica's ranks are neighbours.
-  layout.order = p.expert > 1 ? std::array{Dimension::tensor, Dimension::context, Dimension::data, Dimension::pipeline}
-                              : std::array{Dimension::tensor, Dimension::context, Dimension::pipeline, Dimension::data};
+  layout.order = p.expert > 1 || layout.expert_tensor > p.tensor
+                     ? std::array{Dimension::tensor, Dimension::context, Dimension::data, Dimension::pipeline}
+                     : std::array{Dimension::tensor, Dimension::context, Dimension::pipeline, Dimension::data};
   return layout;
 }
 

@@ -47,9 +47,10 @@ class PassTimer {
     LayerTime t;
     const ParallelLayout& l = step_.layout;
     const double local = d(m_.experts) / l.expert, width = d(m_.expert_ffn) / l.expert_tensor;
-    // Replicas that share experts bring a batch each; a rank's experts get what is theirs of it all.
-    const double sharing = std::max(1.0, l.expert / tensor_);
-    const double copies = tokens_ * m_.active_experts / (l.expert_tensor == 1 ? tensor_ : 1) * step_.imbalance;
+    // Replicas that share experts bring a batch each; a rank's experts get what is theirs of it all, and ranks that
+    // split experts get the same.
+    const double sharing = std::max(1.0, d(l.expert) * l.expert_tensor / tensor_);
+    const double copies = tokens_ * m_.active_experts * l.expert_tensor / tensor_ * step_.imbalance;
     // Experts that nobody asks for are not read: each token asks for `active` of all.
     const double missed = std::pow(1 - static_cast<double>(m_.active_experts) / m_.experts, tokens_ * sharing);
     const double busy = std::max(1.0, std::min(local * (1 - missed), copies));

@@ -238,7 +238,8 @@ InferenceStep on_all_gpus(const World& world, InferenceStep step) {
   step.first_rank = 0;
   const std::int64_t replica = std::int64_t{step.layout.tensor} * step.layout.pipeline;
   std::int64_t data = gpus / replica;
-  while (data > 1 && step.layout.tensor * data % step.layout.expert != 0) --data;
+  const std::int64_t sharing = std::int64_t{step.layout.expert} * step.layout.expert_tensor;
+  while (data > 1 && step.layout.tensor * data % sharing != 0) --data;
   step.layout.data = static_cast<int>(data);
   return step;
 }

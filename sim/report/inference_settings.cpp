@@ -53,6 +53,7 @@ std::vector<std::string> split_words(std::string_view path, const ServingParalle
 /// A degree twice or half as large; replicas take or give the rest. Each is told by itself.
 void add_degrees(std::string_view path, const ServingParallel& now, std::int64_t gpus, std::string_view whose,
                  std::vector<Alternatives>& all) {
+  if (now.expert_tensor > 0) return;  // it goes with the other degrees, and is told to be so
   for (int ServingParallel::*degree : {&ServingParallel::tensor, &ServingParallel::pipeline, &ServingParallel::expert})
     for (const bool more : {true, false}) {
       if (!more && now.*degree % 2 != 0) continue;

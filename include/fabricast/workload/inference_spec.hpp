@@ -49,7 +49,8 @@ struct EnumNames<TransferPath> {
 
 struct ServingParallel {
   int tensor = 1, pipeline = 1, expert = 1;
-  int data = 0;  ///< 0: what the GPUs leave
+  int expert_tensor = 0;  ///< 0: 1 with expert parallelism, else as `tensor`
+  int data = 0;           ///< 0: what the GPUs leave
 };
 struct PrefillNodes {
   int gpus = 0;  ///< the job's first ones; 0: none, prompts and decoding share all GPUs

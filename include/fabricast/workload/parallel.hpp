@@ -26,7 +26,7 @@ struct EnumNames<Dimension> {
 struct ParallelLayout {
   int tensor = 1, context = 1, data = 1, pipeline = 1;
   int expert = 1;         ///< of data x context ranks
-  int expert_tensor = 1;  ///< ways that each expert is split; 1 or `tensor`
+  int expert_tensor = 1;  ///< ways that each expert is split; 1 or `tensor`, in inference more, too
   int shard = 1;          ///< ranks that share the state of ZeRO: of data x context; fewer than all: hybrid sharding
   /// From the dimension that varies fastest.
   std::array<Dimension, 4> order{Dimension::tensor, Dimension::context, Dimension::data, Dimension::pipeline};

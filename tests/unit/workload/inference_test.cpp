@@ -187,6 +187,51 @@ TEST_CASE("few tokens read few experts", "[inference]") {
   CHECK(calls_of(p, CollectiveOp::all_reduce, Part::tensor) == 0);
 }
 
+TEST_CASE("experts that ranks of several replicas split get the tokens of all", "[inference]") {
+  InferenceSpec spec = spec_of("deepseek-v3");
+  spec.precision = Precision::fp8;
+  spec.batch = 64;
+  spec.parallel.expert_tensor = 8;
+  const InferenceStep split = step_of(spec);
+  CHECK(split.layout.data == 8);
+  const Program p = inference_program(split, decode_passes(split), 1, true).program;
+  // 58 of 61 layers have experts. 8 x 64 tokens of 7168 go there in 8 bits, and come back in 16.
+  CHECK(calls_of(p, CollectiveOp::all_gather, Part::expert) == 58);
+  CHECK(calls_of(p, CollectiveOp::reduce_scatter, Part::expert) == 58);
+  CHECK(calls_of(p, CollectiveOp::alltoall, Part::expert) == 0);
+  CHECK(bytes_of_exchange(p, CollectiveOp::all_gather) == 8 * 64 * 7168);
+  CHECK(bytes_of_exchange(p, CollectiveOp::reduce_scatter) == 8 * 64 * 7168 * 2);
+  for (const ExchangeKind& k : p.exchanges)
+    if (k.part == Part::expert) CHECK(p.groups[k.groups] == RankGroups{{0, 1, 2, 3, 4, 5, 6, 7}});
+  // A rank holds as much as with whole experts of an eighth, and multiplies as much.
+  spec.parallel.expert_tensor = 0;
+  spec.parallel.expert = 8;
+  const InferenceStep whole = step_of(spec);
+  const auto held = [](const InferenceStep& s) { return peak_memory(s.model, memory_question(s, 64, 8)).parameters; };
+  CHECK(held(split) == Approx(held(whole)));
+  InferencePass pass;
+  pass.sequences = 2048;
+  pass.context = 100;
+  // Narrower products, and more of what they write.
+  CHECK(time_pass(split, pass).sparse.products >= time_pass(whole, pass).sparse.products);
+  CHECK(time_pass(split, pass).sparse.products < 1.5 * time_pass(whole, pass).sparse.products);
+}
+
+TEST_CASE("experts may be split in two ways inside a replica", "[inference]") {
+  InferenceSpec spec = spec_of("mixtral-8x7b", 4);
+  const InferenceStep all = step_of(spec);
+  spec.parallel.expert = 2;
+  spec.parallel.expert_tensor = 2;
+  const InferenceStep two = step_of(spec);
+  CHECK(two.layout.expert_tensor == 2);
+  const Program p = inference_program(two, decode_passes(two), 1, true).program;
+  // As of any layer: two all-reduces each, and one behind the embedding.
+  CHECK(calls_of(p, CollectiveOp::all_reduce, Part::tensor) == 65);
+  CHECK(calls_of(p, CollectiveOp::alltoall, Part::expert) == 0);
+  const auto held = [](const InferenceStep& s) { return peak_memory(s.model, memory_question(s, 1, 8)).parameters; };
+  CHECK(held(two) == Approx(held(all)));
+}
+
 TEST_CASE("latent attention caches its latent vector on every rank", "[inference]") {
   InferenceSpec spec = spec_of("deepseek-v3", 8);
   spec.precision = Precision::fp8, spec.parallel.expert = 16;
@@ -278,6 +323,23 @@ TEST_CASE("bad inference sections name the number to change", "[inference]") {
   spec.precision = Precision::bf16, spec.weight_precision = WeightChoice::automatic;
   spec.batch = 100000;
   CHECK(fault_of(spec).starts_with("workload.model: does not fit: a GPU has 72.0 GiB, it takes "));
+  spec.batch = 1;
+  // Ways to split experts that make no replicas whole.
+  InferenceSpec experts = spec_of("mixtral-8x7b", 2);
+  experts.parallel.expert_tensor = 3;
+  CHECK(fault_of(experts) ==
+        "workload.parallel.expert_tensor: expert_tensor 3 does not divide 14336 columns of an expert");
+  experts.parallel.expert_tensor = 7;
+  CHECK(
+      fault_of(experts) ==
+      "workload.parallel.expert_tensor: experts are split by expert 1 x expert_tensor 7, which is neither tensor 2 nor "
+      "all of several replicas");
+  experts.parallel.expert_tensor = 16;
+  CHECK(fault_of(experts) ==
+        "workload.parallel.expert_tensor: expert 1 x expert_tensor 16 does not divide tensor 2 x data 4");
+  experts = spec_of("llama3-8b");
+  experts.parallel.expert_tensor = 2;
+  CHECK(fault_of(experts) == "workload.parallel.expert_tensor: the model has no experts");
   // Keys that there are.
   InferenceSpec many = spec_of("llama3-70b", 8);
   many.precision = Precision::fp8, many.batch = 4000;
