@@ -4,16 +4,13 @@
 // what a scenario cannot say, and, if that decides, what is missing.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
-#include <utility>
 
 #include "fabricast/calibrate/published_steps.hpp"
+#include "mapping.hpp"
 
 namespace fabricast::published {
-
-using Json = nlohmann::ordered_json;
 
 /// A note's parts: `basis; conf=..; complete=..; sw=..; net=..; remarks`.
 struct Note {
@@ -21,11 +18,6 @@ struct Note {
   bool says(std::string_view words) const { return remarks.find(words) != std::string::npos; }
 };
 Note note_of(const PublishedRow& row);
-
-/// What is missing first is what is told.
-inline void miss(MappedRow& mapped, std::string what) {
-  if (mapped.missing.empty()) mapped.missing = std::move(what);
-}
 
 /// A release of software: the stack it is, or the nearest that there is.
 struct Release {

@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <cmath>
-#include <map>
 
 #include "../validate/median.hpp"
 #include "fabricast/calibrate/published_validation.hpp"
+#include "mapping.hpp"
 
 namespace fabricast {
 
@@ -14,18 +14,6 @@ void add_error(PublishedSummary& s, const StepRow& step) {
   s.mean += std::abs(step.error());
   s.bias += step.error();
   if (std::abs(step.error()) > std::abs(s.worst)) s.worst = step.error();
-}
-
-/// Counted by what `of` says of each row, nothing not at all.
-template <class F>
-std::vector<KeyCount> counted(const std::vector<PublishedResult>& results, F of) {
-  std::map<std::string, std::size_t> counts;
-  for (const PublishedResult& r : results)
-    for (const std::string& key : of(r)) ++counts[key];
-  std::vector<KeyCount> list;
-  for (const auto& [key, rows] : counts) list.push_back({key, rows});
-  std::stable_sort(list.begin(), list.end(), [](const KeyCount& a, const KeyCount& b) { return a.rows > b.rows; });
-  return list;
 }
 
 }  // namespace
@@ -78,19 +66,19 @@ SourceMean mean_over_sources(const std::vector<PublishedSummary>& summaries, boo
 }
 
 std::vector<KeyCount> missing_keys(const std::vector<PublishedResult>& results) {
-  return counted(results, [](const PublishedResult& r) {
+  return published::counted(results, [](const PublishedResult& r) {
     return r.outcome == RowOutcome::unsayable ? std::vector<std::string>{r.why} : std::vector<std::string>{};
   });
 }
 
 std::vector<KeyCount> refusals(const std::vector<PublishedResult>& results) {
-  return counted(results, [](const PublishedResult& r) {
+  return published::counted(results, [](const PublishedResult& r) {
     return r.outcome == RowOutcome::refused ? std::vector<std::string>{r.key} : std::vector<std::string>{};
   });
 }
 
 std::vector<KeyCount> unsaid_settings(const std::vector<PublishedResult>& results) {
-  return counted(results, [](const PublishedResult& r) { return r.mapped.unsaid; });
+  return published::counted(results, [](const PublishedResult& r) { return r.mapped.unsaid; });
 }
 
 }  // namespace fabricast

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "fabricast/calibrate/published_mapping.hpp"
 #include "fabricast/core/error.hpp"
 
 namespace fabricast {
@@ -37,23 +38,10 @@ std::vector<PublishedRow> read_published_rows(const std::string& path);
 /// The same from a text; `path` is for messages.
 std::vector<PublishedRow> parse_published_rows(const std::string& text, const std::string& path);
 
-/// A value that the row does not state.
-struct Assumed {
-  std::string key;  ///< of the scenario
-  std::string value;
-  std::string why;
-};
-
 /// A row with the scenario that it is.
-struct MappedRow {
+struct MappedRow : Mapping {
   PublishedRow row;
-  std::string id;        ///< the source and the row's number in it: `dgxc-24.11/17`
-  double seconds = 0;    ///< as published, or from tokens/s; 0: neither is stated
-  bool experts = false;  ///< the model is a mixture of experts
-  std::string scenario;  ///< JSON, which is YAML; empty: the row cannot be said
-  std::vector<Assumed> assumed;
-  std::vector<std::string> unsaid;  ///< settings that a scenario has no key for, and the forecast is without
-  std::string missing;              ///< the key or value without which the row cannot be said
+  double seconds = 0;  ///< as published, or from tokens/s; 0: neither is stated
 };
 
 /// Of one row; `id` is left empty.

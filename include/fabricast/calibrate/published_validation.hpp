@@ -10,14 +10,6 @@
 
 namespace fabricast {
 
-/// What became of a row.
-enum class RowOutcome {
-  forecast,   ///< has a forecast
-  refused,    ///< has a scenario that is refused: memory, or splits that do not go together
-  unsayable,  ///< has no scenario, as something is missing
-  repeated    ///< the same step stands earlier, in steps.json or in the table
-};
-
 struct PublishedResult {
   MappedRow mapped;
   RowOutcome outcome = RowOutcome::forecast;
@@ -51,10 +43,6 @@ struct SourceMean {
 SourceMean mean_over_sources(const std::vector<PublishedSummary>& summaries, bool experts);
 
 /// How many rows each missing key keeps out, and each setting that cannot be said; the most first.
-struct KeyCount {
-  std::string key;
-  std::size_t rows = 0;
-};
 std::vector<KeyCount> missing_keys(const std::vector<PublishedResult>& results);
 std::vector<KeyCount> refusals(const std::vector<PublishedResult>& results);
 std::vector<KeyCount> unsaid_settings(const std::vector<PublishedResult>& results);
