@@ -18,6 +18,7 @@
 #include "fabricast/core/names.hpp"
 #include "manifest.hpp"
 #include "options.hpp"
+#include "serving.hpp"
 #include "steps.hpp"
 
 namespace fabricast {
@@ -84,6 +85,8 @@ int validate(const std::vector<std::string>& arguments) {
   options.add()("cases", po::value<std::string>(), "file of measured cases (default: the shipped ones)")(
       "steps", po::value<std::string>()->implicit_value(""),
       "validate forecasts of steps instead: those of a file (JSON, or CSV of published ones), or the shipped ones")(
+      "serving", po::value<std::string>()->implicit_value(""),
+      "validate forecasts of serving instead: those of a CSV of published measurements, or the shipped one")(
       "only", po::value<std::string>(), "only cases whose id contains this")(
       "profile", po::value<std::string>(), "lay a fitted profile over the shipped parameters")(
       "leave-out", po::value<std::vector<std::string>>()->composing(),
@@ -100,6 +103,7 @@ int validate(const std::vector<std::string>& arguments) {
                                                                                                   "print every row");
   options.words("leave-out", EnumNames<LeftOut>::names);
   if (!options.parse(arguments)) return 0;
+  if (options.has("serving")) return validate_serving_of(options);
   if (options.has("steps")) return validate_steps_of(options);
   if (options.has("terms")) return validate_terms(options);
   for (const std::string name : {"calibrated", "identified", "prior-weight"})

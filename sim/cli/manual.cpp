@@ -118,7 +118,7 @@ is installed to, for example
 Commented scenarios to start from.
 .It Pa share/fabricast/scenario.schema.json
 The JSON Schema of scenarios, for editors.
-.It Pa share/fabricast/cases.json , Pa share/fabricast/steps.json , Pa share/fabricast/training_steps.csv
+.It Pa share/fabricast/cases.json , Pa share/fabricast/steps.json , Pa share/fabricast/training_steps.csv , Pa share/fabricast/serving.csv
 Published measurements, for
 .Nm
 .Cm calibrate validate .

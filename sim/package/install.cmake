@@ -27,7 +27,8 @@ if(TARGET fabricast_mpi)
   install(TARGETS fabricast_mpi RUNTIME DESTINATION ${CMAKE_INSTALL_LIBDIR}/fabricast COMPONENT fabricast-mpi)
 endif()
 install(DIRECTORY scenarios DESTINATION ${CMAKE_INSTALL_DATADIR}/fabricast)
-install(FILES calibrate/data/cases.json calibrate/data/steps.json calibrate/data/training_steps.csv DESTINATION ${CMAKE_INSTALL_DATADIR}/fabricast)
+install(FILES calibrate/data/cases.json calibrate/data/steps.json calibrate/data/training_steps.csv
+  calibrate/data/serving.csv DESTINATION ${CMAKE_INSTALL_DATADIR}/fabricast)
 install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR} OPTIONAL)
 install(FILES README.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 

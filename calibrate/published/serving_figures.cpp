@@ -1,0 +1,93 @@
+// What a scenario of published serving gives, in the units of the tables.
+#include "fabricast/calibrate/published_serving_validation.hpp"
+#include "fabricast/report/forecast.hpp"
+#include "fabricast/report/inference.hpp"
+#include "fabricast/report/step.hpp"
+
+namespace fabricast {
+
+namespace serving {
+
+namespace {
+
+constexpr double ms = 1e3, us = 1e6;
+
+double& of(ServingFigures& figures, ServingMetric metric) { return figures[static_cast<std::size_t>(metric)]; }
+
+std::unique_ptr<World> world_of(const std::string& scenario, const std::string& id,
+                                const std::vector<std::string>& set = {}) {
+  return build_world(parse_scenario(scenario, id, set).scenario);
+}
+
+InferenceForecast forecast_of(const World& world) {
+  try {
+    require_memory(world);
+  } catch (const UserError& error) {
+    // That it is memory is what counts: a message begins at the model, as any of a split does.
+    Diagnostic first = error.diagnostics().front();
+    first.path = "memory";
+    throw UserError({std::move(first)});
+  }
+  return run_inference(world, one_thread, false);
+}
+
+ServingFigures of_requests(const InferenceForecast& f, const InferenceSpec& spec) {
+  const Serving& s = f.disaggregated ? f.disaggregated->serving : *f.shared;
+  ServingFigures figures{};
+  of(figures, ServingMetric::tpot_ms) = ms * s.inter_token;
+  of(figures, ServingMetric::ttft_ms) = ms * s.first_token;
+  of(figures, ServingMetric::latency_ms) = ms * s.request;
+  of(figures, ServingMetric::out_tok_s) = s.tokens_per_second;
+  of(figures, ServingMetric::out_tok_s_gpu) = s.tokens_per_second / static_cast<double>(f.gpus);
+  of(figures, ServingMetric::req_s) = s.tokens_per_second / static_cast<double>(spec.output);
+  if (f.disaggregated) of(figures, ServingMetric::kv_transfer_ms) = ms * f.disaggregated->transfer;
+  return figures;
+}
+
+/// A batch that comes and goes together: its prompts, which give a token each, and a step for each token that follows.
+ServingFigures of_batch(const InferenceForecast& decode, double prompts, const InferenceSpec& spec) {
+  const double output = static_cast<double>(spec.output), step = decode.step.seconds;
+  const double seconds = prompts + (output - 1) * step;
+  const double sequences = static_cast<double>(spec.batch) * spec.parallel.data;
+  ServingFigures figures{};
+  of(figures, ServingMetric::tpot_ms) = ms * step;
+  of(figures, ServingMetric::ttft_ms) = ms * prompts;
+  of(figures, ServingMetric::latency_ms) = ms * seconds;
+  of(figures, ServingMetric::out_tok_s) = sequences * output / seconds;
+  of(figures, ServingMetric::req_s) = sequences / seconds;
+  of(figures, ServingMetric::out_tok_s_gpu) = decode.tokens_per_second / static_cast<double>(decode.gpus);
+  return figures;
+}
+
+ServingFigures of_prompts(const InferenceForecast& f) {
+  ServingFigures figures{};
+  of(figures, ServingMetric::ttft_ms) = ms * f.step.seconds;
+  of(figures, ServingMetric::in_tok_s_gpu) = f.tokens_per_second / static_cast<double>(f.gpus);
+  return figures;
+}
+
+}  // namespace
+
+}  // namespace serving
+
+ServingFigures serving_figures(const std::string& scenario, const std::string& id) {
+  using namespace serving;
+  const auto world = world_of(scenario, id);
+  if (world->scenario.workload.kind == WorkloadKind::collective) {
+    ServingFigures figures{};
+    of(figures, ServingMetric::allreduce_us) = us * run_forecast(*world, one_thread).rows.front().time;
+    return figures;
+  }
+  const InferenceSpec& spec = world->scenario.workload.inference;
+  const InferenceForecast f = forecast_of(*world);
+  switch (spec.phase) {
+    case InferencePhase::prefill: return of_prompts(f);
+    case InferencePhase::both: return of_requests(f, spec);
+    case InferencePhase::decode: break;
+  }
+  const auto prompts =
+      world_of(scenario, id, {"workload.phase=prefill", "workload.batch=" + std::to_string(spec.batch)});
+  return of_batch(f, run_inference(*prompts, one_thread, false).step.seconds, spec);
+}
+
+}  // namespace fabricast

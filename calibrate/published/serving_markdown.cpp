@@ -1,0 +1,97 @@
+#include <fmt/format.h>
+
+#include <map>
+
+#include "fabricast/calibrate/published_serving_validation.hpp"
+#include "fabricast/core/names.hpp"
+
+namespace fabricast {
+
+namespace serving {
+
+namespace {
+
+std::string counts_table(const std::vector<KeyCount>& counts, const char* what) {
+  std::string out = fmt::format("| {} | rows |\n|---|---:|\n", what);
+  for (const KeyCount& c : counts) out += fmt::format("| {} | {} |\n", c.key, c.rows);
+  return out;
+}
+
+std::string sources_table(const std::vector<ServingSummary>& summaries) {
+  std::string out =
+      "| source | model | metric | rows | forecast | refused | not said | mean % | median % | bias % | worst % |\n"
+      "|---|---|---|---:|---:|---:|---:|---:|---:|---:|---:|\n";
+  for (const ServingSummary& s : summaries) {
+    out += fmt::format("| {} | {} | {} | {} | {} | {} | {} |", s.source, s.experts ? "MoE" : "dense", name_of(s.metric),
+                       s.rows, s.forecast, s.refused, s.unsayable);
+    out += s.forecast > 0 ? fmt::format(" {:.1f} | {:.1f} | {:+.1f} | {:+.1f} |\n", 100 * s.mean, 100 * s.median,
+                                        100 * s.bias, 100 * s.worst)
+                          : std::string(" | | | |\n");
+  }
+  return out;
+}
+
+std::string means_table(const std::vector<ServingMean>& means) {
+  std::string out =
+      "| model | metric | sources | rows | mean % | median % | bias % |\n|---|---|---:|---:|---:|---:|---:|\n";
+  for (const ServingMean& m : means)
+    out += fmt::format("| {} | {} | {} | {} | {:.1f} | {:.1f} | {:+.1f} |\n", m.experts ? "MoE" : "dense",
+                       name_of(m.metric), m.sources, m.rows, 100 * m.mean, 100 * m.median, 100 * m.bias);
+  return out;
+}
+
+/// What was assumed of a source's rows, each value once, with how many rows have it.
+std::string assumed_table(const std::vector<ServingResult>& results) {
+  std::vector<std::string> sources;
+  std::map<std::string, std::map<std::string, std::size_t>> by_source;
+  for (const ServingResult& r : results) {
+    const std::string& source = r.mapped.row.source;
+    if (!by_source.contains(source)) sources.push_back(source);
+    auto& own = by_source[source];
+    for (const Assumed& a : r.mapped.assumed) ++own[fmt::format("`{}`: {} ({})", a.key, a.value, a.why)];
+  }
+  std::string out = "| source | assumed | rows |\n|---|---|---:|\n";
+  for (const std::string& source : sources)
+    for (const auto& [text, rows] : by_source[source]) out += fmt::format("| {} | {} | {} |\n", source, text, rows);
+  return out;
+}
+
+std::string rows_table(const std::vector<ServingResult>& results) {
+  std::string out = "| row | model | metric | published | forecast | error % |\n|---|---|---|---:|---:|---:|\n";
+  for (const ServingResult& r : results) {
+    const ServingRow& row = r.mapped.row;
+    if (r.outcome == RowOutcome::unsayable) continue;
+    out += fmt::format("| {} | {}, {} | {} | {:.4g} |", r.mapped.id, row.model, row.precision, row.metric, row.value);
+    out += r.outcome == RowOutcome::forecast ? fmt::format(" {:.4g} | {:+.1f} |\n", r.forecast, 100 * r.error())
+                                             : fmt::format(" refused: {} | |\n", r.key);
+  }
+  return out;
+}
+
+}  // namespace
+
+}  // namespace serving
+
+std::string serving_markdown(const std::vector<ServingResult>& results) {
+  using namespace serving;
+  const std::vector<ServingSummary> summaries = summarize_serving(results);
+  return "# Validation of serving\n\n"
+         "Written by `fabricast calibrate validate --serving --markdown docs/validation-serving.md`.\n"
+         "Rows of `calibrate/data/serving.csv` [serving-measurements], each made into a scenario by a "
+         "[mapping](calibrate/published-serving.md).\n"
+         "No fit has seen them, and nothing was set by their figures. Error is forecast over published, less one: of "
+         "times "
+         "`+` is too slow,\n"
+         "of rates `+` is too fast. Not said: the row has a setting that a scenario has no key for. Refused: by the "
+         "estimate of memory, or\n"
+         "as the split does not go together. Forecasts of serving have no interval yet.\n\n"
+         "## By metric\n\nEach source counts once. Single all-reduces count as dense.\n\n" +
+         means_table(serving_means(summaries)) + "\n## By source\n\n" + sources_table(summaries) +
+         "\n## What is missing\n\nRows that cannot be said:\n\n" + counts_table(missing_keys(results), "missing") +
+         "\nRows that are refused:\n\n" + counts_table(refusals(results), "key") +
+         "\nSettings without a key, of rows that are forecast without them:\n\n" +
+         counts_table(unsaid_settings(results), "setting") + "\n## What was assumed\n\n" + assumed_table(results) +
+         "\n## Rows\n\n" + rows_table(results);
+}
+
+}  // namespace fabricast

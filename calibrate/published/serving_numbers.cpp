@@ -1,0 +1,67 @@
+// Models and precisions in published serving tables: `weights/cache`, as `fp8/bf16`, with `?` for what is not stated.
+#include <array>
+
+#include "fabricast/core/names.hpp"
+#include "fabricast/core/scan.hpp"
+#include "fabricast/hardware/hardware.hpp"
+#include "fabricast/workload/model_spec.hpp"
+#include "serving_parts.hpp"
+
+namespace fabricast::serving {
+
+namespace {
+
+struct PrecisionWord {
+  std::string_view name, word;
+};
+constexpr std::array<PrecisionWord, 4> weight_words{
+    {{"bf16", "bf16"}, {"fp16", "fp16"}, {"fp8", "fp8"}, {"fp4", "fp4"}}};
+/// Of a cache 16 bits are 16 bits.
+constexpr std::array<PrecisionWord, 4> cache_words{{{"bf16", "bf16"}, {"fp16", "bf16"}, {"fp8", "fp8"}, {"?", ""}}};
+
+bool computes_in_4_bits(const ServingRow& row) {
+  const auto& gpus = shipped_hardware().gpus;
+  const auto gpu = gpus.find(system_of(row).gpu);
+  return gpu != gpus.end() && gpu->second.sheet.peak_of(Precision::fp4) > 0;
+}
+
+void say_weights(Json& workload, const ServingRow& row, std::string_view word, MappedServing& mapped) {
+  // Its experts alone have 4 bits, and are multiplied in 16 [gpt-oss].
+  const bool gpt_oss = row.model.starts_with("gpt-oss");
+  if (word == "fp4" && (gpt_oss || !computes_in_4_bits(row))) {
+    workload["precision"] = "bf16";
+    workload["weight_precision"] = "fp4";
+    mapped.assumed.push_back(
+        {"workload.precision", "bf16",
+         gpt_oss ? "weights of 4 bits are widened, as its makers do" : "the GPU has no products of 4 bits"});
+  } else {
+    workload["precision"] = word;
+  }
+  if (word == "fp4" && mapped.experts) mapped.unsaid.emplace_back("4 bits of experts alone");
+}
+
+}  // namespace
+
+void say_numbers(Json& workload, const ServingRow& row, MappedServing& mapped) {
+  const ModelPreset* model = find_by_name(model_presets(), row.model);
+  if (!model) return miss(mapped, "workload.model: '" + row.model + "' is not known");
+  mapped.experts = model->dimensions.experts > 0;
+  workload["model"] = {{"preset", row.model}};
+  std::string_view cache = row.precision;
+  std::string_view weights = take_until(cache, '/');
+  if (weights == "bf16?") {
+    weights = "bf16";
+    mapped.assumed.push_back({"workload.precision", "bf16", "the source leaves it blank"});
+  }
+  const auto* weight = find_by_name(weight_words, weights);
+  const auto* cached = find_by_name(cache_words, cache.empty() ? "?" : cache);
+  if (!weight || !cached) return miss(mapped, "workload.precision: '" + row.precision + "' is not known");
+  say_weights(workload, row, weight->word, mapped);
+  if (cached->word.empty())
+    mapped.assumed.push_back(
+        {"workload.cache_precision", "auto", "not stated: fp8 where products have 8 bits or fewer"});
+  else
+    workload["cache_precision"] = cached->word;
+}
+
+}  // namespace fabricast::serving

@@ -1,0 +1,98 @@
+// Requests in published serving tables: how many at once, how long, and which phase they are timed in.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "fabricast/core/quantity.hpp"
+#include "fabricast/core/scan.hpp"
+#include "serving_parts.hpp"
+
+namespace fabricast::serving {
+
+namespace {
+
+/// A row's phase, what it is in a scenario, and the metrics that it has a forecast of.
+struct Phase {
+  std::string_view name, word;
+  std::array<ServingMetric, 7> metrics;
+  std::size_t count;
+};
+using M = ServingMetric;
+constexpr std::array<Phase, 4> phases{{
+    {"decode", "decode", {M::tpot_ms, M::ttft_ms, M::latency_ms, M::out_tok_s, M::out_tok_s_gpu, M::req_s}, 6},
+    {"prefill", "prefill", {M::ttft_ms, M::in_tok_s_gpu}, 2},
+    {"requests",
+     "both",
+     {M::tpot_ms, M::ttft_ms, M::latency_ms, M::out_tok_s, M::out_tok_s_gpu, M::req_s, M::kv_transfer_ms},
+     7},
+    // Prompts wait for others: a first token's time is that of a queue.
+    {"offline", "both", {M::tpot_ms, M::out_tok_s, M::out_tok_s_gpu, M::req_s}, 4},
+}};
+
+bool says(const std::string& text, std::string_view words) { return text.find(words) != std::string::npos; }
+
+int at_least_one(double sequences) { return std::max(1, static_cast<int>(std::lround(sequences))); }
+
+/// Requests that a client kept going, where the source measured them; 0: it did not.
+double achieved_concurrency(const ServingRow& row) {
+  auto rest = after(row.note, "achieved concurrency ");
+  if (!rest) return 0;
+  const auto n = parse_number(std::string(trimmed(take_until(*rest, ';'))));
+  return n && n.value > 0 && n.value < 1e6 ? n.value : 0;
+}
+
+/// Tokens of prompts that a pass holds by default, in both engines.
+constexpr int tokens_of_a_pass = 8192;
+
+/// Sequences of a replica; 0: the largest that fits.
+int batch_of(const ServingRow& row, int replicas, MappedServing& mapped) {
+  if (const auto apart = disaggregation_of(row); apart && apart->decoding.batch > 0) return apart->decoding.batch;
+  if (const double achieved = achieved_concurrency(row); achieved > 0) return at_least_one(achieved / replicas);
+  std::string_view rest = row.batch;
+  if (const auto n = take_number(rest); n && *n > 0 && (rest.empty() || rest.starts_with(' '))) {
+    const bool of_replica = says(row.batch, "per replica") || says(row.batch, "max");
+    return of_replica ? *n : at_least_one(static_cast<double>(*n) / replicas);
+  }
+  if (row.batch.empty() && row.phase == "prefill" && row.input > 0) {
+    const int together = std::max(1, tokens_of_a_pass / row.input);
+    mapped.assumed.push_back({"workload.batch", fmt::format("{}", together), "not stated: prompts fill a pass"});
+    return together;
+  }
+  if (!row.batch.empty() && !says(row.batch, "fills memory") && !says(row.batch, "max") &&
+      !says(row.batch, "all at once"))
+    miss(mapped, "workload.batch: '" + row.batch + "' is not known");
+  else if (row.batch.empty() && !is_rate(mapped.metric))
+    miss(mapped, "workload.arrivals: requests come at a rate, and how many run at once is not stated");
+  else
+    mapped.assumed.push_back({"workload.batch", "the largest that fits", "the engine fills its memory"});
+  return 0;
+}
+
+/// Mean of lengths that are drawn evenly from 0.8 to 1 of the nominal one.
+int mean_length(const ServingRow& row, int nominal, const char* key, MappedServing& mapped) {
+  if (!row.source.starts_with("inferencex") || nominal <= 1) return nominal;
+  const int mean = static_cast<int>(std::lround(0.9 * nominal));
+  mapped.assumed.push_back({key, fmt::format("{}", mean), "the mean of 0.8 to 1 of the nominal length"});
+  return mean;
+}
+
+}  // namespace
+
+void say_requests(Json& workload, const ServingRow& row, int gpus, MappedServing& mapped) {
+  const auto phase = std::find_if(phases.begin(), phases.end(), [&](const Phase& p) { return p.name == row.phase; });
+  if (phase == phases.end()) return miss(mapped, "workload.phase: '" + row.phase + "' is not known");
+  const auto end = phase->metrics.begin() + static_cast<std::ptrdiff_t>(phase->count);
+  if (std::find(phase->metrics.begin(), end, mapped.metric) == end)
+    return miss(mapped, "metric: " + row.metric + " has no forecast in phase " + row.phase);
+  if (row.input == 0) return miss(mapped, "workload.input: not stated");
+  if (row.output == 0 && row.phase != "prefill") return miss(mapped, "workload.output: not stated");
+  workload["phase"] = phase->word;
+  workload["batch"] = batch_of(row, replicas_of(row, gpus), mapped);
+  workload["input"] = mean_length(row, row.input, "workload.input", mapped);
+  workload["output"] = mean_length(row, std::max(1, row.output), "workload.output", mapped);
+  if (says(row.note, "lengths vary widely")) mapped.unsaid.emplace_back("lengths that differ from request to request");
+}
+
+}  // namespace fabricast::serving

@@ -1,0 +1,96 @@
+// How published serving is split over its GPUs.
+#include <fmt/format.h>
+
+#include "fabricast/core/scan.hpp"
+#include "serving_parts.hpp"
+
+namespace fabricast::serving {
+
+namespace {
+
+/// The number behind a word: `dp8` after `dp` is 8; 0: it is not there.
+int number_behind(std::string_view text, std::string_view word) {
+  auto rest = after(text, word);
+  const auto n = rest ? take_number(*rest) : std::nullopt;
+  return n && *n > 0 ? *n : 0;
+}
+
+/// `1 x (tp1 pp1 dp8 moe_tp1 ep8 batch 64)`
+Workers workers_of(std::string_view text) {
+  Workers w;
+  w.count = number_behind(text, "");
+  w.tensor = number_behind(text, "(tp"), w.pipeline = number_behind(text, " pp");
+  w.data = number_behind(text, " dp"), w.expert = number_behind(text, " ep");
+  w.expert_tensor = number_behind(text, " moe_tp"), w.batch = number_behind(text, " batch ");
+  return w;
+}
+
+bool complete(const Workers& w) { return w.count > 0 && w.tensor > 0 && w.pipeline > 0 && w.data > 0 && w.expert > 0; }
+
+Workers workers_of(const ServingRow& row) {
+  Workers w;
+  w.count = 1, w.tensor = std::max(1, row.tensor), w.pipeline = std::max(1, row.pipeline);
+  w.data = std::max(1, row.data), w.expert = std::max(1, row.expert);
+  w.expert_tensor = number_behind(row.note, "moe tp ");
+  return w;
+}
+
+/// Ways that each expert is split, where a scenario does not take it so by itself; 0: it does.
+int expert_tensor_of(const Workers& w, MappedServing& mapped) {
+  if (!mapped.experts) return 0;
+  const int split = w.expert_tensor > 0 ? w.expert_tensor : w.expert > 1 ? 1 : w.tensor * w.data;
+  if (split == (w.expert > 1 ? 1 : w.tensor)) return 0;
+  if (w.expert_tensor == 0)
+    mapped.assumed.push_back({"workload.parallel.expert_tensor", fmt::format("{}", split),
+                              "not stated: experts are split over all ranks of a worker"});
+  return split;
+}
+
+Json parallel_of(const Workers& w, int gpus, MappedServing& mapped) {
+  Json parallel = {{"tensor", w.tensor}};
+  if (w.pipeline > 1) parallel["pipeline"] = w.pipeline;
+  if (w.expert > 1) parallel["expert"] = w.expert;
+  if (const int ways = expert_tensor_of(w, mapped); ways > 0) parallel["expert_tensor"] = ways;
+  parallel["data"] = gpus / (w.tensor * w.pipeline);
+  return parallel;
+}
+
+}  // namespace
+
+std::optional<Disaggregation> disaggregation_of(const ServingRow& row) {
+  const auto prompts = after(row.note, "disaggregated: prefill ");
+  const auto decoding = prompts ? after(*prompts, "; decode ") : std::nullopt;
+  if (!decoding) return std::nullopt;
+  Disaggregation d;
+  std::string_view first = *prompts;
+  d.prompts = workers_of(take_until(first, ';'));
+  std::string_view second = *decoding;
+  d.decoding = workers_of(take_until(second, ';'));
+  if (!complete(d.prompts) || !complete(d.decoding)) return std::nullopt;
+  return d;
+}
+
+int replicas_of(const ServingRow& row, int gpus) {
+  if (const auto d = disaggregation_of(row)) return d->decoding.count * d->decoding.data;
+  return gpus / (std::max(1, row.tensor) * std::max(1, row.pipeline));
+}
+
+void say_split(Json& workload, const ServingRow& row, int gpus, MappedServing& mapped) {
+  const auto apart = disaggregation_of(row);
+  const Workers decoding = apart ? apart->decoding : workers_of(row);
+  const int stated = apart ? apart->prompts.gpus() + decoding.gpus() : decoding.gpus();
+  const int all = system_of(row).gpus;
+  if (apart ? stated != all : all % stated != 0)
+    return miss(mapped, fmt::format("workload.parallel: its degrees make {} GPUs, and there are {}", stated, all));
+  workload["parallel"] = parallel_of(decoding, apart ? decoding.gpus() : gpus, mapped);
+  if (!apart) {
+    if (row.note.find("tp 1 assumed") != std::string::npos)
+      mapped.assumed.push_back({"workload.parallel.tensor", "1", "the split is not in the source"});
+    return;
+  }
+  const int prompts = gpus - decoding.gpus();
+  workload["disaggregated"] = {
+      {"prefill", {{"gpus", prompts}, {"parallel", parallel_of(apart->prompts, prompts, mapped)}}}};
+}
+
+}  // namespace fabricast::serving
