@@ -61,7 +61,8 @@ void say_engine(Json& workload, const ServingRow& row, MappedServing& mapped) {
     mapped.assumed.push_back({"workload.launch", "eager", "its source has no CUDA graphs of decoding"});
   }
   if (engine->own_reductions && row.tensor > 1) mapped.unsaid.emplace_back("all-reduce kernels of the engine");
-  if (engine->mixed && row.phase == "requests") mapped.unsaid.emplace_back("several prompts in a pass of decoding");
+  if (engine->mixed && row.phase == "requests" && !disaggregation_of(row))
+    mapped.unsaid.emplace_back("several prompts in a pass of decoding");
   if (row.note.find("DBO") != std::string::npos) workload["overlap"] = true;
   if (row.note.find("weight offloading") != std::string::npos) mapped.unsaid.emplace_back("weights in host memory");
   if (row.note.find("NVFP4 dispatch") != std::string::npos)
