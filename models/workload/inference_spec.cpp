@@ -9,10 +9,6 @@
 
 namespace fabricast {
 
-namespace {
-constexpr int most_sequences = 1'000'000;
-}
-
 void visit_fields(FieldVisitor& visit, ServingParallel& spec) {
   visit("tensor", spec.tensor, "ranks that split each product", between(1, 1024));
   visit("pipeline", spec.pipeline, "stages", between(1, 4096));
@@ -46,7 +42,7 @@ void visit_fields(FieldVisitor& visit, InferenceSpec& spec) {
         "fewer, else bf16");
   visit("phase", spec.phase, "what is timed: a decode step, a batch of prompts, or requests from end to end");
   visit("batch", spec.batch, "sequences that a replica works on at once; 0: as many as fit in memory",
-        between(0, most_sequences));
+        between(0, most_served_sequences));
   visit("input", spec.input, "tokens of a prompt", between(1, 1e8));
   visit("output", spec.output, "tokens that follow it", between(1, 1e8));
   visit("chunk", spec.chunk,
@@ -159,25 +155,6 @@ void complete_disaggregated(InferenceSpec& spec, const NodeSpec& node, int nodes
     faults.add("disaggregated.transfer", "rdma needs GPUDirect, and node.gdr is false", "transfer: host");
 }
 
-Bytes capacity_of(const InferenceStep& step, const NodeSpec& node) {
-  return Bytes{static_cast<std::int64_t>(static_cast<double>(node.memory.value) * step.stack.memory.value)};
-}
-
-/// Memory grows with the batch: the last one that fits is found by halving. Weights that do not fit leave 1, which the
-/// check of memory refuses.
-int largest_batch(const InferenceStep& step, const NodeSpec& node) {
-  const double capacity = static_cast<double>(capacity_of(step, node).value);
-  const auto fits = [&](int batch) {
-    return peak_memory(step.model, memory_question(step, batch, node.gpus)).total() <= capacity;
-  };
-  int fitting = 1, first_too_large = most_sequences + 1;
-  while (first_too_large - fitting > 1) {
-    const int middle = fitting + (first_too_large - fitting) / 2;
-    (fits(middle) ? fitting : first_too_large) = middle;
-  }
-  return fitting;
-}
-
 ParallelLayout layout_of(const ServingParallel& p) {
   ParallelLayout layout;
   layout.tensor = p.tensor, layout.pipeline = p.pipeline, layout.data = p.data, layout.expert = p.expert;
@@ -228,19 +205,6 @@ void complete(InferenceSpec& spec, const Hardware& hardware, const NodeSpec& nod
   faults.raise();
   check_precision(resolve_kernels(node, hardware), spec.precision, "workload.precision");
   if (spec.batch == 0) spec.batch = largest_batch(inference_step(spec, node, hardware), node);
-}
-
-std::vector<Diagnostic> memory_faults(const InferenceSpec& spec, const Hardware& hardware, const NodeSpec& node,
-                                      int nvlink_nodes) {
-  std::vector<Diagnostic> faults;
-  const auto check = [&](const InferenceStep& step, int batch) {
-    const int nvlink_ranks = node.gpus * std::max(1, nvlink_nodes);
-    if (auto fault = memory_fault(step.model, memory_question(step, batch, nvlink_ranks), capacity_of(step, node)))
-      faults.push_back(std::move(*fault));
-  };
-  check(inference_step(spec, node, hardware), spec.batch);
-  if (spec.disaggregated.prefill.gpus > 0) check(prefill_step(spec, node, hardware), 1);
-  return faults;
 }
 
 InferenceStep inference_step(const InferenceSpec& spec, const NodeSpec& node, const Hardware& hardware) {

@@ -85,6 +85,12 @@ void visit_fields(FieldVisitor& visit, InferenceSpec& spec);
 /// \throws UserError with all that does not fit together: splits that do not multiply out, precisions that a GPU lacks
 void complete(InferenceSpec& spec, const Hardware& hardware, const NodeSpec& node, int nodes, int nvlink_nodes);
 
+/// Sequences that a scenario may ask for.
+constexpr int most_served_sequences = 1'000'000;
+/// Sequences of a replica that fit beside the weights at their full length. Weights that do not fit leave 1, which
+/// memory_faults refuses.
+int largest_batch(const InferenceStep& step, const NodeSpec& node);
+
 /// What does not fit beside the weights: the batch where it decodes, a pass over a prompt. \pre the spec is complete
 std::vector<Diagnostic> memory_faults(const InferenceSpec& spec, const Hardware& hardware, const NodeSpec& node,
                                       int nvlink_nodes);
