@@ -63,6 +63,10 @@ KernelCase kernel_case(const std::string& text) {
       c.precision = word<Precision>(key, value);
     } else if (key == "causal") {
       c.causal = value.get<bool>();
+    } else if (key == "short_loop") {
+      c.short_loop = value.get<bool>();
+    } else if (key == "gap") {
+      c.gap = value.get<bool>();
     } else {
       throw std::invalid_argument(fmt::format("'kernel.{}': unknown key", key));
     }
@@ -78,15 +82,9 @@ KernelCase kernel_case(const std::string& text) {
   return c;
 }
 
-double kernel_seconds(const KernelCase& c, const Hardware& hardware) {
-  if (!find_gpu(hardware, c.gpu)) {
-    std::vector<std::string_view> known;
-    for (const auto& [name, kind] : hardware.gpus) known.push_back(name);
-    throw UserError(fmt::format("kernel.gpu: unknown GPU '{}'", c.gpu), suggestion(c.gpu, known));
-  }
-  const NodeSpec node = default_node(hardware, c.gpu, {});
-  const Kernels kernels = resolve_kernels(node, hardware);
-  check_precision(kernels, c.precision, "kernel.precision");
+namespace {
+
+double alone(const KernelCase& c, const Kernels& kernels) {
   const AttentionBlock block{heads_of(c), c.sequences, c.tokens, c.tokens, c.causal};
   switch (c.kind) {
     case KernelKind::gemm: return gemm(kernels, c.m, c.n, c.k, c.precision, c.count).value;
@@ -98,6 +96,21 @@ double kernel_seconds(const KernelCase& c, const Hardware& hardware) {
     case KernelKind::optimizer: return optimizer(kernels, Bytes{c.bytes}).value;
   }
   return 0;
+}
+
+}  // namespace
+
+double kernel_seconds(const KernelCase& c, const Hardware& hardware) {
+  if (!find_gpu(hardware, c.gpu)) {
+    std::vector<std::string_view> known;
+    for (const auto& [name, kind] : hardware.gpus) known.push_back(name);
+    throw UserError(fmt::format("kernel.gpu: unknown GPU '{}'", c.gpu), suggestion(c.gpu, known));
+  }
+  const NodeSpec node = default_node(hardware, c.gpu, {});
+  Kernels kernels = resolve_kernels(node, hardware);
+  check_precision(kernels, c.precision, "kernel.precision");
+  if (c.short_loop && c.kind == KernelKind::gemm) kernels.speed *= kernels.model.burst.value;
+  return alone(c, kernels) + (c.gap ? kernels.kernel_gap().value : 0);
 }
 
 }  // namespace fabricast

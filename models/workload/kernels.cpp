@@ -41,15 +41,24 @@ struct Shape {
   std::int64_t m, n, k, count;
 };
 
+/// What an operand takes in memory. Blocks of 16 numbers of NVFP4 share a scale of 8 bits [NVIDIA-NVFP4].
+double operand_bytes_of(Precision p) { return bytes_of(p) + (p == Precision::fp4 ? 1. / 16 : 0); }
+
+/// Filling and emptying the pipeline of a tile takes a time, so the faster the arithmetic the more terms it is worth.
+double depth_of(const Kernels& k, Precision p) {
+  return k.model.gemm_depth.value * k.peak[static_cast<std::size_t>(p)] / peak_16(k);
+}
+
 /// Blocks that are too few for the GPU share the terms of a sum, and pass partial sums through memory in fp32.
-double product_seconds(const Kernels& kernels, const Shape& s, const Tile& tile, double rate, double bytes) {
+double product_seconds(const Kernels& kernels, const Shape& s, const Tile& tile, double rate, double depth,
+                       double bytes) {
   const double memory = kernels.memory_rate.value * kernels.model.gemm_memory.value;
   const std::int64_t blocks = s.count * ceil_div(s.m, tile.rows) * ceil_div(s.n, tile.columns);
   const double of_one = rate / kernels.multiprocessors * tile.efficiency;
   double best = std::numeric_limits<double>::infinity();
   for (std::int64_t split = 1; split <= 16; split *= 2) {
     if (split > 1 && blocks * split > kernels.multiprocessors) break;
-    const double terms = real(ceil_div(s.k, split)) + kernels.model.gemm_depth.value;
+    const double terms = real(ceil_div(s.k, split)) + depth;
     const double waves = real(ceil_div(blocks * split, kernels.multiprocessors));
     const double partial = split > 1 ? 8 * real(split) * real(s.m) * real(s.n) * real(s.count) : 0;
     const double seconds = waves * 2 * real(tile.rows * tile.columns) * terms / of_one;
@@ -143,15 +152,20 @@ Seconds gemm(const Kernels& kernels, std::int64_t m, std::int64_t n, std::int64_
              std::int64_t count, std::optional<Precision> weights) {
   check_sizes({m, n, k, count});
   if (m == 0 || n == 0 || k == 0 || count == 0) return {};
-  const double rate = kernels.product_rate(precision);
+  if (precision == Precision::bf16 && !kernels.has(precision)) precision = Precision::fp16;
+  // Kernels of many products know their shapes late and share less between blocks.
+  const double rate = kernels.product_rate(precision) * (count > 1 ? kernels.model.grouped.value : 1);
+  const double depth = depth_of(kernels, precision);
   // Sums leave at 16 bits where the operands have fewer.
-  const double in = bytes_of(precision), out = std::max(in, bytes_16), held = bytes_of(weights.value_or(precision));
+  const double in = operand_bytes_of(precision);
+  const double held = operand_bytes_of(weights.value_or(precision));
+  const double out = std::max(in, bytes_16);
   const double bytes = real(count) * (in * real(m) * real(k) + held * real(k) * real(n) + out * real(m) * real(n));
   double best = std::numeric_limits<double>::infinity();
   for (const Tile& tile : tiles) {
     const Tile turned{tile.columns, tile.rows, tile.efficiency};
-    best = std::min({best, product_seconds(kernels, {m, n, k, count}, tile, rate, bytes),
-                     product_seconds(kernels, {m, n, k, count}, turned, rate, bytes)});
+    best = std::min({best, product_seconds(kernels, {m, n, k, count}, tile, rate, depth, bytes),
+                     product_seconds(kernels, {m, n, k, count}, turned, rate, depth, bytes)});
   }
   return {best};
 }
@@ -209,7 +223,7 @@ Seconds decode_attention(const Kernels& k, const AttentionHeads& heads, std::int
   constexpr std::int64_t rows = 16;
   const std::int64_t group = round_up(ceil_div(heads.heads, heads.kv_heads) * queries, rows);
   const double flops = 2 * real(sequences) * real(context) * real(heads.kv_heads) * real(group) * dims;
-  return {std::max(memory_seconds(k, k.model.gemm_memory, bytes), flops / flash_rate(k, heads, k.model.flash.value))};
+  return {std::max(memory_seconds(k, k.model.decode_memory, bytes), flops / flash_rate(k, heads, k.model.flash.value))};
 }
 
 Seconds stream(const Kernels& kernels, Bytes traffic) {

@@ -28,7 +28,9 @@ struct KernelCase {
   std::int64_t head_dim = 128;             ///< of keys and of values
   std::int64_t sequences = 1, tokens = 0;  ///< of each; of decode_attention: those that are cached
   bool causal = true;
-  std::int64_t bytes = 0;  ///< stream, optimizer: read and written together
+  std::int64_t bytes = 0;   ///< stream, optimizer: read and written together
+  bool short_loop = false;  ///< gemm: timed before the power limit slows the clock (`burst`)
+  bool gap = false;         ///< timed back to back: the gap to the next kernel is in the time
 };
 
 /// From JSON. \throws std::invalid_argument with the key that is wrong

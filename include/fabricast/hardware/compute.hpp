@@ -44,8 +44,11 @@ struct ComputeModel {
   Parameter gemm_16;           ///< large products of fp16 or bf16, tf32 or fp32: part of the peak
   Parameter gemm_8;            ///< the same of fp8
   Parameter gemm_4;            ///< the same of fp4
-  Parameter gemm_depth;        ///< K at which a product reaches half of that
-  Parameter gemm_memory;       ///< part of the memory's rate that products and decode attention reach, bound by it
+  Parameter gemm_depth;        ///< K at which a product of 16 bits reaches half of that
+  Parameter grouped;           ///< rate of products side by side (experts), relative to a single one
+  Parameter burst;             ///< rate of a product before the power limit slows the clock, relative to later
+  Parameter gemm_memory;       ///< part of the memory's rate that products reach, bound by it
+  Parameter decode_memory;     ///< the same of decode attention, which reads a cache
   Parameter stream;            ///< the same of element-wise kernels
   Parameter optimizer_stream;  ///< the same of the optimizer
   Parameter kernel_gap;        ///< us between a kernel and the next

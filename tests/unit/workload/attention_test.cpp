@@ -111,7 +111,7 @@ TEST_CASE("unfused attention by hand [steptime-study-2]", "[kernels]") {
 
 TEST_CASE("decoding reads the cache once", "[kernels]") {
   const Kernels k = kernels_of("h100-sxm");
-  const double rate = k.memory_rate.value * k.model.gemm_memory.value;
+  const double rate = k.memory_rate.value * k.model.decode_memory.value;
   const AttentionHeads heads = decode_heads(llama_70b(), 4);
   CHECK(heads.heads == 16);
   CHECK(heads.kv_heads == 2);
@@ -155,14 +155,14 @@ TEST_CASE("latent heads: a small cache that all heads meet", "[kernels]") {
     const Kernels k = kernels_of(gpu);
     const double bytes = 32. * (8192 * 1152. + 2 * 128 * 1088.);
     const double t = decode_attention(k, decode, 32, 8192, Precision::bf16).value;
-    return t <= 1.001 * bytes / (k.memory_rate.value * k.model.gemm_memory.value);
+    return t <= 1.001 * bytes / (k.memory_rate.value * k.model.decode_memory.value);
   };
   CHECK_FALSE(bound_by_memory("h20"));
   Kernels slow = kernels_of("h200-sxm");
   slow.memory_rate = BytesPerSecond{1e12};
   const double bytes = 32. * (8192 * 1152. + 2 * 128 * 1088.);
   CHECK(decode_attention(slow, decode, 32, 8192, Precision::bf16).value ==
-        Approx(bytes / (1e12 * slow.model.gemm_memory.value)));
+        Approx(bytes / (1e12 * slow.model.decode_memory.value)));
 }
 
 TEST_CASE("no attention is above the data sheet, none falls where a size grows", "[kernels]") {

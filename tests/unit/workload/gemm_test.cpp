@@ -57,6 +57,27 @@ TEST_CASE("a product reaches half its rate at the depth that says so", "[kernels
   CHECK(gemm(k, 25600, 12800, 1800, Precision::fp16).value == Approx(flat * 2000));
 }
 
+TEST_CASE("the depth of a product is a time: twice the rate, twice the terms", "[kernels]") {
+  Kernels k = ideal_kernels();
+  k.model.gemm_depth.value = 200;
+  k.peak[static_cast<std::size_t>(Precision::fp8)] = 2e14;
+  k.peak[static_cast<std::size_t>(Precision::tf32)] = 5e13;
+  const double flops = 2. * 25600 * 12800;
+  CHECK(gemm(k, 25600, 12800, 1800, Precision::fp8).value == Approx(flops * 2200 / 2e14));
+  CHECK(gemm(k, 25600, 12800, 1800, Precision::tf32).value == Approx(flops * 1900 / 5e13));
+}
+
+TEST_CASE("products side by side reach a part of the rate of one", "[kernels]") {
+  // 4 products of 25 tiles of 256 x 128 each: one wave.
+  Kernels k = ideal_kernels();
+  k.model.grouped.value = 0.8;
+  const double flops = 2. * 1280 * 640 * 1024 * 4;
+  CHECK(gemm(k, 1280, 640, 1024, Precision::fp16, 4).value == Approx(flops / 1e14 / 0.8));
+  // Bound by memory they take what their operands take.
+  k.memory_rate = BytesPerSecond{1e9};
+  CHECK(gemm(k, 64, 64, 64, Precision::fp16, 4).value == Approx(4 * 3 * 2 * 64. * 64 / 1e9));
+}
+
 TEST_CASE("few rows take the smallest tiles", "[kernels]") {
   // 100 tiles of 16 x 128 at half the rate; of 32 x 128 at 0.6 it were 56 us.
   CHECK(us(gemm(ideal_kernels(), 16, 12800, 4096, Precision::fp16)) == Approx(33.554432));
@@ -71,7 +92,7 @@ TEST_CASE("bytes of a product that memory bounds", "[kernels]") {
   CHECK(gemm(k, 4096, 2048, 64, Precision::bf16).value == Approx((2 * operands + 2 * results) / 1e9));
   CHECK(gemm(k, 4096, 2048, 64, Precision::tf32).value == Approx((4 * operands + 4 * results) / 1e9));
   CHECK(gemm(k, 4096, 2048, 64, Precision::fp8).value == Approx((operands + 2 * results) / 1e9));
-  CHECK(gemm(k, 4096, 2048, 64, Precision::fp4).value == Approx((operands / 2 + 2 * results) / 1e9));
+  CHECK(gemm(k, 4096, 2048, 64, Precision::fp4).value == Approx((operands * 9 / 16 + 2 * results) / 1e9));
 }
 
 /// The study's formula, written another way: the time of the peak, times what quantisation costs. No memory.
