@@ -13,16 +13,18 @@ struct Setting {
 };
 
 /// The forecast is of the software's usual setting.
-constexpr std::array<Setting, 9> unsaid{{
-    {"disp=hybridep", "dispatcher of tokens: HybridEP"},
-    {"flex/HybridEP", "dispatcher of tokens: HybridEP"},
-    {"; HybridEP", "dispatcher of tokens: HybridEP"},
-    {"disp=deepep", "dispatcher of tokens: DeepEP"},
-    {"DeepEP", "dispatcher of tokens: DeepEP"},
-    {"cg=transformer_engine", "CUDA graphs"},
-    {"TE graphs", "CUDA graphs"},
-    {"permute fusion off", "permutation of tokens not fused"},
+constexpr std::array<Setting, 1> unsaid{{
     {"delay_wgrad", "weight gradients delayed behind the tokens' return"},
+}};
+
+/// The first that is there counts.
+constexpr std::array<Setting, 6> dispatchers{{
+    {"disp=hybridep", "hybridep"},
+    {"flex/HybridEP", "hybridep"},
+    {"; HybridEP", "hybridep"},
+    {"disp=deepep", "deepep"},
+    {"DeepEP", "deepep"},
+    {"allgather dispatcher", "allgather"},
 }};
 
 /// There is no forecast without it.
@@ -40,13 +42,28 @@ void say_overlap(Json& workload, const Note& note) {
   if (!overlap.empty()) workload["overlap"] = std::move(overlap);
 }
 
+/// `attn` of Transformer Engine's scopes has attention in it, all others begin with the router; `local` scopes hold the step.
+void say_graphs(Json& workload, const Note& note) {
+  if (note.says("cg=local") || note.says("full_iteration"))
+    workload["cuda_graphs"] = "step";
+  else if (note.says("cg=transformer_engine:attn"))
+    workload["cuda_graphs"] = "attention";
+  else if (note.says("cg=transformer_engine") || note.says("TE graphs"))
+    workload["cuda_graphs"] = "router";
+}
+
 void say_experts(Json& workload, const Note& note, MappedRow& mapped) {
+  Json experts = Json::object();
   if (note.says("tokendrop") || note.says("capacity 1.0")) {
-    workload["experts"] = {{"capacity", 1}};
+    experts["capacity"] = 1;
     if (!note.says("capacity"))
       mapped.assumed.push_back(
           {"workload.experts.capacity", "1", "tokens are dropped; at which capacity is not stated"});
   }
+  for (const Setting& s : dispatchers)
+    if (note.says(s.words) && !experts.contains("dispatcher")) experts["dispatcher"] = s.name;
+  if (note.says("permute fusion off")) experts["fused_permutation"] = false;
+  if (!experts.empty()) workload["experts"] = std::move(experts);
   if (!note.says("force-balanced"))
     mapped.assumed.push_back({"workload.experts.imbalance", "1", "how tokens are spread is not stated"});
 }
@@ -62,6 +79,7 @@ void say_settings(Json& workload, const Note& note, const SaidModel& model, Mapp
   for (const Setting& s : needed)
     if (note.says(s.words)) miss(mapped, std::string(s.name));
   if (model.experts) say_experts(workload, note, mapped);
+  say_graphs(workload, note);
   for (const Setting& s : unsaid)
     if (note.says(s.words) && (mapped.unsaid.empty() || mapped.unsaid.back() != s.name))
       mapped.unsaid.emplace_back(s.name);

@@ -37,6 +37,13 @@ FittedParameter spread_of(const std::string& stack, Hardware hardware, const std
   return p;
 }
 
+/// A table of a source that holds mixtures of experts, too, is one source.
+std::string group_of(const StepProblem& problem, std::size_t i, LeftOutSteps what) {
+  if (what == LeftOutSteps::software) return problem.stack(i);
+  const std::string& source = problem.steps()[i]->source;
+  return what == LeftOutSteps::source ? source : source.substr(0, source.find('-'));
+}
+
 /// What is known at the minimum. \param left_out  steps that had no weight
 Fit posterior(StepProblem& problem, const LeastSquares& task, const Minimum& start, const Minimum& found,
               const std::set<std::size_t>& left_out) {
@@ -79,19 +86,24 @@ Fit fit_steps(const std::vector<StepCase>& steps, const Hardware& prior, const S
   return posterior(problem, task, start, minimize(task, start), {});
 }
 
-std::vector<StepRow> leave_out_stacks(const std::vector<StepCase>& steps, const Hardware& prior,
-                                      const StepFitOptions& options, const std::function<void(double)>& progress) {
+std::vector<StepRow> leave_out_steps(const std::vector<StepCase>& steps, const Hardware& prior, LeftOutSteps what,
+                                     const StepFitOptions& options, const std::function<void(double)>& progress) {
   StepProblem problem(steps, prior);
-  std::map<std::string, std::vector<std::size_t>> by_stack;
+  std::map<std::string, std::vector<std::size_t>> groups;
   for (std::size_t i = 0; i < problem.steps().size(); ++i)
-    if (!problem.stack(i).empty()) by_stack[problem.stack(i)].push_back(i);
+    if (!problem.stack(i).empty()) groups[group_of(problem, i, what)].push_back(i);
+  // A group more or less moves the minimum little: each fit starts at that of all steps, with the derivatives there.
+  const LeastSquares all = problem.task(options.iterations);
+  const Minimum whole = minimize(all, evaluate(all, problem.centre()));
+  problem.derivatives(whole.x, whole.residuals);
+  const StepProblem::Taken taken = problem.taken();
   std::vector<StepRow> rows;
-  for (const auto& [stack, mine] : by_stack) {
+  for (const auto& [group, mine] : groups) {
     Eigen::VectorXd weights = Eigen::VectorXd::Ones(static_cast<Eigen::Index>(problem.steps().size()));
     for (const std::size_t i : mine) weights[static_cast<Eigen::Index>(i)] = 0;
-    problem.restart();
+    problem.restart(taken);
     const LeastSquares task = problem.task(options.iterations, weights);
-    const Minimum start = evaluate(task, problem.centre());
+    const Minimum start = evaluate(task, whole.x);
     const Fit fit = posterior(problem, task, start, minimize(task, start), {mine.begin(), mine.end()});
     const std::vector<StepRow> left_out = problem.forecast(mine, fit.hardware);
     rows.insert(rows.end(), left_out.begin(), left_out.end());

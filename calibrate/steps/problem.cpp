@@ -40,9 +40,9 @@ void StepProblem::keep_telling() {
   std::vector<Parameter> priors;
   for (const Eigen::Index j : kept)
     paths.push_back(paths_[static_cast<std::size_t>(j)]), priors.push_back(priors_[static_cast<std::size_t>(j)]);
-  first_jacobian_ = Eigen::MatrixXd(jacobian_(Eigen::all, kept));
+  jacobian_ = Eigen::MatrixXd(jacobian_(Eigen::all, kept));
   paths_ = std::move(paths), priors_ = std::move(priors);
-  restart();
+  taken_at_ = centre();
 }
 
 Eigen::VectorXd StepProblem::centre() const {

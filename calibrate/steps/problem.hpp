@@ -25,8 +25,14 @@ class StepProblem {
   Eigen::VectorXd centre() const;
   /// \param weights  of steps; none: all 1
   LeastSquares task(int iterations, Eigen::VectorXd weights = {});
-  /// Derivatives are taken anew from here on as they were at the priors.
-  void restart() { jacobian_ = first_jacobian_, taken_at_ = centre(); }
+  /// Derivatives as they are now, and where each was taken.
+  struct Taken {
+    Eigen::MatrixXd jacobian;  ///< [step][parameter]
+    Eigen::VectorXd at;        ///< by parameter
+  };
+  Taken taken() const { return {jacobian_, taken_at_}; }
+  /// So that what follows does not depend on what went before.
+  void restart(Taken taken) { jacobian_ = std::move(taken.jacobian), taken_at_ = std::move(taken.at); }
   /// Of some steps, with intervals.
   std::vector<StepRow> forecast(const std::vector<std::size_t>& steps, const Hardware& hardware);
   /// d residual / d ln parameter [step][parameter].
@@ -44,8 +50,8 @@ class StepProblem {
   std::vector<std::optional<StepRunner>> runners_;
   std::vector<std::string> paths_;
   std::vector<Parameter> priors_;
-  Eigen::MatrixXd jacobian_, first_jacobian_;  ///< [step][parameter]
-  Eigen::VectorXd taken_at_;                   ///< by parameter: where its column was taken
+  Eigen::MatrixXd jacobian_;  ///< [step][parameter]
+  Eigen::VectorXd taken_at_;  ///< by parameter: where its column was taken
 };
 
 }  // namespace fabricast

@@ -51,6 +51,10 @@ std::string StepRunner::stack() const {
   return state_->world ? state_->world->scenario.workload.training.stack : std::string();
 }
 
+bool StepRunner::experts() const {
+  return state_->world && step_of(*state_->world).model.experts > 0;
+}
+
 bool StepRunner::uses(const std::string& parameter) const {
   return std::any_of(state_->prefixes.begin(), state_->prefixes.end(),
                      [&](const std::string& p) { return parameter.starts_with(p); });

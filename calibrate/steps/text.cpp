@@ -23,6 +23,40 @@ std::string summary_markdown(const std::vector<StepSummary>& list) {
   return out;
 }
 
+/// Dense models and mixtures of experts, where there are any.
+std::vector<StepSummary> kinds_of(const std::vector<StepRow>& rows) {
+  std::vector<StepSummary> kinds;
+  for (const bool experts : {false, true}) {
+    kinds.push_back(mean_over_sources(rows, experts));
+    kinds.back().source = experts ? "MoE" : "dense";
+    if (kinds.back().rows == 0) kinds.pop_back();
+  }
+  return kinds;
+}
+
+std::string what_was_left_out(LeftOutSteps by) {
+  switch (by) {
+    case LeftOutSteps::software:
+      return "Fitted without any step of the same software generation: its own parameters are at their priors.";
+    case LeftOutSteps::source: return "Fitted without any row of the same source.";
+    case LeftOutSteps::family:
+      return "Fitted without any row of a source of the same family: releases of one table repeat each other's rows, "
+             "so all\nwhose names begin alike are left out together.";
+  }
+  return {};
+}
+
+std::string left_out_markdown(const StepValidation& v) {
+  if (v.left_out.empty()) return {};
+  return fmt::format(
+      "\n## Left out by {}\n\n{}\nAt most eight rows of each source and kind of model are fitted and "
+      "forecast. The priors of some parameters came from a study of the\nrows of "
+      "`calibrate/data/steps.json` [steptime-study], so for these it flatters.\n\n"
+      "Each source counts once:\n\n{}\n{}",
+      name_of(v.by), what_was_left_out(v.by), summary_markdown(kinds_of(v.left_out)),
+      summary_markdown(summarize(v.left_out)));
+}
+
 }  // namespace
 
 std::string steps_text(const StepValidation& v) {
@@ -32,15 +66,16 @@ std::string steps_text(const StepValidation& v) {
                        row.factor, 100 * row.error(), row.held_out ? "  held out" : "");
   out += summary_text("in the fit", summarize(v.rows));
   if (const auto held = summarize(v.rows, true); !held.empty()) out += summary_text("held out of every fit", held);
-  if (!v.left_out.empty()) out += summary_text("by fits without any step of the same software", summarize(v.left_out));
-  return out;
+  if (v.left_out.empty()) return out;
+  out += summary_text(fmt::format("by fits without any step of the same {}", name_of(v.by)), summarize(v.left_out));
+  return out + summary_text("the same, each source counting once", kinds_of(v.left_out));
 }
 
 std::string steps_markdown(const StepValidation& v, const Hardware& hardware, const std::string& tables,
                            const std::string& rows_of_tables) {
   std::string out =
       "# Validation of step times\n\n"
-      "Written by `fabricast calibrate validate --steps --leave-out software --markdown docs/validation-steps.md`.\n"
+      "Written by `fabricast calibrate validate --steps --leave-out family --markdown docs/validation-steps.md`.\n"
       "Published steps are in `calibrate/data/steps.json`, each with its scenario and source; what was not published "
       "of\n"
       "them and is taken from public run scripts, identities or guesses is said in\n"
@@ -50,19 +85,13 @@ std::string steps_markdown(const StepValidation& v, const Hardware& hardware, co
       "[steptime-study]. What a step feels of the fabric is tested by itself.\n\n";
   if (!tables.empty())
     out +=
-        "[Published tables](#published-tables) that no fit has seen come after; [where their largest errors are]"
-        "(calibrate/published-steps.md#where-it-is-off).\n\n";
-  out += "## In the fit\n\n";
+        "[Published tables](#published-tables) come after; [where their largest errors are]"
+        "(calibrate/published-steps.md#where-it-is-off).\n";
+  out += left_out_markdown(v);
+  out += "\n## In the fit\n\n";
   out += summary_markdown(summarize(v.rows));
   if (const auto held = summarize(v.rows, true); !held.empty())
     out += "\n## Held out of every fit\n\n" + summary_markdown(held);
-  if (!v.left_out.empty())
-    out +=
-        "\n## Software left out\n\n"
-        "Fitted without any step of the same software generation: its own parameters are at their priors. The priors "
-        "of\n"
-        "some came from a study of the same rows [steptime-study], so this flatters.\n\n" +
-        summary_markdown(summarize(v.left_out));
   out += tables;
   out += "\n## Rows\n\n| step | source | published s | forecast s | x/: | error % |\n|---|---|---:|---:|---:|---:|\n";
   for (const StepRow& row : v.rows)

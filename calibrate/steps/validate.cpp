@@ -16,11 +16,11 @@ constexpr std::size_t validated_draws = step_draws / 2;
 }  // namespace
 
 StepRow step_row(const StepCase& step, StepRunner& runner, const Hardware& hardware) {
-  StepRow row{step.id, step.source, step.seconds, runner.seconds(hardware), 1, step.held_out};
+  StepRow row{step.id, step.source, step.seconds, runner.seconds(hardware), 1, step.held_out, runner.experts()};
   std::vector<double> seconds;
   for (std::size_t d = 0; d < validated_draws; ++d) seconds.push_back(runner.seconds(drawn_hardware(hardware, d)));
-  row.factor = interval_factor(row.forecast, seconds,
-                               runner.stack().empty() ? 0 : hardware.stack(runner.stack()).spread.value);
+  row.factor =
+      interval_factor(row.forecast, seconds, runner.stack().empty() ? 0 : hardware.stack(runner.stack()).spread.value);
   return row;
 }
 
@@ -51,6 +51,21 @@ std::vector<StepSummary> summarize(const std::vector<StepRow>& rows, bool held_o
   }
   for (StepSummary& s : list) s.mean /= static_cast<double>(s.rows), s.bias /= static_cast<double>(s.rows);
   return list;
+}
+
+StepSummary mean_over_sources(const std::vector<StepRow>& rows, bool experts) {
+  std::vector<StepRow> mine;
+  for (const StepRow& row : rows)
+    if (row.experts == experts) mine.push_back(row);
+  StepSummary mean;
+  const std::vector<StepSummary> sources = summarize(mine);
+  for (const StepSummary& s : sources) {
+    mean.rows += s.rows, mean.within += s.within;
+    const auto n = static_cast<double>(sources.size());
+    mean.mean += s.mean / n, mean.bias += s.bias / n;
+    if (std::abs(s.worst) > std::abs(mean.worst)) mean.worst = s.worst;
+  }
+  return mean;
 }
 
 }  // namespace fabricast

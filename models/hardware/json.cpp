@@ -79,7 +79,7 @@ void read_stacks(const json& file, std::map<std::string, Stack, std::less<>>& st
     s.overlaps_pipeline = j.at("overlaps_pipeline");
     s.zero = j.at("zero"), s.bucket = j.at("bucket"), s.gradient_bytes = j.at("gradient_bytes");
     s.outside = j.at("outside"), s.attention = j.at("attention"), s.ffn = j.at("ffn");
-    s.gated_ffn = j.at("gated_ffn"), s.cast = j.at("cast"), s.logit = j.at("logit");
+    s.gated_ffn = j.at("gated_ffn"), s.logit = j.at("logit");
     read_parameters(j, parameters(s), "stacks." + name);
   }
 }

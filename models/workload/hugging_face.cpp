@@ -172,6 +172,10 @@ class ConfigReader {
     need(m_.expert_ffn, expert_ffn_keys, wide * 10);
     take(m_.dense_layers, {"first_k_dense_replace"}, 0, 100000);
     take(m_.shared_experts, {"n_shared_experts"}, 0, 1000);
+    take(m_.expert_groups, {"n_group"}, 0, 1000);
+    take(m_.active_groups, {"topk_group"}, 0, 1000);
+    // One group, or all of them, limits nothing.
+    if (m_.active_groups >= m_.expert_groups) m_.expert_groups = m_.active_groups = 0;
     // One wide shared expert is as many as fit into it.
     std::int64_t shared = 0;
     take(shared, {"shared_expert_intermediate_size"}, 0, wide * 10);

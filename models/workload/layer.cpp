@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "fabricast/workload/dispatcher.hpp"
 #include "linear_layers.hpp"
 
 namespace fabricast {
@@ -35,8 +36,9 @@ class LayerTimer {
     half.forward += half.core, half.data_gradient += core(true);
     const double widths = static_cast<double>(model_.query_width()) + key_width();
     add_elementwise(half, outside() + tokens_ * stack_.attention * widths / tensor_);
-    half.data_gradient += cast(half, {attention_layers()});
-    launch(half);
+    half.data_gradient += cast(half, attention_layers(), tokens_);
+    wait_for_host(half);
+    if (step_.cuda_graphs < CudaGraphs::attention) half.launch = stack_.launch.us().value;
     return half;
   }
 
@@ -45,8 +47,9 @@ class LayerTimer {
     const std::vector<Linear> layers = ffn_layers(width / tensor_);
     for (const Linear& l : layers) add(half, l, tokens_);
     add_elementwise(half, outside() + tokens_ * ffn_traffic() * width / tensor_);
-    half.data_gradient += cast(half, layers);
-    launch(half);
+    half.data_gradient += cast(half, layers, tokens_);
+    wait_for_host(half);
+    if (step_.cuda_graphs < CudaGraphs::attention) half.launch = stack_.launch.us().value;
     return half;
   }
 
@@ -63,11 +66,13 @@ class LayerTimer {
       half.data_gradient += product(rows, l.in, l.out, local),
           half.weight_gradient += product(l.out, l.in, rows, local);
     }
+    half.data_gradient += cast(half, layers, copies * split);
     // Norm, router, copies in the order of experts and back.
     const double own = tokens_ / (step_.sequence_parallel && split == 1 ? tensor_ : 1);
     HalfLayer around;
-    add_elementwise(around, outside() + 8 * hidden * dispatched_tokens(step_) +
-                                copies * split * ffn_traffic() * static_cast<double>(model_.expert_ffn) / split);
+    add_elementwise(around, outside() + copies * ffn_traffic() * static_cast<double>(model_.expert_ffn));
+    const double permuted = permutation(copies, std::llround(local));
+    around.forward += permuted, around.elementwise += permuted, around.data_gradient += permuted;
     const double router = product_seconds(step_, own, static_cast<double>(model_.experts), hidden, Precision::bf16);
     around.forward += router, around.products += router;
     half.before = around.forward, half.elementwise = around.elementwise, half.products += around.products;
@@ -80,7 +85,8 @@ class LayerTimer {
         half.before_backward += product(tokens_, l.in, l.out) + product(l.out, l.in, tokens_);
       }
     }
-    launch(half);
+    wait_for_host(half);
+    add_launches_of_experts(half, local);
     return half;
   }
 
@@ -133,15 +139,34 @@ class LayerTimer {
     half.elementwise += seconds, half.forward += seconds, half.data_gradient += 2 * seconds;
   }
   /// Casts of what products read to 8 bits: adds those of the forward pass, returns those of the backward pass.
-  double cast(HalfLayer& half, const std::vector<Linear>& layers) const {
-    if (step_.precision != Precision::fp8 && step_.precision != Precision::fp4) return 0;
+  double cast(HalfLayer& half, const std::vector<Linear>& layers, double rows) const {
+    if (!casts()) return 0;
     double in = 0, out = 0;
     for (const Linear& l : layers) in += l.in, out += l.out;
-    const double forward = stream_seconds(step_, tokens_ * stack_.cast * in);
+    const double forward = stream_seconds(step_, rows * stack_.cast.value * in);
     half.forward += forward, half.elementwise += forward;
-    return stream_seconds(step_, tokens_ * stack_.cast * out);
+    return stream_seconds(step_, rows * stack_.cast.value * out);
   }
-  void launch(HalfLayer& half) const {
+  bool casts() const { return step_.precision == Precision::fp8 || step_.precision == Precision::fp4; }
+
+  /// s; kernels that are not fused pass over the copies as often as other element-wise kernels that are not.
+  double permutation(double copies, std::int64_t local_experts) const {
+    const double traffic = permutation_traffic(step_.dispatcher, local_experts);
+    const double passes = step_.fused_permutation ? 1 : stack_.eager.value;
+    return stream_seconds(step_, traffic * passes * copies * static_cast<double>(model_.hidden));
+  }
+
+  void add_launches_of_experts(HalfLayer& half, double local_experts) const {
+    if (step_.cuda_graphs == CudaGraphs::step) return;
+    // A product of each expert; with 8 bits its input and its weights are cast one by one, too.
+    const double each = casts() ? 3 : 1;
+    half.launch = local_experts * each * stack_.expert_launch.us().value;
+    if (step_.cuda_graphs < CudaGraphs::router) half.launch_before = stack_.launch.us().value;
+    // HybridEP counts on the GPU; with a capacity all experts get as much.
+    half.synchronizes = step_.dispatcher != Dispatcher::hybridep && step_.capacity == 0;
+  }
+
+  void wait_for_host(HalfLayer& half) const {
     const double seconds = stack_.layer_launch.us().value / 2;
     half.forward += seconds, half.data_gradient += 2 * seconds;
   }
@@ -158,6 +183,10 @@ class LayerTimer {
 double dispatched_tokens(const TrainingStep& step) {
   const bool split = step.sequence_parallel && step.layout.tensor > 1;
   return step.tokens() / (split ? step.layout.tensor : 1) * step.model.active_experts;
+}
+
+double busiest_tokens(const TrainingStep& step) {
+  return dispatched_tokens(step) / step.model.active_experts * busiest_rank(step);
 }
 
 double sent_tokens(const TrainingStep& step) {

@@ -12,6 +12,12 @@ namespace fabricast {
 
 namespace {
 
+/// Whether the host takes longer to launch a half than the GPU to run it: else it is ahead, and stays so.
+bool is_host_bound(const HalfLayer& half) {
+  return half.launch_before > std::min(half.before, half.before_backward) ||
+         half.launch > std::min(half.forward, half.data_gradient);
+}
+
 /// Where every layer waits for all ranks that share its parameters, the slowest of n counts: of normal deviates about
 /// sqrt(2 ln n) standard deviations above the mean [Cramer1946]. Rates are measured on eight GPUs.
 double slowest_of(const TrainingStep& step) {
@@ -33,7 +39,10 @@ LayerPasses::LayerPasses(const TrainingStep& step, ProgramBuilder& builder, Stag
       dense_(time_layer(step, false)),
       sparse_(step.model.experts > 0 ? time_layer(step, true) : LayerTimes{}),
       vocabulary_(time_vocabulary(step)),
-      slower_(slowest_of(step)) {}
+      slower_(slowest_of(step)) {
+  for (const LayerTimes* layer : {&dense_, &sparse_})
+    host_bound_ = host_bound_ || is_host_bound(layer->attention) || is_host_bound(layer->ffn);
+}
 
 std::uint32_t LayerPasses::kind(std::uint32_t groups, Part part, CollectiveOp op, double bytes) {
   ExchangeKind k;
@@ -46,20 +55,50 @@ std::uint32_t LayerPasses::tensor_kind(CollectiveOp op) {
   return kind(groups_.tensor, Part::tensor, op, 2 * step_.tokens() * static_cast<double>(step_.model.hidden));
 }
 
-/// Tokens go to the ranks of their experts, or come back: what stays exposed of it.
-void LayerPasses::exchange_tokens(int count, double bytes) {
-  const double x = step_.overlap_expert ? step_.stack.expert_exposed.value : 1;
-  if (step_.layout.expert > 1) queue_.wait_for(queue_.exchange(expert_kind(bytes), others, count * x));
+/// Tokens go to the ranks of their experts, or come back, at 16 bits: what experts compute in 8 is cast where it arrives.
+void LayerPasses::send_tokens(double calls, bool back, std::vector<std::uint32_t>& sent) {
+  if (step_.layout.expert == 1) return;
+  const double token = 2 * static_cast<double>(step_.model.hidden);
+  const auto send = [&](std::uint32_t groups, CollectiveOp op, double bytes, Stream stream) {
+    sent.push_back(queue_.exchange(kind(groups, Part::expert, op, bytes), stream, calls));
+  };
+  const auto alltoall = [&](std::uint32_t groups, double tokens, int ranks, Stream stream) {
+    send(groups, CollectiveOp::alltoall, static_cast<double>(bytes_of_tokens(tokens * token, token, ranks)), stream);
+  };
+  const double own = busiest_tokens(step_);
+  switch (step_.dispatcher) {
+    case Dispatcher::automatic:
+    case Dispatcher::alltoall: return alltoall(groups_.expert, sent_tokens(step_), step_.layout.expert, others);
+    case Dispatcher::allgather:
+      return send(groups_.expert, back ? CollectiveOp::reduce_scatter : CollectiveOp::all_gather,
+                  own * step_.layout.expert * token, others);
+    case Dispatcher::deepep:
+    case Dispatcher::hybridep: break;
+  }
+  const int domains = groups_.domains, local = step_.layout.expert / domains;
+  const TokenCopies copies = merged_copies(routing_of(step_.model), step_.layout.expert, domains);
+  // Tokens that come from other domains are passed on while others still come.
+  if (domains > 1) alltoall(groups_.between, own * copies.between * domains, domains, experts_between);
+  if (local > 1) alltoall(groups_.within, own * copies.within, local, others);
 }
-/// And what runs beside computation. Both ways of it do, so it is queued once.
-std::uint32_t LayerPasses::tokens_beside(int count, double bytes) {
-  const double x = step_.overlap_expert ? step_.stack.expert_exposed.value : 1;
-  return step_.layout.expert > 1 ? queue_.exchange(expert_kind(bytes), others, count * (1 - x)) : no_activity;
+/// What stays exposed of it.
+void LayerPasses::exchange_tokens(int count, bool back) {
+  std::vector<std::uint32_t> sent;
+  send_tokens(count * (step_.overlap_expert ? step_.stack.expert_exposed.value : 1), back, sent);
+  for (const std::uint32_t id : sent) queue_.wait_for(id);
 }
-std::uint32_t LayerPasses::expert_kind(double bytes) {
-  const double token = static_cast<double>(step_.model.hidden) * bytes;
-  return kind(groups_.expert, Part::expert, CollectiveOp::alltoall,
-              static_cast<double>(bytes_of_tokens(sent_tokens(step_) * token, token, step_.layout.expert)));
+/// And what runs beside computation, both ways.
+std::vector<std::uint32_t> LayerPasses::tokens_beside(int count) {
+  std::vector<std::uint32_t> sent;
+  const double hidden = step_.overlap_expert ? 1 - step_.stack.expert_exposed.value : 0;
+  if (hidden == 0) return sent;
+  send_tokens(count * hidden, false, sent);
+  send_tokens(count * hidden, true, sent);
+  return sent;
+}
+
+void LayerPasses::launched(double seconds, int count, std::uint32_t after) {
+  if (host_bound_) queue_.launched(seconds * count, after);
 }
 
 /// Keys and values of the other ranks, in as many steps. \returns what runs beside attention
@@ -82,10 +121,13 @@ void LayerPasses::forward_half(const HalfLayer& half, bool experts, int count, P
   const bool split = step_.layout.tensor > 1 && !tensor_experts;
   const double slower = slower_ * count;
   std::vector<std::uint32_t> beside;
+  std::uint32_t counted = no_activity;
   if (experts) {
-    queue_.work(half.before * slower, part, what);
-    exchange_tokens(count, bytes_of(step_.precision));
-    beside = {tokens_beside(count, bytes_of(step_.precision)), tokens_beside(count, 2)};
+    const std::uint32_t before = queue_.work(half.before * slower, part, what);
+    launched(half.launch_before, count);
+    if (half.synchronizes) counted = before;
+    exchange_tokens(count, false);
+    beside = tokens_beside(count);
   }
   if (split && step_.sequence_parallel) {
     const double x = exposed();
@@ -94,12 +136,13 @@ void LayerPasses::forward_half(const HalfLayer& half, bool experts, int count, P
     beside.push_back(queue_.exchange(tensor_kind(CollectiveOp::reduce_scatter), tensor, count * (1 - x)));
   }
   queue_.work(half.forward * slower, part, what);
+  launched(half.launch, count, counted);
   for (const std::uint32_t id : beside) queue_.wait_for(id);
   if (split)
     queue_.wait_for(step_.sequence_parallel
                         ? queue_.exchange(tensor_kind(CollectiveOp::reduce_scatter), tensor, count * exposed())
                         : queue_.exchange(tensor_kind(CollectiveOp::all_reduce), tensor, count));
-  if (experts) exchange_tokens(count, 2);
+  if (experts) exchange_tokens(count, true);
 }
 
 void LayerPasses::backward_half(const HalfLayer& half, bool experts, int count, bool with_weights, const char* what) {
@@ -108,8 +151,8 @@ void LayerPasses::backward_half(const HalfLayer& half, bool experts, int count, 
   const double slower = slower_ * count;
   std::vector<std::uint32_t> beside;
   if (experts) {
-    exchange_tokens(count, 2);
-    beside = {tokens_beside(count, 2), tokens_beside(count, 2)};
+    exchange_tokens(count, false);
+    beside = tokens_beside(count);
   }
   if (split && step_.sequence_parallel) {
     const double x = exposed();
@@ -119,6 +162,7 @@ void LayerPasses::backward_half(const HalfLayer& half, bool experts, int count, 
     if (hides) beside.push_back(queue_.exchange(tensor_kind(CollectiveOp::all_gather), tensor, count));
   }
   queue_.work(half.data_gradient * slower, Part::backward, what);
+  launched(half.launch, count);
   for (const std::uint32_t id : beside) queue_.wait_for(id);
   std::uint32_t reduced = no_activity;
   if (split) {
@@ -131,8 +175,9 @@ void LayerPasses::backward_half(const HalfLayer& half, bool experts, int count, 
   if (with_weights) queue_.work(half.weight_gradient * slower, Part::backward, what);
   queue_.wait_for(reduced);
   if (experts) {
-    exchange_tokens(count, 2);
+    exchange_tokens(count, true);
     queue_.work(half.before_backward * slower, Part::backward, what);
+    launched(half.launch_before, count);
   }
 }
 

@@ -9,6 +9,9 @@ namespace fabricast {
 /// The groups that a stage's layers communicate in; 0 stands for what is not there.
 struct LayerGroups {
   std::uint32_t tensor = 0, context = 0, expert = 0;
+  /// Where domains pass tokens on: ranks of an expert group inside a domain, and those in the same place of each.
+  std::uint32_t within = 0, between = 0;
+  int domains = 1;
 };
 
 class LayerPasses {
@@ -29,9 +32,10 @@ class LayerPasses {
   void again(bool experts, int count);
   void forward_half(const HalfLayer& half, bool experts, int count, Part part, const char* what);
   void backward_half(const HalfLayer& half, bool experts, int count, bool with_weights, const char* what);
-  void exchange_tokens(int count, double bytes);
-  std::uint32_t tokens_beside(int count, double bytes);
-  std::uint32_t expert_kind(double bytes);
+  void exchange_tokens(int count, bool back);
+  std::vector<std::uint32_t> tokens_beside(int count);
+  void send_tokens(double calls, bool back, std::vector<std::uint32_t>& sent);
+  void launched(double seconds, int count, std::uint32_t after = no_activity);
   std::uint32_t exchange_keys(int count, double times);
   std::uint32_t kind(std::uint32_t groups, Part part, CollectiveOp op, double bytes);
   std::uint32_t tensor_kind(CollectiveOp op);
@@ -43,7 +47,8 @@ class LayerPasses {
   LayerGroups groups_;
   LayerTimes dense_, sparse_;
   VocabularyTimes vocabulary_;
-  double slower_ = 1;  ///< what layers take longer because groups wait for their slowest rank
+  bool host_bound_ = false;  ///< launches take longer than the work of some half
+  double slower_ = 1;        ///< what layers take longer because groups wait for their slowest rank
 };
 
 }  // namespace fabricast

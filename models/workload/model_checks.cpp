@@ -60,6 +60,7 @@ class Checks {
     if (m_.experts == 0) {
       if (m_.active_experts > 0) refuse("active_experts", "needs experts");
       if (m_.shared_experts > 0) refuse("shared_experts", "needs experts");
+      if (m_.expert_groups > 0) refuse("expert_groups", "needs experts");
       if (m_.dense_layers > 0) refuse("dense_layers", "needs experts: without them all layers are dense");
       return;
     }
@@ -67,9 +68,27 @@ class Checks {
     if (m_.active_experts > m_.experts)
       refuse("active_experts", fmt::format("{} are more than the {} experts", m_.active_experts, m_.experts),
              fmt::format("at most {}", m_.experts));
+    groups_of_experts();
     if (m_.expert_ffn == 0) refuse("expert_ffn", "is missing: the width of an expert");
     if (m_.dense_layers > m_.layers)
       refuse("dense_layers", fmt::format("{} are more than the {} layers", m_.dense_layers, m_.layers));
+  }
+
+  void groups_of_experts() {
+    if (m_.expert_groups == 0) {
+      if (m_.active_groups > 0) refuse("active_groups", "needs expert_groups");
+      return;
+    }
+    if (m_.experts % m_.expert_groups != 0)
+      refuse("expert_groups",
+             fmt::format("{} experts do not split into {} equal groups", m_.experts, m_.expert_groups));
+    if (m_.active_groups == 0)
+      return refuse("active_groups", fmt::format("is missing: of {} groups", m_.expert_groups));
+    if (m_.active_groups > m_.expert_groups)
+      refuse("active_groups", fmt::format("{} are more than the {} groups", m_.active_groups, m_.expert_groups),
+             fmt::format("at most {}", m_.expert_groups));
+    if (m_.active_experts > m_.active_groups * (m_.experts / m_.expert_groups))
+      refuse("active_groups", fmt::format("{} groups have fewer than {} experts", m_.active_groups, m_.active_experts));
   }
 
   /// Counts are kept in 64 bits.

@@ -40,6 +40,9 @@ void visit_dimensions(FieldVisitor& visit, Transformer& m, Gated& gated) {
   visit("experts", m.experts, "experts of a layer; 0: none", between(0, 100000));
   visit("active_experts", m.active_experts, "experts that a token goes to", between(0, 100000));
   visit("shared_experts", m.shared_experts, "experts that all tokens go to", between(0, 1000));
+  visit("expert_groups", m.expert_groups, "equal groups of experts, of which a token goes to some; 0: to any",
+        between(0, 1000));
+  visit("active_groups", m.active_groups, "groups whose experts a token goes to", between(0, 1000));
   visit("expert_ffn", m.expert_ffn, "width of an expert; 0: ffn", between(0, 1e8));
   visit("dense_layers", m.dense_layers, "first layers, which have no experts", between(0, 100000));
   visit("q_rank", m.q_rank, "width that queries are compressed to (MLA); 0: they are not", between(0, 1e6));

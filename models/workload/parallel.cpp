@@ -85,6 +85,25 @@ RankGroups expert_groups(const ParallelLayout& layout, int stage) {
   return split_neighbours(groups_of(layout, stage, dimensions), layout.expert);
 }
 
+int domains_of(const RankGroups& groups, int nvlink_ranks) {
+  const auto alone = static_cast<int>(groups.front().size());
+  int domains = 0;
+  for (const auto& group : groups) {
+    std::vector<int> held;  // by domain, in the order of the group
+    std::uint32_t last = 0;
+    for (const std::uint32_t rank : group) {
+      const std::uint32_t domain = rank / static_cast<std::uint32_t>(nvlink_ranks);
+      if (held.empty() || domain != last) held.push_back(0);
+      ++held.back(), last = domain;
+    }
+    if (std::any_of(held.begin(), held.end(), [&](int n) { return n != held.front(); })) return alone;
+    const auto spanned = static_cast<int>(held.size());
+    if (domains == 0) domains = spanned;
+    if (domains != spanned) return alone;
+  }
+  return domains;
+}
+
 RankGroups stage_pairs(const ParallelLayout& layout, int from, int to) {
   RankGroups pairs;
   for_each_rank(layout, from, [&](std::int64_t r, std::array<int, 4> c) {

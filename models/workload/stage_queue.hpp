@@ -18,17 +18,20 @@ enum Stream : std::uint16_t {
   send_forward,
   receive_forward,
   send_backward,
-  receive_backward
+  receive_backward,
+  experts_between,
+  host
 };
 
 class StageQueue {
  public:
   StageQueue(ProgramBuilder& builder, std::string name, double ranks)
       : builder_(builder), actor_(static_cast<std::uint32_t>(builder.program.actors.size())) {
-    builder.program.actors.push_back({std::move(name),
-                                      {"compute", "tensor", "context and experts", "data", "send forward",
-                                       "receive forward", "send backward", "receive backward"},
-                                      ranks});
+    builder.program.actors.push_back(
+        {std::move(name),
+         {"compute", "tensor", "context and experts", "data", "send forward", "receive forward", "send backward",
+          "receive backward", "experts between domains", "host"},
+         ranks});
   }
 
   std::uint32_t actor() const { return actor_; }
@@ -50,6 +53,17 @@ class StageQueue {
     for (const std::uint32_t need : needs_) builder_.depends(id, need);
     needs_.clear();
     return last_ = id;
+  }
+
+  /// The host launches the work queued last, ahead of it: the next work starts no earlier than that has been launched.
+  /// \param after  activity that the host waits for before
+  void launched(double seconds, std::uint32_t after = no_activity) {
+    Activity a;
+    a.seconds = seconds, a.part = Part::host, a.micro_batch = micro_batch_, a.label = builder_.label("launch");
+    const Place place{actor_, host};
+    const std::uint32_t id = builder_.add(a, {&place, 1});
+    if (after != no_activity) builder_.depends(id, after);
+    wait_for(id);
   }
 
   /// \returns its number; no_activity if there are no calls

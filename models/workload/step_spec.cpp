@@ -58,8 +58,15 @@ void visit_fields(FieldVisitor& visit, ExpertSpec& spec) {
   visit("capacity", spec.capacity, "most tokens that experts take, relative to the mean; 0: no limit",
         between(0, 1000));
   visit("copies", spec.copies,
-        "copies of a token that are sent; 0: one for each of its experts; fewer where experts of one node share one",
+        "copies of a token that an alltoall sends; 0: one for each of its experts; fewer where experts of one node "
+        "share one",
         between(0, 1000));
+  visit("dispatcher", spec.dispatcher,
+        "how tokens reach their experts: by an alltoall, by an allgather of all, or once to each node and rank that "
+        "has one of "
+        "theirs (deepep, hybridep); auto: alltoall");
+  visit("fused_permutation", spec.fused_permutation,
+        "whether one kernel puts tokens in the order of experts; auto: as `compiled`");
 }
 
 void visit_fields(FieldVisitor& visit, VariationSpec& spec) {
@@ -203,6 +210,9 @@ void visit_fields(FieldVisitor& visit, TrainingSpec& spec) {
   visit("gradients", spec.gradients, "how they are reduced");
   visit("experts", spec.experts, "how evenly tokens meet them");
   visit("compiled", spec.compiled, "whether a compiler fuses element-wise kernels");
+  visit(
+      "cuda_graphs", spec.cuda_graphs,
+      "what the host launches as graphs: nothing, the router of experts, attention and the router, or the whole step");
   visit("fixed", spec.fixed, "of a step, spent outside of it all: data, host, logging; below 0: the software's",
         between(-1, 1e6));
   visit("memory", spec.memory, "check: a step that does not fit in a GPU's memory is refused; ignore: it is forecast");
@@ -248,6 +258,12 @@ void complete(TrainingSpec& spec, const Hardware& hardware, std::int64_t gpus) {
   if (spec.gradients.precision == GradientPrecision::automatic)
     spec.gradients.precision = stack.gradient_bytes == 2 ? GradientPrecision::bf16 : GradientPrecision::fp32;
   spec.compiled = choose(spec.compiled, stack.compiled);
+  spec.experts.fused_permutation = choose(spec.experts.fused_permutation, spec.compiled == Choose::yes);
+  if (spec.experts.dispatcher == Dispatcher::automatic) spec.experts.dispatcher = Dispatcher::alltoall;
+  if (spec.experts.copies > 0 && spec.experts.dispatcher != Dispatcher::alltoall)
+    faults.add("experts.copies",
+               fmt::format("are of an alltoall; {} sends what it needs", name_of(spec.experts.dispatcher)),
+               "leave it out");
   if (spec.fixed.value < 0) spec.fixed = Seconds{stack.step_fixed.value};
   const Transformer model = resolve(spec.model);
   check_parallel(spec, model, faults);
@@ -255,7 +271,7 @@ void complete(TrainingSpec& spec, const Hardware& hardware, std::int64_t gpus) {
   faults.raise();
 }
 
-TrainingStep training_step(const TrainingSpec& spec, const NodeSpec& node, const Hardware& hardware) {
+TrainingStep training_step(const TrainingSpec& spec, const NodeSpec& node, const Hardware& hardware, int nvlink_ranks) {
   const ParallelSpec& p = spec.parallel;
   TrainingStep step;
   step.model = resolve(spec.model);
@@ -270,6 +286,9 @@ TrainingStep training_step(const TrainingSpec& spec, const NodeSpec& node, const
   step.compression = spec.gradients.compression, step.compiled = spec.compiled == Choose::yes;
   step.expert_imbalance = spec.experts.imbalance, step.capacity = spec.experts.capacity;
   step.token_copies = spec.experts.copies, step.overlap_expert = spec.overlap.expert == Choose::yes;
+  step.dispatcher = spec.experts.dispatcher;
+  step.fused_permutation = spec.experts.fused_permutation == Choose::yes;
+  step.cuda_graphs = spec.cuda_graphs, step.nvlink_ranks = nvlink_ranks;
   step.stack = find_stack(hardware, spec.framework, spec.stack);
   step.stack.gradient_bytes = spec.gradients.precision == GradientPrecision::bf16 ? 2 : 4;
   step.stack.step_fixed.value = spec.fixed.value;

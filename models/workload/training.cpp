@@ -86,6 +86,9 @@ class TrainingBuilder {
     std::uint32_t sent_forward = no_activity, sent_backward = no_activity;
   };
 
+  bool merges_copies() const {
+    return step_.dispatcher == Dispatcher::deepep || step_.dispatcher == Dispatcher::hybridep;
+  }
   int chunk_number(int stage, int chunk) const { return chunk * p_ + stage; }
   int last_chunk() const { return static_cast<int>(chunks_.size()) - 1; }
   Passes& passes(int chunk, int micro_batch) {
@@ -109,7 +112,14 @@ class TrainingBuilder {
     LayerGroups groups;
     if (layout.tensor > 1) groups.tensor = builder_.groups(groups_of(layout, s, {Dimension::tensor}));
     if (layout.context > 1) groups.context = builder_.groups(groups_of(layout, s, {Dimension::context}));
-    if (layout.expert > 1) groups.expert = builder_.groups(expert_groups(layout, s));
+    if (layout.expert > 1) {
+      const RankGroups experts = expert_groups(layout, s);
+      groups.expert = builder_.groups(experts);
+      groups.domains = domains_of(experts, step_.nvlink_ranks);
+      const int local = layout.expert / groups.domains;
+      if (merges_copies() && local > 1) groups.within = builder_.groups(split_neighbours(experts, local));
+      if (merges_copies() && groups.domains > 1) groups.between = builder_.groups(split_apart(experts, groups.domains));
+    }
     std::vector<HeldParameters> held;
     // Of a chunk without layers they are the stage's nearest layer's.
     double embedding = s == 0 ? static_cast<double>(counts_.embedding) / layout.tensor : 0;

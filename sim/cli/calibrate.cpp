@@ -91,7 +91,7 @@ int validate(const std::vector<std::string>& arguments) {
       "profile", po::value<std::string>(), "lay a fitted profile over the shipped parameters")(
       "leave-out", po::value<std::vector<std::string>>()->composing(),
       "fit anew from the priors without each `site`, `kind`, `system` or `fifth` of the sites in turn (of steps: "
-      "`software`), and count its errors then: minutes; may be repeated")(
+      "`software`, `source` or `family` of sources), and count its errors then: minutes; may be repeated")(
       "terms", "say what each term of the models is worth on sites left out: an hour")(
       "calibrated",
       "with --leave-out, then calibrate each system with some of its own cases, and count its errors on "
@@ -156,8 +156,8 @@ int fit(const std::vector<std::string>& arguments) {
   Options options("calibrate fit", "Fits hardware parameters to measured cases.", {});
   options.add()("cases", po::value<std::string>(), "file of measured cases (default: the shipped ones)")(
       "steps", po::value<std::string>()->implicit_value(""),
-      "fit what GPUs and software reach in steps instead: those of a file, or the shipped ones")(
-      "only", po::value<std::string>(), "only cases whose id contains this")(
+      "fit what GPUs and software reach in steps instead: those of a file (JSON, or CSV of published ones), or the "
+      "shipped ones of both kinds")("only", po::value<std::string>(), "only cases whose id contains this")(
       "profile", po::value<std::string>(), "start from this profile laid over the shipped parameters")(
       "from-priors", "start from data sheets and studies, without the shipped fit")(
       "identified", po::value<std::string>(),

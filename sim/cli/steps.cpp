@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "fabricast/calibrate/published_validation.hpp"
 #include "fabricast/calibrate/steps.hpp"
@@ -18,17 +19,6 @@ namespace {
 template <class Row>
 void keep_only(std::vector<Row>& rows, const std::string& only) {
   std::erase_if(rows, [&](const Row& r) { return r.id.find(only) == std::string::npos; });
-}
-
-/// Of the file that `--steps` names, or of the shipped one, those that `--only` names.
-std::vector<StepCase> chosen_steps(const Options& options) {
-  const std::string file = options.text("steps");
-  std::vector<StepCase> steps = read_steps(file.empty() ? shipped_steps_path() : file);
-  const std::string only = options.text("only");
-  keep_only(steps, only);
-  if (steps.empty())
-    throw UserError(only.empty() ? "there are no steps" : fmt::format("no step has '{}' in its id", only));
-  return steps;
 }
 
 /// What is validated: measured steps, published tables, or, of the shipped ones, both.
@@ -52,6 +42,13 @@ Chosen chosen_of(const Options& options) {
   return chosen;
 }
 
+/// What a fit is to: measured steps, and rows of published tables.
+std::vector<StepCase> steps_to_fit(const Chosen& chosen) {
+  std::vector<StepCase> steps = chosen.steps;
+  for (StepCase& row : fitted_rows(chosen.published, chosen.known)) steps.push_back(std::move(row));
+  return steps;
+}
+
 std::string markdown_of(const StepValidation& v, const std::vector<PublishedResult>& published,
                         const Hardware& hardware) {
   if (published.empty()) return steps_markdown(v, hardware);
@@ -59,6 +56,9 @@ std::string markdown_of(const StepValidation& v, const std::vector<PublishedResu
     return "# Published training steps\n" + published_markdown(published) + published_rows_markdown(published);
   return steps_markdown(v, hardware, published_markdown(published), published_rows_markdown(published));
 }
+
+/// Of the shipped fit: more move nothing that shows.
+constexpr int fit_iterations = 3;
 
 void show_step_fit(int iteration, double loss) {
   if (isatty(STDERR_FILENO)) fmt::print(stderr, "\riteration {}: loss {:.5g} ", iteration, loss);
@@ -71,17 +71,24 @@ int validate_steps_of(const Options& options) {
   if (!json.empty() && json == markdown) throw UserError(fmt::format("--json and --markdown both want '{}'", json));
   Hardware hardware = shipped_hardware();
   if (options.has("profile")) overlay_profile(hardware, read_file(options.text("profile")), options.text("profile"));
-  for (const std::string& word : options.list("leave-out"))
-    if (word != "software")
-      throw UserError("--leave-out: of steps one can leave out 'software', each generation in turn",
-                      "--steps --leave-out software");
+  std::optional<LeftOutSteps> left_out;
+  for (const std::string& word : options.list("leave-out")) {
+    if (left_out) throw UserError("--leave-out: of steps it can be given once", "one fit after the other");
+    left_out = enum_from<LeftOutSteps>(word);
+    if (!left_out)
+      throw UserError(
+          "--leave-out: of steps one can leave out each 'software' generation, 'source' or 'family' of sources in turn",
+          "--steps --leave-out source");
+  }
   const Chosen chosen = chosen_of(options);
-  if (options.has("leave-out") && chosen.steps.empty())
-    throw UserError("--leave-out: a fit leaves out measured steps, and a published table is in no fit",
-                    "--steps --leave-out software");
   StepValidation v;
   if (!chosen.steps.empty()) v = validate_steps(chosen.steps, hardware, progress_bar());
-  if (options.has("leave-out")) v.left_out = leave_out_stacks(chosen.steps, prior_hardware(), {}, progress_bar());
+  if (left_out) {
+    StepFitOptions how;
+    how.iterations = fit_iterations;
+    v.by = *left_out;
+    v.left_out = leave_out_steps(steps_to_fit(chosen), prior_hardware(), *left_out, how, progress_bar());
+  }
   const std::vector<PublishedResult> published =
       validate_published(chosen.published, chosen.known, hardware, progress_bar());
   if (!markdown.empty()) emit(markdown, markdown_of(v, published, hardware));
@@ -100,7 +107,7 @@ int fit_steps_of(const Options& options) {
   StepFitOptions how;
   how.iterations = options.integer("iterations", 20, 1, 1000);
   how.progress = show_step_fit;
-  const std::vector<StepCase> steps = chosen_steps(options);
+  const std::vector<StepCase> steps = steps_to_fit(chosen_of(options));
   const Fit fit = fit_steps(steps, hardware, how);
   std::string out = fmt::format("loss {:.5g} -> {:.5g}\n", fit.loss_before, fit.loss_after);
   for (const FittedParameter& p : fit.parameters)

@@ -55,7 +55,7 @@ double schedule_bubble(const StepForecast& f) {
 
 TrainingStep step_of(const World& world) {
   const Scenario& s = world.scenario;
-  return training_step(s.workload.training, s.node.spec, s.hardware);
+  return training_step(s.workload.training, s.node.spec, s.hardware, nvlink_ranks(s));
 }
 
 TimelineOptions timeline_options(double interference, const Program& program, Traffic& traffic) {

@@ -26,7 +26,7 @@ TrainingStep step_with(const Scenario& scenario, const Hardware& hardware) {
   // What the software spends per step was filled in when the scenario was read.
   if (spec.fixed.value == scenario.hardware.stack(spec.stack).step_fixed.value)
     spec.fixed.value = hardware.stack(spec.stack).step_fixed.value;
-  return training_step(spec, scenario.node.spec, hardware);
+  return training_step(spec, scenario.node.spec, hardware, nvlink_ranks(scenario));
 }
 
 double interval_factor(double forecast, const std::vector<double>& seconds, double spread) {

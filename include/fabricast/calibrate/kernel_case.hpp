@@ -35,7 +35,8 @@ struct KernelCase {
 
 /// From JSON. \throws std::invalid_argument with the key that is wrong
 KernelCase kernel_case(const std::string& json);
-/// s of the kernel, alone. \throws UserError if the GPU is unknown, or has no such precision
+/// s of the kernel, alone, and of the gap after it if it was timed with that.
+/// \throws UserError if the GPU is unknown, or has no such precision
 double kernel_seconds(const KernelCase& kernel, const Hardware& hardware);
 
 }  // namespace fabricast

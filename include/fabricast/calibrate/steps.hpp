@@ -45,6 +45,8 @@ class StepRunner {
   void check_memory() const;
   /// The software generation; empty: a kernel, which has none.
   std::string stack() const;
+  /// Whether a step is of a mixture of experts.
+  bool experts() const;
   /// Whether its time may depend on a parameter.
   bool uses(const std::string& parameter) const;
 
@@ -58,6 +60,7 @@ struct StepRow {
   double measured = 0, forecast = 0;  ///< s
   double factor = 1;                  ///< the 90 % interval: forecast / factor to forecast x factor
   bool held_out = false;
+  bool experts = false;  ///< of a mixture of experts
   double error() const { return forecast / measured - 1; }
   bool within() const { return std::abs(std::log(forecast / measured)) <= std::log(factor); }
 };
@@ -71,10 +74,24 @@ struct StepSummary {
   double mean = 0, worst = 0, bias = 0;  ///< of errors: the mean and the largest size, and the mean
 };
 std::vector<StepSummary> summarize(const std::vector<StepRow>& rows, bool held_out = false);
+/// Of dense models or of mixtures of experts, each source counting once; `source` stays empty, `rows` and `within` are sums.
+StepSummary mean_over_sources(const std::vector<StepRow>& rows, bool experts);
+
+/// What is left out together: what learned the same is no judge of itself.
+enum class LeftOutSteps {
+  software,  ///< steps of a software generation
+  source,    ///< rows of a source
+  family     ///< of all sources that begin with the same word: releases of one table repeat its rows
+};
+template <>
+struct EnumNames<LeftOutSteps> {
+  static constexpr std::array<std::string_view, 3> names{"software", "source", "family"};
+};
 
 struct StepValidation {
   std::vector<StepRow> rows;
-  std::vector<StepRow> left_out;  ///< forecasts by fits without any step of the same software; empty: not asked for
+  std::vector<StepRow> left_out;  ///< forecasts by fits without any step of the same group; empty: not asked for
+  LeftOutSteps by = LeftOutSteps::software;
 };
 
 StepValidation validate_steps(const std::vector<StepCase>& steps, const Hardware& hardware,
@@ -87,9 +104,10 @@ struct StepFitOptions {
 /// Fits what the steps that are not held out depend on. \throws UserError if there are none
 Fit fit_steps(const std::vector<StepCase>& steps, const Hardware& prior, const StepFitOptions& options);
 
-/// Fits without the steps of each software generation in turn, and forecasts those by it.
-std::vector<StepRow> leave_out_stacks(const std::vector<StepCase>& steps, const Hardware& prior,
-                                      const StepFitOptions& options, const std::function<void(double)>& progress = {});
+/// Fits without the steps of each group in turn, and forecasts those by it. Steps that are held out are in no fit and are not
+/// forecast.
+std::vector<StepRow> leave_out_steps(const std::vector<StepCase>& steps, const Hardware& prior, LeftOutSteps what,
+                                     const StepFitOptions& options, const std::function<void(double)>& progress = {});
 
 std::string steps_text(const StepValidation& validation);
 /// The page for the docs: all rows, sources, parameters. \param tables, rows_of_tables  sections on published tables

@@ -26,9 +26,9 @@ struct Stack {
   Framework framework = Framework::megatron;
   int year = 0;  ///< of several of a framework the newest is its default
   // What it does.
-  bool fused_attention = true;        ///< flash attention; else products, softmax, mask and dropout by themselves
-  bool fused_accumulation = true;     ///< products add weight gradients to what is there; else a pass of its own
-  bool fused_loss = false;            ///< one kernel from 16-bit logits to their gradient; else a 32-bit softmax is kept
+  bool fused_attention = true;     ///< flash attention; else products, softmax, mask and dropout by themselves
+  bool fused_accumulation = true;  ///< products add weight gradients to what is there; else a pass of its own
+  bool fused_loss = false;         ///< one kernel from 16-bit logits to their gradient; else a 32-bit softmax is kept
   bool hides_tensor_backward = true;  ///< collectives of tensor parallelism run behind products of weight gradients
   bool compiled = true;               ///< element-wise kernels are fused by a compiler, or by hand
   bool overlaps_data = false, overlaps_tensor = false, overlaps_pipeline = false;  ///< defaults of `overlap`
@@ -39,13 +39,13 @@ struct Stack {
   double outside = 22;            ///< per hidden element: norms, dropout, residuals
   double attention = 8;           ///< per element of queries, and of keys (or values)
   double ffn = 4, gated_ffn = 6;  ///< per element of the feed-forward width
-  double cast = 2;                ///< per element that is cast to fp8: 2 hidden + ffn
   double logit = 24;              ///< per logit, forward and backward
   // What is measured.
   Parameter gemm;             ///< rate of products, relative to the GPU's
   Parameter attention_rate;   ///< rate of attention, relative to the GPU's
   Parameter eager;            ///< element-wise traffic without a compiler, relative
   Parameter tensor_exposed;   ///< with overlap.tensor: part of a collective of tensor parallelism that stays exposed
+  Parameter cast;             ///< B per element that is cast to 8 bits or fewer: what products read
   Parameter context_exposed;  ///< the same of the exchange of keys and values
   Parameter expert_exposed;   ///< with overlap.expert: part of the exchange of tokens that stays exposed
   /// 0: ranks that share a sequence attend to equally much; 1: in order, the last to most.
@@ -54,9 +54,11 @@ struct Stack {
   Parameter accumulation;  ///< B per parameter and micro-batch, to add gradients up
   Parameter optimizer;     ///< B per parameter of the optimizer
   Parameter layer_launch;  ///< us per layer and pass that the GPU waits for its host; backward twice
-  Parameter step_fixed;    ///< s per step: data, synchronization with the host, logging
-  Parameter jitter;        ///< standard deviation of a layer's time, relative: groups wait for their slowest
-  Parameter spread;        ///< standard deviation of ln(measured / forecast) of steps when all else is known
+  Parameter launch;  ///< us that the host takes to launch half a layer, forward or backward; it runs ahead of the GPU
+  Parameter expert_launch;  ///< us to launch a product of a local expert, likewise
+  Parameter step_fixed;     ///< s per step: data, synchronization with the host, logging
+  Parameter jitter;         ///< standard deviation of a layer's time, relative: groups wait for their slowest
+  Parameter spread;         ///< standard deviation of ln(measured / forecast) of steps when all else is known
 };
 std::vector<ParameterRef> parameters(Stack& stack);
 

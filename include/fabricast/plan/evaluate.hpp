@@ -14,7 +14,7 @@ struct EvaluateOptions {
   bool risk = false;                      ///< whether to find out what failures do, which takes longer than all else
   bool intervals = true;                  ///< whether to find out the 90 % interval, which takes most of the time
   const MeasuredSite* site = nullptr;     ///< what is measured of the site; null: nothing
-  std::shared_ptr<SearchStore> searches;  ///< what NCCL's search has found in other rows; null: nothing
+  std::shared_ptr<SearchStore> searches{};  ///< what NCCL's search has found in other rows; null: nothing
 };
 
 /// Forecasts a row of a study. A row that does not fit together is no fault: it is refused, and says why.

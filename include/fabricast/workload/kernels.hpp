@@ -40,7 +40,8 @@ Kernels resolve_kernels(const NodeSpec& spec, const Hardware& hardware);
 /// \throws UserError at `path` if the GPU has no such precision.
 void check_precision(const Kernels& kernels, Precision precision, std::string_view path);
 
-/// `count` products side by side, as of experts: each of m x k by k x n, all operands once through memory.
+/// `count` products side by side, as of experts: each of m x k by k x n, all operands once through memory. More than one
+/// reach `grouped` of the rate of one. Casts of operands are not in it.
 /// \param weights  of the k x n as memory has it, where it is widened or narrowed on its way to the product
 Seconds gemm(const Kernels& kernels, std::int64_t m, std::int64_t n, std::int64_t k, Precision precision,
              std::int64_t count = 1, std::optional<Precision> weights = std::nullopt);

@@ -14,6 +14,9 @@ struct HalfLayer {
   double products = 0;     ///< of before and forward: linear layers
   double before_backward = 0;
   double data_gradient = 0, weight_gradient = 0;
+  double launch_before = 0;   ///< that the host takes to launch what is in `before`, forward or backward
+  double launch = 0;          ///< the same of all else
+  bool synchronizes = false;  ///< the host waits for `before`: how many tokens go where decides what it launches next
 };
 struct LayerTimes {
   HalfLayer attention, ffn;
@@ -24,7 +27,9 @@ LayerTimes time_layer(const TrainingStep& step, bool experts);
 /// Tokens that a rank hands to experts of a layer, copies to several experts counted.
 double dispatched_tokens(const TrainingStep& step);
 
-/// What it sends of them: copies to several experts of one node may go as one; the busiest rank counts.
+/// Tokens of the busiest rank, each once.
+double busiest_tokens(const TrainingStep& step);
+/// What an alltoall sends of them: copies to several experts of one node may go as one; the busiest rank counts.
 double sent_tokens(const TrainingStep& step);
 
 struct VocabularyTimes {

@@ -29,6 +29,7 @@ struct Transformer {
   int full_every = 0;              ///< with a window: every so many layers one looks back at all; 0: none does
   // Experts. `experts` 0: all layers are dense.
   int experts = 0, active_experts = 0, shared_experts = 0;
+  int expert_groups = 0, active_groups = 0;  ///< a token goes to experts of so many of the groups; 0: of any
   std::int64_t expert_ffn = 0;
   int dense_layers = 0;  ///< of all, the first ones, which have no experts
   // Latent attention. `kv_rank` 0: plain.

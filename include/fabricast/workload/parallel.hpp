@@ -48,6 +48,9 @@ RankGroups split_neighbours(const RankGroups& groups, int size);
 RankGroups split_apart(const RankGroups& groups, int size);
 /// The groups of a stage that share experts. \pre expert is more than 1
 RankGroups expert_groups(const ParallelLayout& layout, int stage);
+/// NVLink domains of so many ranks that each group spans, if all span alike many and have as many neighbours in each; else as
+/// many as a group has ranks: each is then by itself.
+int domains_of(const RankGroups& groups, int nvlink_ranks);
 /// Ranks of one stage with those that take over from them in another.
 RankGroups stage_pairs(const ParallelLayout& layout, int from, int to);
 

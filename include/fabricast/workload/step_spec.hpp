@@ -71,7 +71,9 @@ struct GradientSpec {
 struct ExpertSpec {
   double imbalance = 1;
   double capacity = 0;
-  int copies = 0;  ///< of a token that are sent; 0: one for each of its experts
+  int copies = 0;  ///< of a token that an alltoall sends; 0: one for each of its experts
+  Dispatcher dispatcher = Dispatcher::automatic;
+  Choose fused_permutation = Choose::automatic;
 };
 
 /// What makes one step differ from the next.
@@ -95,6 +97,7 @@ struct TrainingSpec {
   GradientSpec gradients;
   ExpertSpec experts;
   Choose compiled = Choose::automatic;
+  CudaGraphs cuda_graphs = CudaGraphs::none;
   Seconds fixed{-1};  ///< per step; below 0: the software's
   MemoryCheck memory = MemoryCheck::check;
   VariationSpec variation;
@@ -108,7 +111,8 @@ Stack find_stack(const Hardware& hardware, Framework framework, const std::strin
 /// \throws UserError with all that does not fit together: splits that do not multiply out, sizes that do not divide
 void complete(TrainingSpec& spec, const Hardware& hardware, std::int64_t gpus);
 
+/// \param nvlink_ranks  GPUs of an NVLink domain
 /// \pre the spec is complete
-TrainingStep training_step(const TrainingSpec& spec, const NodeSpec& node, const Hardware& hardware);
+TrainingStep training_step(const TrainingSpec& spec, const NodeSpec& node, const Hardware& hardware, int nvlink_ranks);
 
 }  // namespace fabricast

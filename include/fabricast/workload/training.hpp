@@ -11,6 +11,8 @@
 #include "fabricast/core/units.hpp"
 #include "fabricast/hardware/compute.hpp"
 #include "fabricast/hardware/stack.hpp"
+#include "fabricast/workload/cuda_graphs.hpp"
+#include "fabricast/workload/dispatcher.hpp"
 #include "fabricast/workload/kernels.hpp"
 #include "fabricast/workload/model.hpp"
 #include "fabricast/workload/parallel.hpp"
@@ -34,7 +36,11 @@ struct TrainingStep {
   int interleave = 1;
   std::vector<int> layers;  ///< of each chunk, in order of the model; empty: as even as can be
   bool overlap_data = false, overlap_tensor = false, overlap_pipeline = false, overlap_expert = false;
-  int token_copies = 0;    ///< of a token that are sent; 0: one for each of its experts
+  int token_copies = 0;  ///< of a token that an alltoall sends; 0: one for each of its experts
+  Dispatcher dispatcher = Dispatcher::alltoall;
+  bool fused_permutation = true;
+  CudaGraphs cuda_graphs = CudaGraphs::none;
+  int nvlink_ranks = 1;    ///< GPUs of an NVLink domain
   Bytes bucket{25 << 20};  ///< of gradients that are reduced together
   double compression = 1;  ///< of gradients: bytes on the network, relative
   bool compiled = true;

@@ -228,7 +228,15 @@ TEST_CASE("what a row leaves open is assumed, and what a scenario cannot say is 
   CHECK(keys == std::set<std::string>{"workload.stack", "workload.parallel.sequence", "workload.parallel.expert_tensor",
                                       "workload.recompute", "workload.experts.imbalance"});
   CHECK(row_called("megatron-bridge-26.04/8").unsaid ==
-        std::vector<std::string>{"FP8 scaling by MX block", "dispatcher of tokens: HybridEP", "CUDA graphs"});
+        std::vector<std::string>{"FP8 scaling by MX block"});
+  const auto said = [](const std::string& id, const char* words) {
+    return row_called(id).scenario.find(words) != std::string::npos;
+  };
+  CHECK(said("megatron-bridge-26.04/8", R"("dispatcher":"hybridep")"));
+  CHECK(said("megatron-bridge-26.04/8", R"("cuda_graphs":"router")"));
+  CHECK(said("megatron-bridge-26.04/11", R"("cuda_graphs":"attention")"));
+  CHECK(said("mbridge-ab-qwen30-h100/5", R"("fused_permutation":false)"));
+  CHECK_FALSE(said("mbridge-ab-qwen30-h100/5", "dispatcher"));
   const auto missing = [](const std::string& id) { return row_called(id).missing; };
   CHECK(missing("megatron-bridge-26.04.01/1") == "workload.offload: activations of layers to host memory");
   CHECK(missing("megatron-bridge-26.04.01/13") == "workload.model: layers of Mamba");

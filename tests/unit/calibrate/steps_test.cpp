@@ -152,7 +152,7 @@ TEST_CASE("kernels timed by themselves tell what a GPU reaches") {
     CHECK(std::abs(row.error()) < 0.01);
     CHECK(row.within());
   }
-  CHECK(leave_out_stacks(cases, prior_hardware(), {}).empty());
+  CHECK(leave_out_steps(cases, prior_hardware(), LeftOutSteps::software, {}).empty());
 }
 
 TEST_CASE("files of steps that are damaged are refused with their place") {
@@ -190,7 +190,7 @@ TEST_CASE("all published steps fit in the memory that they had, by the estimate"
   for (const StepCase& c : shipped()) {
     INFO(c.id);
     const Scenario s = parse_scenario(c.scenario, c.id).scenario;
-    const TrainingStep step = training_step(s.workload.training, s.node.spec, s.hardware);
+    const TrainingStep step = training_step(s.workload.training, s.node.spec, s.hardware, nvlink_ranks(s));
     CHECK(memory_of_step(step, nvlink_ranks(s)).share() <= 1);
   }
 }

@@ -179,7 +179,7 @@ TEST_CASE("the words of a split make that split, and no other one is tried", "[p
     for (std::size_t i = 0; i < search.candidates.size(); i += 7) {
       const SplitCandidate& c = search.candidates[i];
       const Scenario made = changed(world->scenario, effective, words_of(c.split, base));
-      const TrainingStep step = training_step(made.workload.training, made.node.spec, made.hardware);
+      const TrainingStep step = training_step(made.workload.training, made.node.spec, made.hardware, 8);
       CHECK(split_of(step) == c.split);
       CHECK(step.layout.ranks() == 32);
       CHECK(step.global_batch == 64);

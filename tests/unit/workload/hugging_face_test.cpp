@@ -82,6 +82,13 @@ TEST_CASE("configs of published models count as their presets do", "[workload]")
     "num_hidden_layers": 61, "num_key_value_heads": 128, "num_nextn_predict_layers": 1, "q_lora_rank": 1536,
     "qk_nope_head_dim": 128, "qk_rope_head_dim": 64, "v_head_dim": 128, "vocab_size": 129280})";
   CHECK(total(read(deepseek)) == total("deepseek-v3"));
+  const auto grouped = [&](const std::string& all, const std::string& some) {
+    return read(changed(deepseek, "\"n_shared_experts\"",
+                        "\"n_group\": " + all + ", \"topk_group\": " + some + ", \"n_shared_experts\""));
+  };
+  CHECK(grouped("8", "4").active_groups == resolve(preset_model("deepseek-v3")).active_groups);
+  CHECK(grouped("8", "4").expert_groups == 8);
+  CHECK(grouped("1", "1").expert_groups == 0);
   // Lite models do not compress queries.
   CHECK(read(changed(deepseek, "\"q_lora_rank\": 1536", "\"q_lora_rank\": null")).q_rank == 0);
   CHECK(total(read(R"({"model_type": "deepseek_v2", "first_k_dense_replace": 1, "hidden_size": 5120,

@@ -133,6 +133,19 @@ TEST_CASE("dimensions that make no model are refused by name", "[workload]") {
         List{start + "active_experts: 9 are more than the 8 experts | at most 8"});
   CHECK(faults(with(gpt3, {{"experts", "8"}, {"active_experts", "2"}, {"dense_layers", "97"}})) ==
         List{start + "dense_layers: 97 are more than the 96 layers"});
+  const auto in_groups = [&](const char* groups, const char* active) {
+    return faults(with(gpt3, {{"experts", "8"},
+                              {"active_experts", "2"},
+                              {"expert_ffn", "9"},
+                              {"expert_groups", groups},
+                              {"active_groups", active}}));
+  };
+  CHECK(in_groups("4", "2").empty());
+  CHECK(in_groups("3", "2") == List{start + "expert_groups: 8 experts do not split into 3 equal groups"});
+  CHECK(in_groups("4", "0") == List{start + "active_groups: is missing: of 4 groups"});
+  CHECK(in_groups("4", "5") == List{start + "active_groups: 5 are more than the 4 groups | at most 4"});
+  CHECK(in_groups("8", "1") == List{start + "active_groups: 1 groups have fewer than 2 experts"});
+  CHECK(in_groups("0", "1") == List{start + "active_groups: needs expert_groups"});
   CHECK(faults(with(gpt3, {{"active_experts", "2"}})) == List{start + "active_experts: needs experts"});
   CHECK(faults(with(gpt3, {{"q_rank", "64"}})) == List{start + "q_rank: needs kv_rank"});
   CHECK(faults(with(gpt3, {{"kv_rank", "64"}})) ==

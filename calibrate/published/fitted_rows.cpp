@@ -1,0 +1,61 @@
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "fabricast/calibrate/published_validation.hpp"
+#include "fabricast/core/error.hpp"
+#include "fabricast/core/stop.hpp"
+#include "repeats.hpp"
+
+namespace fabricast {
+
+namespace {
+
+/// Of a source and a kind of model.
+constexpr std::size_t most_rows = 8;
+/// What forecasts of known software are off by, and as how many such rows a source counts.
+constexpr double row_noise = 0.06, rows_worth = 4;
+
+/// Whether its splits go together.
+bool has_forecast(const StepCase& c) {
+  try {
+    StepRunner runner(c);
+    return true;
+  } catch (const UserError&) { return false; }
+}
+
+/// So many of a list, its first and its last among them.
+std::vector<std::size_t> spread_over(std::size_t size, std::size_t most) {
+  std::vector<std::size_t> list;
+  const std::size_t n = std::min(size, most);
+  for (std::size_t i = 0; i < n; ++i) list.push_back(n == 1 ? 0 : (i * (size - 1) + (n - 1) / 2) / (n - 1));
+  return list;
+}
+
+}  // namespace
+
+std::vector<StepCase> fitted_rows(const std::vector<MappedRow>& rows, const std::vector<StepCase>& known) {
+  published::Repeats repeats(known);
+  std::map<std::pair<std::string, bool>, std::vector<StepCase>> sources;
+  for (const MappedRow& row : rows) {
+    if (row.scenario.empty() || !repeats.of(row).empty()) continue;
+    StepCase c;
+    c.id = row.id, c.source = row.row.source, c.seconds = row.seconds;
+    c.scenario = row.scenario;
+    sources[{row.row.source, row.experts}].push_back(std::move(c));
+  }
+  std::vector<StepCase> chosen;
+  for (auto& [source, list] : sources) {
+    stop_if_requested();
+    std::vector<StepCase> mine;
+    for (const std::size_t i : spread_over(list.size(), most_rows))
+      if (has_forecast(list[i])) mine.push_back(std::move(list[i]));
+    for (StepCase& c : mine) {
+      c.noise = row_noise * std::sqrt(std::max(1.0, static_cast<double>(mine.size()) / rows_worth));
+      chosen.push_back(std::move(c));
+    }
+  }
+  return chosen;
+}
+
+}  // namespace fabricast

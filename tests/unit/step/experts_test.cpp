@@ -1,0 +1,137 @@
+// How tokens reach experts and how fast the host launches, in whole steps: bytes against combinatorics done here, times
+// against what the host alone would take.
+#include <catch2/catch.hpp>
+
+#include <map>
+
+#include "fabricast/core/error.hpp"
+#include "fabricast/workload/layer.hpp"
+#include "support/step_jobs.hpp"
+
+namespace fabricast {
+namespace {
+
+using test::Sets;
+using test::step_world;
+
+Sets dispatched(const std::string& by) { return {"workload.experts.dispatcher=" + by}; }
+
+/// B that a rank sends in a call of each exchange of experts, by ranks of a group. An alltoall counts what it keeps.
+std::map<std::size_t, double> bytes_sent(const Program& program) {
+  std::map<std::size_t, double> sent;
+  for (const ExchangeKind& kind : program.exchanges)
+    if (kind.part == Part::expert) sent[program.groups[kind.groups].front().size()] = static_cast<double>(kind.bytes);
+  return sent;
+}
+
+double choose(int n, int k) {
+  double c = 1;
+  for (int i = 1; i <= k; ++i) c = c * (n - k + i) / i;
+  return c;
+}
+
+// deepseek-v3 over 64 ranks of eight nodes: 256 experts, eight for each of 4096 tokens of 7168 numbers of 2 B.
+TEST_CASE("merged copies cross between nodes once, and inside them once to each rank") {
+  const double token = 7168 * 2, tokens = 4096;
+  const auto plain = bytes_sent(training_program(step_of(*step_world("experts"))));
+  REQUIRE(plain.size() == 1);
+  CHECK(plain.at(64) == Approx(8 * tokens * token).epsilon(0.01));
+  const auto merged = bytes_sent(training_program(step_of(*step_world("experts", dispatched("deepep")))));
+  // Both groups are of eight, one of each node's place and one of each node: the program has both kinds.
+  const Program program = training_program(step_of(*step_world("experts", dispatched("hybridep"))));
+  std::vector<double> found;
+  for (const ExchangeKind& kind : program.exchanges)
+    if (kind.part == Part::expert && kind.groups < 4) found.push_back(static_cast<double>(kind.bytes) / token / tokens);
+  std::sort(found.begin(), found.end());
+  REQUIRE(found.size() == 2);
+  // Experts of half of the nodes: one of the other half is never among them.
+  const double node = (1 - choose(128 - 32, 8) / choose(128, 8)) / 2,
+               rank = (1 - choose(128 - 4, 8) / choose(128, 8)) / 2;
+  CHECK(found[0] == Approx(8 * node).epsilon(0.01));
+  CHECK(found[1] == Approx(64 * rank).epsilon(0.01));
+  CHECK(merged.contains(8));
+  CHECK_FALSE(merged.contains(64));
+}
+
+TEST_CASE("an allgather brings all tokens to all ranks") {
+  const Program program = training_program(step_of(*step_world("experts", dispatched("allgather"))));
+  std::map<CollectiveOp, std::int64_t> bytes;
+  for (const ExchangeKind& kind : program.exchanges)
+    if (kind.part == Part::expert) bytes[kind.op] = kind.bytes;
+  CHECK(bytes == std::map<CollectiveOp, std::int64_t>{{CollectiveOp::all_gather, 64ll * 4096 * 7168 * 2},
+                                                      {CollectiveOp::reduce_scatter, 64ll * 4096 * 7168 * 2}});
+}
+
+TEST_CASE("copies are of an alltoall alone") {
+  Sets set = dispatched("deepep");
+  set.emplace_back("workload.experts.copies=4");
+  CHECK_THROWS_AS(step_world("experts", set), UserError);
+}
+
+const Sets alone{"cluster.nodes=1", "workload.model={preset: qwen3-30b-a3b, sequence: 4096}",
+                 "workload.parallel={expert: 8}", "workload.batch={global: 8, micro: 1}"};
+
+double seconds_with(double launch_us, const Sets& more = {}) {
+  const auto world = step_world("experts", test::both(alone, more));
+  TrainingStep step = step_of(*world);
+  step.stack.launch.value = launch_us, step.stack.expert_launch.value = 0;
+  return run_step(*world, step, {}).seconds;
+}
+
+TEST_CASE("a step takes no less than its host takes to launch it") {
+  // 48 layers, forward and backward: attention, router and experts' other kernels.
+  const double launches = 48 * 2 * 2, slow = 20000;
+  CHECK(seconds_with(slow) > launches * slow * 1e-6);
+  CHECK(seconds_with(slow) < launches * slow * 1e-6 + seconds_with(0));
+  // Faster than the GPU it is ahead of it.
+  CHECK(seconds_with(1) == Approx(seconds_with(0)).epsilon(1e-3));
+}
+
+TEST_CASE("what is in a graph takes the host nothing") {
+  const double slow = 20000, none = seconds_with(0);
+  CHECK(seconds_with(slow, {"workload.cuda_graphs=step"}) == Approx(none).epsilon(1e-9));
+  const double all = seconds_with(slow), router = seconds_with(slow, {"workload.cuda_graphs=router"});
+  CHECK(all - router == Approx(48 * 2 * slow * 1e-6).epsilon(0.1));
+  CHECK(seconds_with(slow, {"workload.cuda_graphs=attention"}) == Approx(none).epsilon(0.05));
+}
+
+TEST_CASE("each local expert is launched by itself, and cast with 8 bits") {
+  const auto world = step_world("experts", alone);
+  TrainingStep step = step_of(*world);
+  step.stack.expert_launch.value = 10;
+  CHECK(time_layer(step, true).ffn.launch == Approx(16 * 10e-6));
+  step.precision = Precision::fp8;
+  CHECK(time_layer(step, true).ffn.launch == Approx(16 * 30e-6));
+  CHECK(time_layer(step, false).ffn.launch == Approx(step.stack.launch.value * 1e-6));
+}
+
+TEST_CASE("the host waits for counts of tokens that it has to know") {
+  const auto waits = [](const Sets& set) {
+    const auto world = step_world("experts", test::both(alone, set));
+    return time_layer(step_of(*world), true).ffn.synchronizes;
+  };
+  CHECK(waits({}));
+  CHECK(waits(dispatched("deepep")));
+  CHECK_FALSE(waits(dispatched("hybridep")));
+  CHECK_FALSE(waits({"workload.experts.capacity=1"}));
+}
+
+TEST_CASE("experts' operands are cast to 8 bits, and permutations that are not fused take longer") {
+  const auto world = step_world("experts", alone);
+  TrainingStep step = step_of(*world);
+  const HalfLayer fused = time_layer(step, true).ffn;
+  step.fused_permutation = false;
+  const HalfLayer apart = time_layer(step, true).ffn;
+  // 8 x 4096 copies of 2048 numbers, 16 B each, at the memory's rate.
+  const double rate = step.kernels.memory_rate.value * step.kernels.model.stream.value;
+  CHECK(apart.before - fused.before ==
+        Approx((step.stack.eager.value - 1) * 8 * 4096 * 2048 * 16 / rate).epsilon(1e-6));
+  step.stack.cast.value = 0, step.fused_permutation = true, step.precision = Precision::fp8;
+  const double without = time_layer(step, true).ffn.forward;
+  step.stack.cast.value = 2;
+  // In: 2048 numbers of a copy to both gates, 768 to the way down.
+  CHECK(time_layer(step, true).ffn.forward - without == Approx(2. * 8 * 4096 * (2048 + 768) / rate).epsilon(1e-6));
+}
+
+}  // namespace
+}  // namespace fabricast
