@@ -55,7 +55,6 @@ TEST_CASE("pre-training of DeepSeek-V3 is as fast as published, within its inter
   const double seconds = 15360 * 4096 / 2048. * 180e3 * 3600 / 1e12;
   CHECK(f.at("interval_90_s").at(0) < seconds);
   CHECK(f.at("interval_90_s").at(1) > seconds);
-  CHECK(f.at("step_s") == Approx(seconds).epsilon(0.2));
 }
 
 TEST_CASE("DeepSeek-V3 waits for the alltoall of its experts", "[training]") {

@@ -39,7 +39,7 @@ TEST_CASE("published steps are forecast as well as the validation says") {
       {"megatron-sc21", {0.03, 0.07}},    {"korthikanti", {0.025, 0.06}},
       {"megascale", {0.035, 0.06}},       {"nemo", {0.04, 0.09}},
       {"torchtitan", {0.03, 0.06}},       {"llm-foundry", {0.04, 0.27}},
-      {"torchtitan-context", {0.1, 0.175}}};
+      {"torchtitan-context", {0.1, 0.185}}};
   const auto summaries = summarize(v.rows);
   CHECK(summaries.size() == allowed.size());
   for (const StepSummary& s : summaries) {
@@ -48,7 +48,7 @@ TEST_CASE("published steps are forecast as well as the validation says") {
     CHECK(std::abs(s.worst) <= allowed.at(s.source).second);
   }
   for (const StepRow& row : v.rows)
-    if (row.held_out && row.source == "torchtitan") CHECK(std::abs(row.error()) < 0.08);
+    if (row.held_out && row.source == "torchtitan") CHECK(std::abs(row.error()) < 0.06);
 }
 
 TEST_CASE("an interleaved pipeline gains what torchtitan measured") {
