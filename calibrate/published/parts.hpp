@@ -4,6 +4,7 @@
 // what a scenario cannot say, and, if that decides, what is missing.
 #pragma once
 
+#include <cstdlib>
 #include <string>
 #include <string_view>
 
@@ -16,6 +17,11 @@ namespace fabricast::published {
 struct Note {
   std::string software, network, remarks;
   bool says(std::string_view words) const { return remarks.find(words) != std::string::npos; }
+  /// Behind words, as 20 in `offload_layers=20`; 0: they are not there.
+  int number(std::string_view words) const {
+    const std::size_t at = remarks.find(words);
+    return at == std::string::npos ? 0 : std::atoi(remarks.c_str() + at + words.size());
+  }
 };
 Note note_of(const PublishedRow& row);
 
@@ -45,11 +51,11 @@ struct SaidModel {
 SaidModel say_model(const PublishedRow& row, MappedRow& mapped);
 /// The scenario's word; empty: there is none.
 std::string say_precision(const PublishedRow& row, MappedRow& mapped);
-std::string say_recompute(const PublishedRow& row, const Release& software, MappedRow& mapped);
+void say_recompute(Json& workload, const PublishedRow& row, const Release& software, MappedRow& mapped);
 /// `parallel`, of a model with so many layers.
 Json say_parallel(const PublishedRow& row, const Note& note, const Release& software, const SaidModel& model,
                   MappedRow& mapped);
 /// `overlap`, `compiled` and `experts`, and settings that a scenario has no key for.
-void say_settings(Json& workload, const Note& note, const SaidModel& model, MappedRow& mapped);
+void say_settings(Json& workload, const PublishedRow& row, const Note& note, const SaidModel& model, MappedRow& mapped);
 
 }  // namespace fabricast::published

@@ -3,6 +3,9 @@
 
 #include <array>
 
+#include "fabricast/core/names.hpp"
+#include "fabricast/core/text.hpp"
+#include "fabricast/workload/recompute.hpp"
 #include "parts.hpp"
 
 namespace fabricast::published {
@@ -24,16 +27,25 @@ constexpr std::array<RecomputeName, 6> recompute_names{{
 
 }  // namespace
 
-std::string say_recompute(const PublishedRow& row, const Release& software, MappedRow& mapped) {
+void say_recompute(Json& workload, const PublishedRow& row, const Release& software, MappedRow& mapped) {
   if (row.recompute.empty()) {
     mapped.assumed.push_back({"workload.recompute", std::string(software.recompute), "not stated"});
-    return std::string(software.recompute);
+    workload["recompute"] = software.recompute;
+    return;
   }
-  if (row.recompute == "selective") return std::string(software.selective);
+  if (row.recompute == "selective") {
+    workload["recompute"] = software.selective;
+    return;
+  }
   for (const RecomputeName& r : recompute_names)
-    if (r.name == row.recompute) return std::string(r.word);
-  miss(mapped, "workload.recompute: single modules");
-  return {};
+    if (r.name == row.recompute) {
+      workload["recompute"] = r.word;
+      return;
+    }
+  for (const std::string& module : split(row.recompute, '+')) {
+    if (!enum_from<RecomputeModule>(module)) return miss(mapped, "workload.recompute_modules: " + module);
+    workload["recompute_modules"].push_back(module);
+  }
 }
 
 }  // namespace fabricast::published

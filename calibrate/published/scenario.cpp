@@ -18,10 +18,18 @@ double seconds_of(const PublishedRow& row) {
   return static_cast<double>(row.global_batch) * row.sequence / (row.tokens_per_second * row.gpus);
 }
 
-Json batch_of(const PublishedRow& row, MappedRow& mapped) {
+Json batch_of(const PublishedRow& row, const Note& note, MappedRow& mapped) {
   if (row.global_batch == 0) miss(mapped, "workload.batch.global: not stated");
   if (row.micro_batch == 0) mapped.assumed.push_back({"workload.batch.micro", "1", "not stated"});
-  return {{"global", row.global_batch}, {"micro", row.micro_batch > 0 ? row.micro_batch : 1}};
+  std::int64_t micro = row.micro_batch > 0 ? row.micro_batch : 1;
+  // Sequences of a micro-batch and micro-batches of a step make the batch; where they do not, their number counts.
+  const std::int64_t batches = note.number("GA=") * row.data;
+  if (batches > 0 && row.global_batch % batches == 0 && row.global_batch / batches != micro) {
+    mapped.assumed.push_back({"workload.batch.micro", std::to_string(row.global_batch / batches),
+                              fmt::format("the row says {}, and {} micro-batches", micro, note.number("GA="))});
+    micro = row.global_batch / batches;
+  }
+  return {{"global", row.global_batch}, {"micro", micro}};
 }
 
 Json workload_of(const PublishedRow& row, const Note& note, const Release& software, MappedRow& mapped) {
@@ -32,10 +40,10 @@ Json workload_of(const PublishedRow& row, const Note& note, const Release& softw
     mapped.assumed.push_back({"workload.stack", std::string(software.stack), "nearest to " + note.software});
   workload["model"] = model.json;
   workload["precision"] = say_precision(row, mapped);
-  workload["batch"] = batch_of(row, mapped);
+  workload["batch"] = batch_of(row, note, mapped);
   workload["parallel"] = say_parallel(row, note, software, model, mapped);
-  workload["recompute"] = say_recompute(row, software, mapped);
-  say_settings(workload, note, model, mapped);
+  say_recompute(workload, row, software, mapped);
+  say_settings(workload, row, note, model, mapped);
   return workload;
 }
 

@@ -28,9 +28,8 @@ constexpr std::array<Setting, 6> dispatchers{{
 }};
 
 /// There is no forecast without it.
-constexpr std::array<Setting, 2> needed{{
+constexpr std::array<Setting, 1> needed{{
     {"natural routing", "workload.experts.imbalance: what routing gave is not stated"},
-    {"offload_layers=", "workload.offload: activations of layers to host memory"},
 }};
 
 void say_overlap(Json& workload, const Note& note) {
@@ -40,6 +39,32 @@ void say_overlap(Json& workload, const Note& note) {
   if (note.says("async TP") || note.says("asyncTP") || note.says("DP and TP overlap on")) overlap["tensor"] = true;
   if (note.says("a2a_overlap=True")) overlap["expert"] = true;
   if (!overlap.empty()) workload["overlap"] = std::move(overlap);
+}
+
+/// Layers whose activations recipes of Megatron-Bridge keep in host memory [Megatron-Bridge].
+struct RecipeOffload {
+  std::string_view model, system, precision;
+  int layers;
+};
+constexpr std::array<RecipeOffload, 5> recipe_offloads{{
+    {"LLAMA3_70B", "DGX-GB300", "BF16", 30},
+    {"LLAMA3_70B", "DGX-GB300", "FP8-CS", 20},
+    {"LLAMA3_70B", "DGX-GB200", "BF16", 20},
+    {"LLAMA3_70B", "DGX-GB200", "FP8-CS", 40},
+    {"LLAMA3_70B", "DGX-B200", "FP8-CS", 5},
+}};
+
+void say_offload(Json& workload, const PublishedRow& row, const Note& note, MappedRow& mapped) {
+  if (const int layers = note.number("offload_layers="); layers > 0) {
+    workload["offload_layers"] = layers;
+    return;
+  }
+  if (!row.source.starts_with("megatron-bridge") || row.fsdp != "1") return;
+  for (const RecipeOffload& r : recipe_offloads)
+    if (row.model == r.model && row.system == r.system && row.precision == r.precision) {
+      workload["offload_layers"] = r.layers;
+      mapped.assumed.push_back({"workload.offload_layers", std::to_string(r.layers), "its recipe; not stated"});
+    }
 }
 
 /// `attn` of Transformer Engine's scopes has attention in it, all others begin with the router; `local` scopes hold the step.
@@ -70,7 +95,8 @@ void say_experts(Json& workload, const Note& note, MappedRow& mapped) {
 
 }  // namespace
 
-void say_settings(Json& workload, const Note& note, const SaidModel& model, MappedRow& mapped) {
+void say_settings(Json& workload, const PublishedRow& row, const Note& note, const SaidModel& model,
+                  MappedRow& mapped) {
   say_overlap(workload, note);
   if (note.says("no compile"))
     workload["compiled"] = false;
@@ -80,6 +106,7 @@ void say_settings(Json& workload, const Note& note, const SaidModel& model, Mapp
     if (note.says(s.words)) miss(mapped, std::string(s.name));
   if (model.experts) say_experts(workload, note, mapped);
   say_graphs(workload, note);
+  say_offload(workload, row, note, mapped);
   for (const Setting& s : unsaid)
     if (note.says(s.words) && (mapped.unsaid.empty() || mapped.unsaid.back() != s.name))
       mapped.unsaid.emplace_back(s.name);

@@ -74,8 +74,10 @@ std::string steps_text(const StepValidation& v) {
 std::string steps_markdown(const StepValidation& v, const Hardware& hardware, const std::string& tables,
                            const std::string& rows_of_tables) {
   std::string out =
-      "# Validation of step times\n\n"
-      "Written by `fabricast calibrate validate --steps --leave-out family --markdown docs/validation-steps.md`.\n"
+      fmt::format(
+          "# Validation of step times\n\n"
+          "Written by `fabricast calibrate validate --steps{} --markdown docs/validation-steps.md`.\n",
+          v.left_out.empty() ? std::string() : fmt::format(" --leave-out {}", name_of(v.by))) +
       "Published steps are in `calibrate/data/steps.json`, each with its scenario and source; what was not published "
       "of\n"
       "them and is taken from public run scripts, identities or guesses is said in\n"

@@ -36,9 +36,14 @@ class LayerTimer {
     half.forward += half.core, half.data_gradient += core(true);
     const double widths = static_cast<double>(model_.query_width()) + key_width();
     add_elementwise(half, outside() + tokens_ * stack_.attention * widths / tensor_);
-    half.data_gradient += cast(half, attention_layers(), tokens_);
+    half.data_gradient += cast(half, attention_layers(), tokens_, stack_.cast);
+    half.norm = norm();
+    if (model_.kv_rank > 0)
+      for (const Linear& l : latent_products(model_, tensor_)) half.latent += product(tokens_, l.out, l.in);
     wait_for_host(half);
-    if (step_.cuda_graphs < CudaGraphs::attention) half.launch = stack_.launch.us().value;
+    // Latent attention has twice the products, and kernels between them.
+    const double products = static_cast<double>(attention_layers().size());
+    if (step_.cuda_graphs < CudaGraphs::attention) half.launch = stack_.launch.us().value * products / 2;
     return half;
   }
 
@@ -47,7 +52,8 @@ class LayerTimer {
     const std::vector<Linear> layers = ffn_layers(width / tensor_);
     for (const Linear& l : layers) add(half, l, tokens_);
     add_elementwise(half, outside() + tokens_ * ffn_traffic() * width / tensor_);
-    half.data_gradient += cast(half, layers, tokens_);
+    half.data_gradient += cast(half, layers, tokens_, stack_.cast);
+    half.norm = norm();
     wait_for_host(half);
     if (step_.cuda_graphs < CudaGraphs::attention) half.launch = stack_.launch.us().value;
     return half;
@@ -66,7 +72,7 @@ class LayerTimer {
       half.data_gradient += product(rows, l.in, l.out, local),
           half.weight_gradient += product(l.out, l.in, rows, local);
     }
-    half.data_gradient += cast(half, layers, copies * split);
+    half.data_gradient += cast(half, layers, copies * split, stack_.expert_cast);
     // Norm, router, copies in the order of experts and back.
     const double own = tokens_ / (step_.sequence_parallel && split == 1 ? tensor_ : 1);
     HalfLayer around;
@@ -81,10 +87,12 @@ class LayerTimer {
       const double width = static_cast<double>(model_.expert_ffn * model_.shared_experts);
       for (const Linear& l : ffn_layers(width / tensor_)) {
         const double forward = product(tokens_, l.out, l.in);
-        half.before += forward, half.products += forward;
+        half.before += forward, half.products += forward, half.shared += forward;
         half.before_backward += product(tokens_, l.in, l.out) + product(l.out, l.in, tokens_);
       }
     }
+    half.norm = norm();
+    half.activation = stream_seconds(step_, copies * (model_.gated ? 6 : 4) * static_cast<double>(model_.expert_ffn));
     wait_for_host(half);
     add_launches_of_experts(half, local);
     return half;
@@ -133,19 +141,24 @@ class LayerTimer {
     const double split = step_.sequence_parallel ? tensor_ : 1;
     return tokens_ * stack_.outside * static_cast<double>(model_.hidden) / 2 / split;
   }
+  /// s; reads and writes every token once at 16 bits.
+  double norm() const {
+    return stream_seconds(step_,
+                          4 * tokens_ * static_cast<double>(model_.hidden) / (step_.sequence_parallel ? tensor_ : 1));
+  }
   double ffn_traffic() const { return model_.gated ? stack_.gated_ffn : stack_.ffn; }
   void add_elementwise(HalfLayer& half, double bytes) const {
     const double seconds = stream_seconds(step_, bytes * (step_.compiled ? 1 : stack_.eager.value));
     half.elementwise += seconds, half.forward += seconds, half.data_gradient += 2 * seconds;
   }
   /// Casts of what products read to 8 bits: adds those of the forward pass, returns those of the backward pass.
-  double cast(HalfLayer& half, const std::vector<Linear>& layers, double rows) const {
+  double cast(HalfLayer& half, const std::vector<Linear>& layers, double rows, const Parameter& bytes) const {
     if (!casts()) return 0;
     double in = 0, out = 0;
     for (const Linear& l : layers) in += l.in, out += l.out;
-    const double forward = stream_seconds(step_, rows * stack_.cast.value * in);
+    const double forward = stream_seconds(step_, rows * bytes.value * in);
     half.forward += forward, half.elementwise += forward;
-    return stream_seconds(step_, rows * stack_.cast.value * out);
+    return stream_seconds(step_, rows * bytes.value * out);
   }
   bool casts() const { return step_.precision == Precision::fp8 || step_.precision == Precision::fp4; }
 
@@ -158,10 +171,12 @@ class LayerTimer {
 
   void add_launches_of_experts(HalfLayer& half, double local_experts) const {
     if (step_.cuda_graphs == CudaGraphs::step) return;
-    // A product of each expert; with 8 bits its input and its weights are cast one by one, too.
-    const double each = casts() ? 3 : 1;
-    half.launch = local_experts * each * stack_.expert_launch.us().value;
-    if (step_.cuda_graphs < CudaGraphs::router) half.launch_before = stack_.launch.us().value;
+    // A product of each expert; with 8 bits its input and its weights are cast one by one, too, unless all have as many
+    // tokens and one kernel casts them.
+    const double each = casts() && step_.capacity == 0 ? 3 : 1;
+    // Dispatch, permutation, activation and combining are as many kernels as a dense half.
+    half.launch = stack_.launch.us().value + local_experts * each * stack_.expert_launch.us().value;
+    if (step_.cuda_graphs < CudaGraphs::router) half.launch_before = stack_.router_launch.us().value;
     // HybridEP counts on the GPU; with a capacity all experts get as much.
     half.synchronizes = step_.dispatcher != Dispatcher::hybridep && step_.capacity == 0;
   }
@@ -198,6 +213,27 @@ double sent_tokens(const TrainingStep& step) {
 LayerTimes time_layer(const TrainingStep& step, bool experts) {
   const LayerTimer timer(step);
   return {timer.attention(), experts ? timer.experts() : timer.dense(static_cast<double>(step.model.ffn))};
+}
+
+double again_seconds(const TrainingStep& step, const LayerTimes& t, bool experts) {
+  const auto all = [](const HalfLayer& half) { return half.before + half.forward; };
+  switch (step.recompute.kind) {
+    case Recompute::none: return 0;
+    case Recompute::ops:
+      return t.attention.elementwise + t.ffn.elementwise + (t.attention.products + t.ffn.products) / 2;
+    case Recompute::full: return all(t.attention) + all(t.ffn);
+    case Recompute::selective: break;
+  }
+  const auto with = [&](RecomputeModule module, double seconds) { return step.recompute.has(module) ? seconds : 0; };
+  double seconds = with(RecomputeModule::core_attn, t.attention.core) +
+                   with(RecomputeModule::mla_up_proj, t.attention.latent) +
+                   with(RecomputeModule::layernorm, t.attention.norm);
+  const RecomputeModule whole = experts ? RecomputeModule::moe : RecomputeModule::mlp;
+  if (step.recompute.has(whole)) return seconds + all(t.ffn);
+  seconds += with(RecomputeModule::layernorm, t.ffn.norm);
+  if (experts)
+    seconds += with(RecomputeModule::moe_act, t.ffn.activation) + with(RecomputeModule::shared_experts, t.ffn.shared);
+  return seconds;
 }
 
 VocabularyTimes time_vocabulary(const TrainingStep& step) {

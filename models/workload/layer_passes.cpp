@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "fabricast/core/names.hpp"
+#include "fabricast/workload/step_memory.hpp"
 #include "token_messages.hpp"
 
 namespace fabricast {
@@ -191,20 +193,16 @@ void LayerPasses::forward(bool experts, int count) {
 
 void LayerPasses::again(bool experts, int count) {
   const LayerTimes& t = experts ? sparse_ : dense_;
-  switch (step_.recompute) {
-    case Recompute::none: return;
-    case Recompute::selective:
-      queue_.work(t.attention.core * slower_ * count, Part::recompute, "attention again");
-      return;
-    case Recompute::ops: {
-      const double seconds = t.attention.elementwise + t.ffn.elementwise + (t.attention.products + t.ffn.products) / 2;
-      queue_.work(seconds * slower_ * count, Part::recompute, "every second product again");
-      return;
-    }
-    case Recompute::full:
-      forward_half(t.attention, false, count, Part::recompute, "attention again");
-      forward_half(t.ffn, experts, count, Part::recompute, "feed-forward again");
+  if (step_.recompute.kind == Recompute::full) {
+    forward_half(t.attention, false, count, Part::recompute, "attention again");
+    forward_half(t.ffn, experts, count, Part::recompute, "feed-forward again");
+    return;
   }
+  // Tokens go to their experts and come back again.
+  const bool sends = experts && step_.recompute.has(RecomputeModule::moe);
+  const double seconds = again_seconds(step_, t, experts) - (sends ? t.ffn.before + t.ffn.forward : 0);
+  if (seconds > 0) queue_.work(seconds * slower_ * count, Part::recompute, "parts of layers again");
+  if (sends) forward_half(t.ffn, true, count, Part::recompute, "experts again");
 }
 
 void LayerPasses::backward(bool experts, int count, bool with_weights) {
@@ -219,6 +217,17 @@ void LayerPasses::backward(bool experts, int count, bool with_weights) {
 void LayerPasses::weights(bool experts, int count) {
   const LayerTimes& t = experts ? sparse_ : dense_;
   queue_.work((t.attention.weight_gradient + t.ffn.weight_gradient) * slower_ * count, Part::backward, "weights");
+}
+
+std::uint32_t LayerPasses::fetch(bool experts, int count) {
+  if (count == 0) return no_activity;
+  const double bytes = kept_by_layer(step_.model, memory_question(step_, step_.nvlink_ranks), experts);
+  return queue_.copy(count * bytes / step_.host_rate.value);
+}
+
+void LayerPasses::offload(bool experts, int count) {
+  const std::uint32_t before = std::exchange(away_, fetch(experts, count));
+  queue_.wait_for(before);
 }
 
 void LayerPasses::embedding(bool backward) {

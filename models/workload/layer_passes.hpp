@@ -23,6 +23,10 @@ class LayerPasses {
   void backward(bool experts, int count, bool with_weights);
   /// The gradients of weights that `backward` left out.
   void weights(bool experts, int count);
+  /// What `count` layers keep goes to host memory beside the layers queued next; those after them wait for it.
+  void offload(bool experts, int count);
+  /// It comes back beside the layers queued next. \returns what the layers that need it wait for
+  std::uint32_t fetch(bool experts, int count);
   void embedding(bool backward);
   void vocabulary(bool backward);
   /// Gathers what a stage receives as parts of tensor parallelism.
@@ -47,8 +51,9 @@ class LayerPasses {
   LayerGroups groups_;
   LayerTimes dense_, sparse_;
   VocabularyTimes vocabulary_;
-  bool host_bound_ = false;  ///< launches take longer than the work of some half
-  double slower_ = 1;        ///< what layers take longer because groups wait for their slowest rank
+  bool host_bound_ = false;           ///< launches take longer than the work of some half
+  std::uint32_t away_ = no_activity;  ///< what is on its way to host memory
+  double slower_ = 1;                 ///< what layers take longer because groups wait for their slowest rank
 };
 
 }  // namespace fabricast

@@ -30,6 +30,14 @@ inline std::vector<Linear> attention_products(const Transformer& m, double tenso
   return layers;
 }
 
+/// Of latent attention, those of them that bring latent vectors to the heads.
+inline std::vector<Linear> latent_products(const Transformer& m, double tensor) {
+  const std::vector<Linear> all = attention_products(m, tensor);
+  std::vector<Linear> up{all[1]};
+  if (m.q_rank > 0) up.push_back(all.back());
+  return up;
+}
+
 /// Of a feed-forward part that is so wide.
 inline std::vector<Linear> ffn_products(const Transformer& m, double width) {
   const double hidden = static_cast<double>(m.hidden);

@@ -40,6 +40,8 @@ class StageMemory {
     hold_layers();
   }
 
+  double kept_by_layer(bool sparse) const { return tokens() * layer_keeps(sparse, q_.recompute); }
+
   MemoryUse run() {
     if (q_.training) {
       train_state();
@@ -61,6 +63,8 @@ class StageMemory {
   bool first() const { return use_.stage == 0; }
   bool last() const { return use_.stage == q_.layout.pipeline - 1; }
   double tensor() const { return q_.layout.tensor; }
+  /// Of a micro-batch on this rank.
+  double tokens() const { return q_.micro_batch * sequence() / q_.layout.context; }
   double sequence() const { return d(q_.sequence > 0 ? q_.sequence : m_.sequence); }
 
   void hold_layers() {
@@ -109,19 +113,24 @@ class StageMemory {
   struct Kept {
     double split = 0, whole = 0;
   };
-  Kept kept_by_attention(Recompute recompute) const {
-    const double input = q_.inputs_8bit ? 1 : bytes_;
+  double input_bytes() const { return q_.input_bytes > 0 ? q_.input_bytes : bytes_; }
+  /// Inputs of a norm and of the products behind it, and the mask of dropout.
+  double kept_by_norm(const Recomputed& again) const {
+    return (bytes_ + (again.has(RecomputeModule::layernorm) ? 0 : input_bytes()) + (q_.dropout ? 1 : 0)) * d(m_.hidden);
+  }
+  Kept kept_by_attention(const Recomputed& again) const {
+    const double input = input_bytes();
     Kept k;
-    k.whole = (bytes_ + input + (q_.dropout ? 1 : 0)) * d(m_.hidden);  // of the norm, of the products, mask
+    k.whole = kept_by_norm(again);
     const double queries = d(m_.query_width()), values = d(m_.value_width());
     if (m_.kv_rank > 0) {
       k.whole += (bytes_ + input) * d(m_.q_rank + m_.kv_rank) + bytes_ * d(m_.rope_dim);
-      k.split = bytes_ * (2 * queries + values);
+      if (!again.has(RecomputeModule::mla_up_proj)) k.split = bytes_ * (2 * queries + values);
     } else {
       k.split = bytes_ * (queries + d(m_.cache_width()));
     }
-    k.split += bytes_ * values + (q_.inputs_8bit ? values : 0);  // what the last product gets
-    if (recompute == Recompute::none) k.split += kept_by_core();
+    k.split += (bytes_ + (input < bytes_ ? input : 0)) * values;  // what the last product gets
+    if (!again.has(RecomputeModule::core_attn)) k.split += kept_by_core();
     return k;
   }
   /// Scores, averaged over layers; fused attention keeps one 32-bit number of each row.
@@ -131,28 +140,32 @@ class StageMemory {
     const double row = full * sequence() + (1 - full) * std::min(sequence(), m_.window);
     return (q_.dropout ? 2 * bytes_ + 1 : bytes_) * d(m_.heads) * row;
   }
-  Kept kept_by_ffn(bool sparse) const {
-    const double input = q_.inputs_8bit ? 1 : bytes_;
-    const double widths = (m_.gated ? 2 : 1) * bytes_ + input;  // before the activation function, after it
+  Kept kept_by_ffn(bool sparse, const Recomputed& again) const {
+    const double input = input_bytes(), before = (m_.gated ? 2 : 1) * bytes_;  // the activation function
     Kept k;
-    k.whole = (bytes_ + input + (q_.dropout ? 1 : 0)) * d(m_.hidden);
+    k.whole = kept_by_norm(again);
     if (!sparse) {
-      k.split = widths * d(m_.ffn);
+      // With the feed-forward part its norm is computed again.
+      if (again.has(RecomputeModule::mlp)) return {0, bytes_ * d(m_.hidden)};
+      k.split = (before + input) * d(m_.ffn);
       return k;
     }
+    if (again.has(RecomputeModule::moe)) return k;
     k.whole += 8 * d(m_.experts);  // 32-bit logits and probabilities of the router
-    // Copies of a token that go to experts, what comes back, and what is between.
-    k.split = m_.active_experts * ((input + bytes_) * d(m_.hidden) + widths * d(m_.expert_ffn)) +
-              m_.shared_experts * widths * d(m_.expert_ffn);
+    // Copies of a token that go to experts and what is between. What comes back is not kept: its weight is multiplied in
+    // between the products.
+    const double after = again.has(RecomputeModule::moe_act) ? 0 : input;
+    k.split = m_.active_experts * (input * d(m_.hidden) + (before + after) * d(m_.expert_ffn));
+    if (!again.has(RecomputeModule::shared_experts)) k.split += m_.shared_experts * (before + input) * d(m_.expert_ffn);
     return k;
   }
   double divided(const Kept& k) const { return k.split / tensor() + k.whole / (q_.sequence_parallel ? tensor() : 1); }
 
   /// Bytes of a token that a layer keeps from forward to backward.
-  double layer_keeps(bool sparse, Recompute recompute) const {
+  double layer_keeps(bool sparse, const Recomputed& again) const {
     const double begin = bytes_ * d(m_.hidden) / (q_.sequence_parallel ? tensor() : 1);
-    if (recompute == Recompute::full) return begin;
-    if (recompute == Recompute::ops) {
+    if (again.kind == Recompute::full) return begin;
+    if (again.kind == Recompute::ops) {
       // Results of every second product, and of attention with what its backward needs.
       const double ffn = sparse ? m_.active_experts + m_.shared_experts : 1;
       const double width = d(sparse ? m_.expert_ffn : m_.ffn);
@@ -162,21 +175,31 @@ class StageMemory {
       return begin + bytes_ * ((split / tensor() + whole) / 2 + d(m_.value_width()) / tensor()) +
              kept_by_core() / tensor();
     }
-    return divided(kept_by_attention(recompute)) + divided(kept_by_ffn(sparse));
+    return divided(kept_by_attention(again)) + divided(kept_by_ffn(sparse, again));
+  }
+
+  /// Bytes of a token that a stage's layers keep. Of those that wait in host memory, a GPU holds the one that it works on
+  /// and the one that is on its way.
+  double kept_on_gpu() const {
+    const double all = dense_ * layer_keeps(false, q_.recompute) + sparse_ * layer_keeps(true, q_.recompute);
+    const double layers = dense_ + sparse_, away = std::max(0.0, std::min(q_.offloaded, layers) - 2);
+    return layers > 0 ? all * (layers - away) / layers : 0;
   }
 
   void train_activations() {
-    const double tokens = q_.micro_batch * sequence() / q_.layout.context;
+    const double tokens = this->tokens();
     const double flight = micro_batches_in_flight(q_, use_.stage);
-    use_.activations =
-        flight * tokens * (dense_ * layer_keeps(false, q_.recompute) + sparse_ * layer_keeps(true, q_.recompute));
+    use_.activations = flight * tokens * kept_on_gpu();
 
-    const bool again = q_.recompute == Recompute::full || q_.recompute == Recompute::ops;
+    const Recompute again = q_.recompute.kind;
     const double width = sparse_ > 0 ? d(m_.active_experts) * d(m_.expert_ffn) : d(m_.ffn);
     // Gradients of the widest part, a gathered input; the keys and values that a ring exchanges.
     use_.workspace = tokens * bytes_ * ((m_.gated ? 3 : 2) * width / tensor() + 2 * d(m_.hidden));
     if (q_.layout.context > 1) use_.workspace += 2 * tokens * bytes_ * d(m_.cache_width()) / tensor();
-    if (again) use_.workspace += tokens * layer_keeps(sparse_ > 0, Recompute::none);
+    if (again == Recompute::full || again == Recompute::ops)
+      use_.workspace += tokens * layer_keeps(sparse_ > 0, {});
+    else if (q_.recompute.has(RecomputeModule::moe) || q_.recompute.has(RecomputeModule::mlp))
+      use_.workspace += tokens * divided(kept_by_ffn(sparse_ > 0, {}));
 
     const double split_tokens = tokens / (q_.sequence_parallel ? tensor() : 1);
     if (first() && q_.dropout) use_.logits += flight * split_tokens * d(m_.hidden);
@@ -198,7 +221,7 @@ class StageMemory {
     const double length = full * sequence() + (1 - full) * std::min(sequence(), m_.window);
     use_.cache = (dense_ + sparse_) * q_.batch * length / q_.layout.context * width * bytes_of(q_.cache_precision);
     const double tokens = q_.tokens > 0 ? d(q_.tokens) : q_.batch;
-    use_.workspace = tokens * layer_keeps(sparse_ > 0, Recompute::selective);
+    use_.workspace = tokens * layer_keeps(sparse_ > 0, {Recompute::selective, {}});
     if (last()) use_.logits = q_.batch * 4 * d(m_.vocab) / tensor();
   }
 
@@ -253,6 +276,10 @@ double micro_batches_in_flight(const MemoryQuestion& q, int stage) {
   if (stages == 1) return 1;
   const int chunks = 2 * (stages - stage - 1) + (q.interleave - 1) * stages + 1;
   return std::min(static_cast<double>(all), static_cast<double>(chunks) / q.interleave);
+}
+
+double kept_by_layer(const Transformer& model, const MemoryQuestion& question, bool experts) {
+  return StageMemory(model, question, 0, shipped_memory_model()).kept_by_layer(experts);
 }
 
 MemoryUse memory_of(const Transformer& model, const MemoryQuestion& question, int stage,

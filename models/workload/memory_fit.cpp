@@ -102,7 +102,7 @@ Steps more_recompute(const Transformer&, const MemoryQuestion& q) {
   Steps steps;
   if (!q.training) return steps;
   for (const Recompute r : {Recompute::selective, Recompute::ops, Recompute::full}) {
-    if (r <= q.recompute) continue;
+    if (r <= q.recompute.kind) continue;
     steps.push_back(q);
     steps.back().recompute = r;
   }
@@ -155,7 +155,7 @@ std::string difference(const MemoryQuestion& from, const MemoryQuestion& to) {
   const auto say = [&](std::string_view key, auto before, auto after) {
     if (before != after) words.push_back(fmt::format("{}: {}", key, after));
   };
-  say("recompute", name_of(from.recompute), name_of(to.recompute));
+  say("recompute", name_of(from.recompute.kind), name_of(to.recompute.kind));
   say("parallel.sequence", from.sequence_parallel, to.sequence_parallel);
   say("parallel.zero", from.zero, to.zero);
   say(from.training ? "batch.micro" : "batch", from.training ? from.micro_batch : from.batch,
@@ -200,9 +200,9 @@ std::vector<std::string> ways_to_fit(const Transformer& model, const MemoryQuest
 }
 
 std::optional<Diagnostic> memory_fault(const Transformer& model, const MemoryQuestion& question, Bytes capacity,
-                                       const MemoryModel& parameters) {
+                                       double tolerated, const MemoryModel& parameters) {
   const MemoryUse use = peak_memory(model, question, parameters);
-  if (use.total() <= static_cast<double>(capacity.value)) return std::nullopt;
+  if (use.total() <= tolerated * static_cast<double>(capacity.value)) return std::nullopt;
   Diagnostic d;
   d.path = "workload.model";
   d.message = fmt::format("does not fit: a GPU has {:.1f} GiB, it takes {}", static_cast<double>(capacity.value) / gib,

@@ -20,7 +20,8 @@ enum Stream : std::uint16_t {
   send_backward,
   receive_backward,
   experts_between,
-  host
+  host,
+  host_memory
 };
 
 class StageQueue {
@@ -30,7 +31,7 @@ class StageQueue {
     builder.program.actors.push_back(
         {std::move(name),
          {"compute", "tensor", "context and experts", "data", "send forward", "receive forward", "send backward",
-          "receive backward", "experts between domains", "host"},
+          "receive backward", "experts between domains", "host", "host memory"},
          ranks});
   }
 
@@ -64,6 +65,17 @@ class StageQueue {
     const std::uint32_t id = builder_.add(a, {&place, 1});
     if (after != no_activity) builder_.depends(id, after);
     wait_for(id);
+  }
+
+  /// Activations go to host memory or come back, from when the work queued last has ended. \returns its number
+  std::uint32_t copy(double seconds) {
+    Activity a;
+    a.seconds = seconds, a.part = Part::host, a.micro_batch = micro_batch_;
+    a.label = builder_.label("activations in host memory");
+    const Place place{actor_, host_memory};
+    const std::uint32_t id = builder_.add(a, {&place, 1});
+    if (last_ != no_activity) builder_.depends(id, last_);
+    return id;
   }
 
   /// \returns its number; no_activity if there are no calls

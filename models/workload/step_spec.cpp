@@ -194,6 +194,13 @@ void check_batch(const TrainingSpec& spec, Complaints& faults) {
         fmt::format("e.g. {}", (m / p.pipeline + 1) * p.pipeline * at_once));
 }
 
+/// NVLink-C2C where there is one.
+BytesPerSecond host_rate(const NodeSpec& node, const Hardware& hardware) {
+  const GpuKind& gpu = hardware.gpus.find(node.gpu)->second;
+  const LinkType& link = hardware.links.find(gpu.c2c.empty() ? gpu.pcie : gpu.c2c)->second;
+  return {link.rate.value * link.efficiency.value};
+}
+
 }  // namespace
 
 void visit_fields(FieldVisitor& visit, TrainingSpec& spec) {
@@ -206,6 +213,10 @@ void visit_fields(FieldVisitor& visit, TrainingSpec& spec) {
   visit("recompute", spec.recompute,
         "what is computed again instead of kept: nothing, the core of attention, every second product and what is "
         "element-wise, or whole layers");
+  visit("recompute_modules", spec.recompute_modules,
+        "of selective: what is computed again instead of the core of attention");
+  visit("offload_layers", spec.offload_layers, "layers of a GPU whose activations wait in host memory",
+        between(0, 10000));
   visit("overlap", spec.overlap, "what runs beside computation");
   visit("gradients", spec.gradients, "how they are reduced");
   visit("experts", spec.experts, "how evenly tokens meet them");
@@ -264,6 +275,13 @@ void complete(TrainingSpec& spec, const Hardware& hardware, std::int64_t gpus) {
     faults.add("experts.copies",
                fmt::format("are of an alltoall; {} sends what it needs", name_of(spec.experts.dispatcher)),
                "leave it out");
+  // Modules are computed again by themselves, which is what `selective` means.
+  if (!spec.recompute_modules.empty()) {
+    if (spec.recompute == Recompute::none) spec.recompute = Recompute::selective;
+    if (spec.recompute != Recompute::selective)
+      faults.add("recompute_modules", fmt::format("are of recompute selective, not {}", name_of(spec.recompute)),
+                 "recompute: selective");
+  }
   if (spec.fixed.value < 0) spec.fixed = Seconds{stack.step_fixed.value};
   const Transformer model = resolve(spec.model);
   check_parallel(spec, model, faults);
@@ -278,7 +296,7 @@ TrainingStep training_step(const TrainingSpec& spec, const NodeSpec& node, const
   step.layout = {p.tensor, p.context, p.data, p.pipeline, p.expert, p.expert_tensor, p.shard, *parse_order(p.order)};
   step.sequence_parallel = p.sequence;
   step.global_batch = spec.batch.global, step.micro_batch = spec.batch.micro;
-  step.precision = spec.precision, step.recompute = spec.recompute, step.zero = p.zero;
+  step.precision = spec.precision, step.recompute = {spec.recompute, spec.recompute_modules}, step.zero = p.zero;
   step.schedule = static_cast<PipelineSchedule>(static_cast<int>(p.schedule) - 1);
   step.interleave = p.interleave, step.layers = p.layers;
   step.overlap_data = spec.overlap.data == Choose::yes, step.overlap_tensor = spec.overlap.tensor == Choose::yes;
@@ -293,6 +311,7 @@ TrainingStep training_step(const TrainingSpec& spec, const NodeSpec& node, const
   step.stack.gradient_bytes = spec.gradients.precision == GradientPrecision::bf16 ? 2 : 4;
   step.stack.step_fixed.value = spec.fixed.value;
   step.kernels = resolve_kernels(node, hardware);
+  step.offloaded = spec.offload_layers, step.host_rate = host_rate(node, hardware);
   check_precision(step.kernels, spec.precision, "workload.precision");
   return step;
 }

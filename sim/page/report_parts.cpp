@@ -8,6 +8,7 @@
 #include "../report/step_parts.hpp"
 #include "fabricast/core/names.hpp"
 #include "fabricast/report/draws.hpp"
+#include "fabricast/report/validated.hpp"
 
 namespace fabricast {
 
@@ -18,6 +19,7 @@ Page empty_page(const World& world, std::string command) {
   page.scenario = to_yaml(world.scenario);
   page.version = version_text();
   for (const Diagnostic& d : world.warnings) page.warnings.push_back(d.message);
+  for (std::string& sentence : not_validated(world)) page.warnings.push_back("not validated: " + std::move(sentence));
   return page;
 }
 

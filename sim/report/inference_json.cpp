@@ -8,6 +8,7 @@
 #include "fabricast/core/quantity.hpp"
 #include "fabricast/report/inference.hpp"
 #include "fabricast/report/report.hpp"
+#include "fabricast/report/validated.hpp"
 #include "inference_parts.hpp"
 #include "json_parts.hpp"
 #include "step_parts.hpp"
@@ -65,6 +66,7 @@ std::string inference_json(const World& world, const InferenceForecast& f) {
   j["fabricast"] = version_text();
   j["scenario"] = effective_json(world.scenario);
   j["fingerprint"] = fmt::format("{:016x}", f.fingerprint);
+  j["not_validated"] = not_validated(world);
   j["phase"] = name_of(spec.phase);
   j["gpus"] = f.gpus;
   j["step_s"] = digits(f.step.seconds);

@@ -7,6 +7,7 @@
 #include "fabricast/core/quantity.hpp"
 #include "fabricast/report/inference.hpp"
 #include "fabricast/report/report.hpp"
+#include "fabricast/report/validated.hpp"
 #include "inference_parts.hpp"
 #include "step_parts.hpp"
 
@@ -58,7 +59,7 @@ std::vector<InferenceLine> inference_lines(const ActorTimes& t) {
     if (seconds > 1e-12) lines.push_back({std::string(what), seconds, is_exposed});
   };
   for (const Part p : {Part::products, Part::attention, Part::elementwise, Part::vocabulary}) add(name_of(p), busy(p));
-  add("host", busy(Part::host) + exposed(Part::host));
+  add("host", busy(Part::host));
   for (const Part p : {Part::tensor, Part::expert, Part::pipeline}) add(name_of(p), busy(p) + exposed(p), true);
   add("interference", t.interference);
   add("bubble", t.bubble);
@@ -80,7 +81,8 @@ std::string inference_text(const World& world, const InferenceForecast& f) {
   const InferenceSpec& spec = s.workload.inference;
   const InferenceStep step = inference_of(world);
   const double gpus = static_cast<double>(f.gpus);
-  std::string out = fmt::format("# fabricast {}   {}\n", version_text(), s.name) + beside_line(world);
+  std::string out =
+      fmt::format("# fabricast {}   {}\n", version_text(), s.name) + not_validated_text(world) + beside_line(world);
   out += fmt::format("# inference, {}: {}, {:.4g} parameters, {}\n", name_of(spec.phase), step.model.name,
                      static_cast<double>(count_parameters(step.model).total), gpus_text(world, f.gpus));
   out += fmt::format("# {}; batch {} of a replica, {} + {} tokens; {}, cache {}; {}, {}{}\n", degrees(step.layout),

@@ -54,7 +54,8 @@ PlanResult plan_parallel(const World& world, std::size_t limit, const RunOptions
     try {
       // The words are read as `run` reads them; nodes and network are those of the scenario.
       const Scenario made = changed(world.scenario, effective, set);
-      const TrainingStep step = training_step(made.workload.training, made.node.spec, made.hardware, nvlink_ranks(made));
+      const TrainingStep step =
+          training_step(made.workload.training, made.node.spec, made.hardware, nvlink_ranks(made));
       FABRICAST_CHECK(split_of(step) == all[i].split, "a split's words make another split");
       rows[i] = row_of(all[i], run_step(world, step, alone, 1));
       rows[i]->set = set, rows[i]->given = all[i].split == own;

@@ -31,12 +31,8 @@ Rates rates_of(const World& world) {
   return r;
 }
 
-double sum(const HalfLayer& h, Recompute recompute, bool fused) {
-  double forward = h.before + h.forward;
-  double again = recompute == Recompute::full ? forward : 0;
-  if (recompute == Recompute::selective && !fused) again = h.core;
-  if (recompute == Recompute::ops) again = h.elementwise + h.products / 2;
-  return forward + again + h.before_backward + h.data_gradient + h.weight_gradient;
+double sum(const HalfLayer& h) {
+  return h.before + h.forward + h.before_backward + h.data_gradient + h.weight_gradient;
 }
 
 }  // namespace
@@ -49,8 +45,7 @@ double estimate_step(const World& world, const TrainingStep& step) {
   const double sparse = static_cast<double>(model.expert_layers()) / model.layers;
   const auto layer_seconds = [&](bool experts) {
     const LayerTimes t = time_layer(step, experts);
-    return sum(t.attention, step.recompute, step.stack.fused_attention) +
-           sum(t.ffn, step.recompute, step.stack.fused_attention);
+    return sum(t.attention) + sum(t.ffn) + again_seconds(step, t, experts);
   };
   double layer = 0;
   if (sparse < 1) layer += (1 - sparse) * layer_seconds(false);

@@ -21,7 +21,7 @@ bool is_power_of_two(std::int64_t n) { return n > 0 && (n & (n - 1)) == 0; }
 std::vector<Recompute> recomputations(const TrainingStep& base) {
   std::vector<Recompute> ways{Recompute::none};
   if (!base.stack.fused_attention) ways.push_back(Recompute::selective);
-  if (base.stack.framework == Framework::fsdp || base.recompute == Recompute::ops) ways.push_back(Recompute::ops);
+  if (base.stack.framework == Framework::fsdp || base.recompute.kind == Recompute::ops) ways.push_back(Recompute::ops);
   ways.push_back(Recompute::full);
   return ways;
 }
@@ -176,8 +176,8 @@ std::vector<int> zero_stages(Framework framework) {
 
 Split split_of(const TrainingStep& step) {
   const ParallelLayout& l = step.layout;
-  return {l.tensor, l.context, l.pipeline,       step.interleave, l.data,
-          l.expert, step.zero, step.micro_batch, step.recompute};
+  return {l.tensor, l.context, l.pipeline,       step.interleave,    l.data,
+          l.expert, step.zero, step.micro_batch, step.recompute.kind};
 }
 
 TrainingStep with_split(const TrainingStep& base, const Split& s) {
@@ -196,7 +196,7 @@ TrainingStep with_split(const TrainingStep& base, const Split& s) {
     step.schedule = PipelineSchedule::interleaved;
   else if (chunked)
     step.schedule = PipelineSchedule::one_f_one_b;
-  step.zero = s.zero, step.micro_batch = s.micro_batch, step.recompute = s.recompute;
+  step.zero = s.zero, step.micro_batch = s.micro_batch, step.recompute.kind = s.recompute;
   return step;
 }
 
@@ -220,7 +220,7 @@ std::vector<std::string> words_of(const Split& s, const TrainingStep& base) {
   say("parallel.zero", s.zero, s.zero != base.zero);
   say("parallel.shard", 0, step.layout.shard != base.layout.shard);
   say("batch.micro", s.micro_batch, s.micro_batch != base.micro_batch);
-  say("recompute", name_of(s.recompute), s.recompute != base.recompute);
+  say("recompute", name_of(s.recompute), s.recompute != base.recompute.kind);
   return set;
 }
 

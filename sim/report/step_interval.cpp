@@ -65,8 +65,7 @@ void add_interval(const World& world, StepForecast& forecast, const RunOptions& 
       seconds[d] = seconds_of(step_with(base, drawn_hardware(base.hardware, d)), *traffics[n]);
     }
   });
-  forecast.factor =
-      interval_factor(nominal, seconds, base.hardware.stack(base.workload.training.stack).spread.value);
+  forecast.factor = interval_factor(nominal, seconds, base.hardware.stack(base.workload.training.stack).spread.value);
 }
 
 }  // namespace fabricast

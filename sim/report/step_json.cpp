@@ -8,6 +8,7 @@
 #include "fabricast/core/quantity.hpp"
 #include "fabricast/report/report.hpp"
 #include "fabricast/report/step.hpp"
+#include "fabricast/report/validated.hpp"
 #include "json_parts.hpp"
 #include "step_parts.hpp"
 
@@ -41,6 +42,8 @@ Json memory_json(const StepMemory& memory) {
   return {{"capacity_gib", digits(memory.capacity / gib)},
           {"peak_gib", digits(memory.peak().total() / gib)},
           {"share", digits(memory.share())},
+          {"verdict", name_of(memory.fit())},
+          {"uncertainty", memory_uncertainty},
           {"stages", std::move(stages)}};
 }
 
@@ -70,6 +73,7 @@ std::string step_json(const World& world, const StepForecast& f) {
   j["fabricast"] = version_text();
   j["scenario"] = effective_json(world.scenario);
   j["fingerprint"] = fmt::format("{:016x}", f.fingerprint);
+  j["not_validated"] = not_validated(world);
   j["gpus"] = f.gpus;
   j["step_s"] = digits(f.seconds);
   j["step_s_p5"] = digits(f.seconds_p5), j["step_s_p95"] = digits(f.seconds_p95);

@@ -11,6 +11,11 @@ const MemoryUse& StepMemory::peak() const {
                            [](const MemoryUse& a, const MemoryUse& b) { return a.total() < b.total(); });
 }
 
+MemoryFit StepMemory::fit() const {
+  if (share() <= 1 - memory_uncertainty) return MemoryFit::fits;
+  return share() <= 1 + memory_uncertainty ? MemoryFit::near_the_limit : MemoryFit::does_not_fit;
+}
+
 int nvlink_ranks(const Scenario& s) { return s.node.spec.gpus * std::min(s.nvlink_domain.nodes, s.cluster.nodes); }
 
 StepMemory memory_of_step(const TrainingStep& step, int nvlink_ranks) {
@@ -29,7 +34,8 @@ std::vector<Diagnostic> memory_faults(const World& world) {
     return memory_faults(s.workload.inference, s.hardware, s.node.spec, s.nvlink_domain.nodes);
   if (s.workload.kind != WorkloadKind::training_step || s.workload.training.memory == MemoryCheck::ignore) return {};
   const TrainingStep step = step_of(world);
-  auto fault = memory_fault(step.model, memory_question(step, nvlink_ranks(s)), step.kernels.memory);
+  auto fault =
+      memory_fault(step.model, memory_question(step, nvlink_ranks(s)), step.kernels.memory, 1 + memory_uncertainty);
   if (!fault) return {};
   fault->hint += "; or forecast it as it is with memory: ignore";
   return {std::move(*fault)};

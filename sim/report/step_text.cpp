@@ -8,6 +8,7 @@
 #include "fabricast/core/quantity.hpp"
 #include "fabricast/report/report.hpp"
 #include "fabricast/report/step.hpp"
+#include "fabricast/report/validated.hpp"
 #include "step_parts.hpp"
 
 namespace fabricast {
@@ -42,17 +43,17 @@ std::string memory_lines(const StepMemory& memory) {
     if (shown[s])
       out += fmt::format("  {:>5.1f} %  {}\n", 100 * memory.stages[s].total() / memory.capacity,
                          to_text(memory.stages[s]));
-  if (memory.share() > 1)
-    out += "  it does not fit\n";
-  else if (memory.share() > 0.9)
-    out += "  over 90 %: the estimate is no better than that, so it may not fit\n";
+  if (memory.fit() != MemoryFit::fits) out += fmt::format("  {}\n", name_of(memory.fit()));
+  if (memory.fit() == MemoryFit::near_the_limit)
+    out += fmt::format("  the estimate is uncertain by {:.0f} %: it may run out of memory\n", 100 * memory_uncertainty);
   return out;
 }
 
 /// What runs, on what.
 std::string head_text(const World& world, const StepForecast& f) {
   const Scenario& s = world.scenario;
-  std::string out = fmt::format("# fabricast {}   {}\n", version_text(), s.name) + beside_line(world);
+  std::string out =
+      fmt::format("# fabricast {}   {}\n", version_text(), s.name) + not_validated_text(world) + beside_line(world);
   const std::string gpus = gpus_text(world, f.gpus);
   if (f.tokens == 0)
     return out + fmt::format("# trace {}: {} activities of {} actors\n# {}\n",
@@ -63,7 +64,7 @@ std::string head_text(const World& world, const StepForecast& f) {
                      static_cast<double>(count_parameters(step.model).total), gpus);
   return out + fmt::format("# {}; {} micro-batches of {} x {} tokens; {}, recompute {}; {}\n", degrees(step),
                            step.micro_batches(), step.micro_batch, step.model.sequence, name_of(step.precision),
-                           name_of(step.recompute), step.stack.name);
+                           to_text(step.recompute), step.stack.name);
 }
 
 }  // namespace

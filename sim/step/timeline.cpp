@@ -233,7 +233,8 @@ class Run {
     ActorTimes& times = timeline_.actors[actor];
     while (to > from && cause != none && is_beside(cause, actor)) {
       const double begin = std::max(from, timeline_.start[cause]);
-      times.exposed[static_cast<std::size_t>(program_.activities[cause].part)] += to - begin;
+      const Activity& a = program_.activities[cause];
+      (a.is_exchange() ? times.exposed : times.busy)[static_cast<std::size_t>(a.part)] += to - begin;
       to = begin, cause = released_by_[cause];
     }
     times.bubble += to - from;

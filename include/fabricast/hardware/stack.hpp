@@ -46,6 +46,7 @@ struct Stack {
   Parameter eager;            ///< element-wise traffic without a compiler, relative
   Parameter tensor_exposed;   ///< with overlap.tensor: part of a collective of tensor parallelism that stays exposed
   Parameter cast;             ///< B per element that is cast to 8 bits or fewer: what products read
+  Parameter expert_cast;      ///< the same of what products of experts read
   Parameter context_exposed;  ///< the same of the exchange of keys and values
   Parameter expert_exposed;   ///< with overlap.expert: part of the exchange of tokens that stays exposed
   /// 0: ranks that share a sequence attend to equally much; 1: in order, the last to most.
@@ -55,6 +56,7 @@ struct Stack {
   Parameter optimizer;     ///< B per parameter of the optimizer
   Parameter layer_launch;  ///< us per layer and pass that the GPU waits for its host; backward twice
   Parameter launch;  ///< us that the host takes to launch half a layer, forward or backward; it runs ahead of the GPU
+  Parameter router_launch;  ///< us to launch router, permutation and what prepares the dispatch, forward or backward
   Parameter expert_launch;  ///< us to launch a product of a local expert, likewise
   Parameter step_fixed;     ///< s per step: data, synchronization with the host, logging
   Parameter jitter;         ///< standard deviation of a layer's time, relative: groups wait for their slowest

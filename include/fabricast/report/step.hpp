@@ -20,12 +20,20 @@ struct ExchangeUse {
   double slowdown = 1;  ///< seconds / those of the same calls alone
 };
 
+enum class MemoryFit { fits, near_the_limit, does_not_fit };
+template <>
+struct EnumNames<MemoryFit> {
+  static constexpr std::array<std::string_view, 3> names{"fits", "near the limit", "does not fit"};
+};
+
 /// What a GPU of each stage holds.
 struct StepMemory {
   std::vector<MemoryUse> stages;
   double capacity = 0;  ///< B of a GPU
   const MemoryUse& peak() const;
   double share() const { return peak().total() / capacity; }
+  /// Near the limit is what the uncertainty of the estimate leaves open.
+  MemoryFit fit() const;
 };
 
 struct StepForecast {

@@ -20,8 +20,8 @@ namespace fabricast {
 
 /// Seconds of an actor's first stream, by what they went to; all parts add up to the step.
 struct ActorTimes {
-  std::array<double, parts> busy{};     ///< computing, interference excluded
-  std::array<double, parts> exposed{};  ///< waiting for exchanges of that part, or for other streams
+  std::array<double, parts> busy{};     ///< computing, interference excluded; of Part::host waiting for it, too
+  std::array<double, parts> exposed{};  ///< waiting for exchanges of that part
   double interference = 0;              ///< computing slower, beside exchanges
   double bubble = 0;                    ///< waiting for other actors
 };

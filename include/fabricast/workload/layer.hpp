@@ -12,6 +12,10 @@ struct HalfLayer {
   double core = 0;         ///< of forward: attention without its linear layers
   double elementwise = 0;  ///< of before and forward
   double products = 0;     ///< of before and forward: linear layers
+  double norm = 0;         ///< of elementwise
+  double activation = 0;   ///< of elementwise: activation functions of experts
+  double latent = 0;       ///< of products: queries, keys and values from their latent vectors
+  double shared = 0;       ///< of before: shared experts
   double before_backward = 0;
   double data_gradient = 0, weight_gradient = 0;
   double launch_before = 0;   ///< that the host takes to launch what is in `before`, forward or backward
@@ -23,6 +27,9 @@ struct LayerTimes {
 };
 /// \param experts whether its feed-forward part is made of experts
 LayerTimes time_layer(const TrainingStep& step, bool experts);
+
+/// s of what `step.recompute` computes again of a layer's backward pass, without exchanges.
+double again_seconds(const TrainingStep& step, const LayerTimes& layer, bool experts);
 
 /// Tokens that a rank hands to experts of a layer, copies to several experts counted.
 double dispatched_tokens(const TrainingStep& step);

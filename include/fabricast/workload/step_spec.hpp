@@ -93,6 +93,8 @@ struct TrainingSpec {
   BatchSpec batch;
   ParallelSpec parallel;
   Recompute recompute = Recompute::none;
+  std::vector<RecomputeModule> recompute_modules;
+  int offload_layers = 0;
   OverlapSpec overlap;
   GradientSpec gradients;
   ExpertSpec experts;

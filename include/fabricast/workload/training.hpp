@@ -29,7 +29,8 @@ struct TrainingStep {
   int global_batch = 1;            ///< sequences
   int micro_batch = 1;             ///< sequences
   Precision precision = Precision::bf16;
-  Recompute recompute = Recompute::none;
+  Recomputed recompute;
+  double offloaded = 0;  ///< layers of a stage whose activations wait in host memory
   int zero =
       0;  ///< 0: all replicas hold all; 1 optimizer, 2 and gradients, 3 and parameters are split over `shard` ranks
   PipelineSchedule schedule = PipelineSchedule::one_f_one_b;
@@ -48,6 +49,7 @@ struct TrainingStep {
   double capacity = 0;          ///< most tokens of an expert, relative to the mean; 0: no limit
   Stack stack;
   Kernels kernels;
+  BytesPerSecond host_rate;  ///< between a GPU and its host's memory, one way
 
   int micro_batches() const { return global_batch / (micro_batch * layout.data); }
   /// Tokens of a micro-batch on one rank.

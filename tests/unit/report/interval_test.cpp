@@ -102,7 +102,7 @@ TEST_CASE("what no row takes changes none of them", "[report]") {
 }
 
 MeasuredSite site_with(const World& world, const std::vector<std::pair<std::int64_t, double>>& rows) {
-  MeasuredSeries series{world.scenario, {}, "test"};
+  MeasuredSeries series{world.scenario, {}, "test", {}, {}};
   series.scenario.workload.sizes.clear();
   for (const auto& [bytes, seconds] : rows)
     series.scenario.workload.sizes.push_back(Bytes{bytes}), series.seconds.push_back(seconds);

@@ -175,9 +175,9 @@ TEST_CASE("activations go with tokens, and less is kept where more is computed a
     before = kept();
   }
   CHECK(before == Approx(32.0 * 8192 * 2 * 4096 / 2));
-  q.recompute = Recompute::none, q.inputs_8bit = true;
+  q.recompute = Recompute::none, q.input_bytes = 1;
   CHECK(kept() < split);
-  q.inputs_8bit = false, q.fused_attention = false;
+  q.input_bytes = 0, q.fused_attention = false;
   CHECK(kept() - split == Approx(32.0 * 8192 * 32 * (2.0 * 8192 - 4) / 2));
   q.fused_attention = true, q.sequence = 4096;
   CHECK(kept() == Approx(split / 2));

@@ -1,0 +1,60 @@
+#include "fabricast/report/validated.hpp"
+
+#include <fmt/format.h>
+
+#include "fabricast/report/inference.hpp"
+#include "fabricast/report/step.hpp"
+
+namespace fabricast {
+
+namespace {
+
+bool is_guess(const Parameter& p) { return p.source.starts_with("guess"); }
+
+const Parameter& product_rate(const ComputeModel& model, Precision precision) {
+  if (precision == Precision::fp8) return model.gemm_8;
+  return precision == Precision::fp4 ? model.gemm_4 : model.gemm_16;
+}
+
+void say_kernels(const Kernels& kernels, const std::string& gpu, Precision precision, std::vector<std::string>& out) {
+  if (is_guess(product_rate(kernels.model, precision)))
+    out.push_back(fmt::format("what {} reaches in {} is a guess: no kernel or step was measured on its kind", gpu,
+                              name_of(precision)));
+  else if (is_guess(kernels.model.flash))
+    out.push_back(fmt::format("what attention reaches on {} is a guess: none was measured on its kind", gpu));
+}
+
+/// Fits saw experts with NeMo and Megatron alone; others have their parameters.
+bool has_measured_experts(Framework framework) {
+  return framework == Framework::nemo || framework == Framework::megatron;
+}
+
+void say_step(const TrainingStep& step, std::vector<std::string>& out) {
+  const Stack& stack = step.stack;
+  if (is_guess(stack.spread)) out.push_back(fmt::format("no measured step ran {}", stack.name));
+  if (step.model.experts > 0 && !has_measured_experts(stack.framework))
+    out.push_back(fmt::format("no measured step ran experts with {}", name_of(stack.framework)));
+}
+
+}  // namespace
+
+std::vector<std::string> not_validated(const World& world) {
+  const Scenario& s = world.scenario;
+  std::vector<std::string> out;
+  if (s.workload.kind == WorkloadKind::training_step) {
+    const TrainingStep step = step_of(world);
+    say_kernels(step.kernels, s.node.spec.gpu, step.precision, out);
+    say_step(step, out);
+  } else if (s.workload.kind == WorkloadKind::inference) {
+    say_kernels(resolve_kernels(s.node.spec, s.hardware), s.node.spec.gpu, s.workload.inference.precision, out);
+  }
+  return out;
+}
+
+std::string not_validated_text(const World& world) {
+  std::string text;
+  for (const std::string& sentence : not_validated(world)) text += fmt::format("# not validated: {}\n", sentence);
+  return text;
+}
+
+}  // namespace fabricast

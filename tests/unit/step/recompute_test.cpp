@@ -1,0 +1,118 @@
+// What single modules that are computed again cost and save, and activations in host memory: against counts done here.
+#include <catch2/catch.hpp>
+
+#include "fabricast/core/error.hpp"
+#include "fabricast/workload/layer.hpp"
+#include "fabricast/workload/step_memory.hpp"
+#include "support/step_jobs.hpp"
+
+namespace fabricast {
+namespace {
+
+using test::Sets;
+using test::step_world;
+
+// 48 layers of 2048, 32 heads of 128 and 4 of keys, 128 experts of 768, eight for each of 4096 tokens.
+const Sets qwen{"cluster.nodes=1", "workload.model={preset: qwen3-30b-a3b, sequence: 4096}",
+                "workload.parallel={expert: 8}", "workload.batch={global: 8, micro: 1}"};
+
+TrainingStep step_with_set(const Sets& more) { return step_of(*step_world("experts", test::both(qwen, more))); }
+Sets modules(const std::string& list) { return {"workload.recompute_modules=[" + list + "]"}; }
+
+/// B per token and layer.
+double kept(const Sets& more) {
+  const TrainingStep step = step_with_set(more);
+  return kept_by_layer(step.model, memory_question(step, step.nvlink_ranks), true) / 4096;
+}
+
+TEST_CASE("modules that are computed again keep what they read alone") {
+  const double all = kept({}), hidden = 2048, copies = 8;
+  CHECK(all - kept(modules("core_attn")) == Approx(4 * 32));
+  CHECK(all - kept(modules("layernorm")) == Approx(2 * 2 * hidden + 0));
+  CHECK(all - kept(modules("moe_act")) == Approx(2 * copies * 768));
+  // Copies at 16 bits, both gates and their product, and the router's logits.
+  CHECK(all - kept(modules("moe")) == Approx(copies * (2 * hidden + 6 * 768) + 8 * 128));
+  CHECK(kept(modules("moe_act, layernorm")) == Approx(all - 2 * copies * 768 - 4 * hidden));
+  CHECK(kept({"workload.recompute=full"}) < kept(modules("moe, layernorm, core_attn")));
+  // Dense layers have none of it.
+  CHECK(kept(modules("mlp")) == all);
+}
+
+TEST_CASE("latent attention keeps its latent vectors when it projects them again") {
+  const auto per_token = [](const Sets& more) {
+    const TrainingStep step = step_of(*step_world("experts", more));
+    return kept_by_layer(step.model, memory_question(step, 8), true) / 4096;
+  };
+  // 128 heads: queries and keys of 192, values of 128, at 16 bits.
+  CHECK(per_token({}) - per_token(modules("mla_up_proj")) == Approx(2 * 128 * (2 * 192 + 128)));
+  CHECK(per_token({}) > per_token(modules("shared_experts")));
+}
+
+TEST_CASE("what is computed again takes what it took before") {
+  const auto again = [](const Sets& more) {
+    const TrainingStep step = step_with_set(more);
+    return again_seconds(step, time_layer(step, true), true);
+  };
+  const LayerTimes t = time_layer(step_with_set({}), true);
+  CHECK(again({}) == 0);
+  CHECK(again(modules("core_attn")) == Approx(t.attention.core));
+  CHECK(again({"workload.recompute=selective"}) == again(modules("core_attn")));
+  CHECK(again(modules("moe")) == Approx(t.ffn.before + t.ffn.forward));
+  CHECK(again(modules("core_attn, moe")) == Approx(again(modules("core_attn")) + again(modules("moe"))));
+  CHECK(again(modules("mlp")) == 0);
+  // A norm reads and writes 2048 numbers of 2 B for each token, of 3.35 TB/s at most.
+  CHECK(again(modules("layernorm")) > 2 * 4 * 4096 * 2048 / 3.35e12);
+  CHECK(again(modules("layernorm")) < 3 * 4 * 4096 * 2048 / 3.35e12);
+  CHECK(again({"workload.recompute=full"}) >= again(modules("core_attn, moe, layernorm")));
+}
+
+TEST_CASE("experts that are computed again get their tokens again") {
+  const auto calls = [](const Sets& more) {
+    const Program program = training_program(step_with_set(more));
+    double sum = 0;
+    for (const Activity& a : program.activities)
+      if (a.part == Part::expert) sum += a.calls;
+    return sum;
+  };
+  // There and back, forward and backward; and once more there and back.
+  CHECK(calls({}) == Approx(4 * 48));
+  CHECK(calls(modules("moe_act")) == Approx(4 * 48));
+  CHECK(calls(modules("moe")) == Approx(6 * 48));
+  CHECK(calls({"workload.recompute=full"}) == Approx(6 * 48));
+}
+
+TEST_CASE("modules are of selective") {
+  CHECK(step_with_set(modules("moe")).recompute.kind == Recompute::selective);
+  CHECK_THROWS_AS(step_with_set({"workload.recompute=full", "workload.recompute_modules=[moe]"}), UserError);
+  CHECK(to_text(step_with_set(modules("moe_act, layernorm")).recompute) == "selective (moe_act, layernorm)");
+}
+
+double seconds_with(const TrainingStep& step, const Sets& more) {
+  const auto world = step_world("experts", test::both(qwen, more));
+  return run_step(*world, step, {}).seconds;
+}
+
+TEST_CASE("activations in host memory take no GPU memory but of two layers, and the time of a slow link") {
+  const auto use = [](int layers) {
+    const TrainingStep step = step_with_set({"workload.offload_layers=" + std::to_string(layers)});
+    return peak_memory(step.model, memory_question(step, step.nvlink_ranks)).activations;
+  };
+  CHECK(use(2) == use(0));
+  CHECK(use(26) == Approx(use(0) / 2));
+  CHECK(use(48) == Approx(use(0) * 2 / 48));
+  CHECK(use(1000) == use(48));
+  const Sets away{"workload.offload_layers=40"};
+  TrainingStep step = step_with_set(away);
+  const double bytes = 40 * kept_by_layer(step.model, memory_question(step, step.nvlink_ranks), true);
+  step.host_rate = BytesPerSecond{1e16};
+  const double free = seconds_with(step, away);
+  CHECK(free == Approx(seconds_with(step_with_set({}), {})).epsilon(1e-6));
+  // Out beside the forward pass, back beside the backward pass; of a slow link all of it shows but what hides.
+  step.host_rate = BytesPerSecond{1e9};
+  const double slow = seconds_with(step, away);
+  CHECK(slow > 2 * bytes / 1e9);
+  CHECK(slow < 2 * bytes / 1e9 + free);
+}
+
+}  // namespace
+}  // namespace fabricast
