@@ -95,6 +95,7 @@ std::vector<StepRow> leave_out_steps(const std::vector<StepCase>& steps, const H
   // A group more or less moves the minimum little: each fit starts at that of all steps, with the derivatives there.
   const LeastSquares all = problem.task(options.iterations);
   const Minimum whole = minimize(all, evaluate(all, problem.centre()));
+  problem.forget();
   problem.derivatives(whole.x, whole.residuals);
   const StepProblem::Taken taken = problem.taken();
   std::vector<StepRow> rows;

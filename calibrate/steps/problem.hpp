@@ -1,6 +1,7 @@
 // Steps as a least-squares problem in the logarithms of what GPUs and software reach.
 #pragma once
 
+#include <cmath>
 #include <optional>
 
 #include "../fit/least_squares.hpp"
@@ -31,6 +32,8 @@ class StepProblem {
     Eigen::VectorXd at;        ///< by parameter
   };
   Taken taken() const { return {jacobian_, taken_at_}; }
+  /// All derivatives are taken anew where they are asked for next: where a step turns from its GPU to its host they jump.
+  void forget() { taken_at_.setConstant(std::nan("")); }
   /// So that what follows does not depend on what went before.
   void restart(Taken taken) { jacobian_ = std::move(taken.jacobian), taken_at_ = std::move(taken.at); }
   /// Of some steps, with intervals.
