@@ -196,7 +196,9 @@ TrainingStep with_split(const TrainingStep& base, const Split& s) {
     step.schedule = PipelineSchedule::interleaved;
   else if (chunked)
     step.schedule = PipelineSchedule::one_f_one_b;
-  step.zero = s.zero, step.micro_batch = s.micro_batch, step.recompute.kind = s.recompute;
+  step.zero = s.zero, step.micro_batch = s.micro_batch;
+  // Modules are of the scenario's own kind.
+  if (s.recompute != base.recompute.kind) step.recompute = s.recompute;
   return step;
 }
 
@@ -221,6 +223,7 @@ std::vector<std::string> words_of(const Split& s, const TrainingStep& base) {
   say("parallel.shard", 0, step.layout.shard != base.layout.shard);
   say("batch.micro", s.micro_batch, s.micro_batch != base.micro_batch);
   say("recompute", name_of(s.recompute), s.recompute != base.recompute.kind);
+  say("recompute_modules", "[]", s.recompute != base.recompute.kind && !base.recompute.modules.empty());
   return set;
 }
 

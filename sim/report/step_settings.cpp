@@ -106,8 +106,11 @@ Alternatives buckets(G g) {
 Alternatives recomputing(G g, bool less) {
   Alternatives list;
   for (const Recompute r : {Recompute::none, Recompute::selective, Recompute::ops, Recompute::full})
-    if (r != g.spec.recompute && (r < g.spec.recompute) == less)
+    if (r != g.spec.recompute && (r < g.spec.recompute) == less) {
       list.push_back({fmt::format("recompute {}", name_of(r)), {key("recompute", name_of(r))}});
+      // Modules are of the scenario's own kind.
+      if (!g.spec.recompute_modules.empty()) list.back().set.push_back(key("recompute_modules", "[]"));
+    }
   return list;
 }
 

@@ -106,6 +106,18 @@ TEST_CASE("what does not fit is told apart, and less recomputation is tried", "[
         std::string::npos);
 }
 
+TEST_CASE("single modules that are computed again give way to another kind", "[step]") {
+  const auto world = step_world(small + ", recompute_modules: [layernorm]");
+  bool none = false;
+  for (const StepWhatIf& w : what_would_help_step(*world, run_step(*world))) {
+    if (w.what != "recompute none") continue;
+    none = true;
+    CHECK(w.set == std::vector<std::string>{"workload.recompute=none", "workload.recompute_modules=[]"});
+    CHECK(w.seconds == Approx(run_step(*step_world(small)).seconds));
+  }
+  CHECK(none);
+}
+
 TEST_CASE("of a step that does not fit, what makes it fit is told at any price", "[step]") {
   const auto world = step_world(
       "model: {preset: llama2-13b}, batch: {global: 64, micro: 4}, parallel: {tensor: 2, pipeline: 2}, memory: ignore");
@@ -167,8 +179,9 @@ TEST_CASE("the stage with the vocabulary binds", "[step]") {
 
 TEST_CASE("the words of a split make that split, and no other one is tried", "[plan]") {
   for (const std::string& workload :
-       {small, std::string("model: {preset: mixtral-8x7b}, batch: {global: 64}, parallel: {tensor: 2, expert: 4, "
-                           "pipeline: 2, interleave: 2}")}) {
+       {small, small + ", recompute_modules: [layernorm, core_attn]",
+        std::string("model: {preset: mixtral-8x7b}, batch: {global: 64}, parallel: {tensor: 2, expert: 4, "
+                    "pipeline: 2, interleave: 2}")}) {
     const auto world = step_world(workload);
     const TrainingStep base = step_of(*world);
     const SplitSearch search = search_splits(*world);
