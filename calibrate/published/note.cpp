@@ -1,4 +1,6 @@
 // The note of a row, by its parts.
+#include <charconv>
+
 #include "fabricast/core/scan.hpp"
 #include "parts.hpp"
 
@@ -17,6 +19,14 @@ Note note_of(const PublishedRow& row) {
       note.remarks += (note.remarks.empty() ? "" : "; ") + std::string(part);
   }
   return note;
+}
+
+std::int64_t Note::number(std::string_view words) const {
+  const std::size_t at = remarks.find(words);
+  if (at == std::string::npos) return 0;
+  int number = 0;
+  std::from_chars(remarks.data() + at + words.size(), remarks.data() + remarks.size(), number);
+  return number;
 }
 
 }  // namespace fabricast::published

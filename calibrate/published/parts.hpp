@@ -4,7 +4,7 @@
 // what a scenario cannot say, and, if that decides, what is missing.
 #pragma once
 
-#include <cstdlib>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -17,11 +17,8 @@ namespace fabricast::published {
 struct Note {
   std::string software, network, remarks;
   bool says(std::string_view words) const { return remarks.find(words) != std::string::npos; }
-  /// Behind words, as 20 in `offload_layers=20`; 0: they are not there.
-  int number(std::string_view words) const {
-    const std::size_t at = remarks.find(words);
-    return at == std::string::npos ? 0 : std::atoi(remarks.c_str() + at + words.size());
-  }
+  /// Behind words, as 20 in `offload_layers=20`; 0: there is none, or it is larger than an int.
+  std::int64_t number(std::string_view words) const;
 };
 Note note_of(const PublishedRow& row);
 

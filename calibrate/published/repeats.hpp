@@ -13,6 +13,12 @@
 
 namespace fabricast::published {
 
+struct StepIdentity {
+  std::string run;  ///< what ran, on how many GPUs; not how it was split, as one table may say what others leave open
+  double seconds = 0;
+  std::string id;
+};
+
 class Repeats {
  public:
   explicit Repeats(const std::vector<StepCase>& known);
@@ -20,17 +26,8 @@ class Repeats {
   std::string of(const MappedRow& row);
 
  private:
-  struct Identity {
-    std::string
-        run;  ///< what ran, on how many GPUs; how it was split is left out, as one table may say what others leave open
-    double seconds = 0;
-    std::string id;
-  };
-  static std::vector<Identity> identities_of(const std::string& id, const std::string& scenario, double seconds);
-  static bool same(const Identity& a, const Identity& b);
-
-  std::vector<Identity> known_;
-  std::map<std::string, std::vector<Identity>> rows_;
+  std::vector<StepIdentity> known_;
+  std::map<std::string, std::vector<StepIdentity>> rows_;
 };
 
 }  // namespace fabricast::published

@@ -55,7 +55,7 @@ constexpr std::array<RecipeOffload, 5> recipe_offloads{{
 }};
 
 void say_offload(Json& workload, const PublishedRow& row, const Note& note, MappedRow& mapped) {
-  if (const int layers = note.number("offload_layers="); layers > 0) {
+  if (const std::int64_t layers = note.number("offload_layers="); layers > 0) {
     workload["offload_layers"] = layers;
     return;
   }

@@ -96,13 +96,12 @@ std::vector<StepRow> leave_out_steps(const std::vector<StepCase>& steps, const H
   const LeastSquares all = problem.task(options.iterations);
   const Minimum whole = minimize(all, evaluate(all, problem.centre()));
   problem.forget();
-  problem.derivatives(whole.x, whole.residuals);
-  const StepProblem::Taken taken = problem.taken();
+  const Eigen::MatrixXd derivatives = problem.derivatives(whole.x, whole.residuals);
   std::vector<StepRow> rows;
   for (const auto& [group, mine] : groups) {
     Eigen::VectorXd weights = Eigen::VectorXd::Ones(static_cast<Eigen::Index>(problem.steps().size()));
     for (const std::size_t i : mine) weights[static_cast<Eigen::Index>(i)] = 0;
-    problem.restart(taken);
+    problem.restart(derivatives, whole.x);
     const LeastSquares task = problem.task(options.iterations, weights);
     const Minimum start = evaluate(task, whole.x);
     const Fit fit = posterior(problem, task, start, minimize(task, start), {mine.begin(), mine.end()});

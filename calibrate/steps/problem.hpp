@@ -26,16 +26,12 @@ class StepProblem {
   Eigen::VectorXd centre() const;
   /// \param weights  of steps; none: all 1
   LeastSquares task(int iterations, Eigen::VectorXd weights = {});
-  /// Derivatives as they are now, and where each was taken.
-  struct Taken {
-    Eigen::MatrixXd jacobian;  ///< [step][parameter]
-    Eigen::VectorXd at;        ///< by parameter
-  };
-  Taken taken() const { return {jacobian_, taken_at_}; }
   /// All derivatives are taken anew where they are asked for next: where a step turns from its GPU to its host they jump.
   void forget() { taken_at_.setConstant(std::nan("")); }
-  /// So that what follows does not depend on what went before.
-  void restart(Taken taken) { jacobian_ = std::move(taken.jacobian), taken_at_ = std::move(taken.at); }
+  /// Derivatives as they were taken at one place, so that what follows does not depend on what went before.
+  void restart(const Eigen::MatrixXd& derivatives, const Eigen::VectorXd& at) {
+    jacobian_ = derivatives, taken_at_ = at;
+  }
   /// Of some steps, with intervals.
   std::vector<StepRow> forecast(const std::vector<std::size_t>& steps, const Hardware& hardware);
   /// d residual / d ln parameter [step][parameter].

@@ -41,9 +41,6 @@ struct Shape {
   std::int64_t m, n, k, count;
 };
 
-/// What an operand takes in memory. Blocks of 16 numbers of NVFP4 share a scale of 8 bits [NVIDIA-NVFP4].
-double operand_bytes_of(Precision p) { return bytes_of(p) + (p == Precision::fp4 ? 1. / 16 : 0); }
-
 /// Filling and emptying the pipeline of a tile takes a time, so the faster the arithmetic the more terms it is worth.
 double depth_of(const Kernels& k, Precision p) {
   return k.model.gemm_depth.value * k.peak[static_cast<std::size_t>(p)] / peak_16(k);
@@ -125,8 +122,7 @@ double Kernels::product_rate(Precision p) const {
   // What software computes in bf16 whatever the precision asked for, it computes in fp16 where there is no bf16.
   if (p == Precision::bf16 && !has(p)) p = Precision::fp16;
   FABRICAST_CHECK(has(p), fmt::format("{} has no {}", gpu, name_of(p)));
-  const Parameter& share = p == Precision::fp8 ? model.gemm_8 : p == Precision::fp4 ? model.gemm_4 : model.gemm_16;
-  return at_power(*this, peak[static_cast<std::size_t>(p)], share.value);
+  return at_power(*this, peak[static_cast<std::size_t>(p)], model.products(p).value);
 }
 
 Kernels resolve_kernels(const NodeSpec& spec, const Hardware& hardware) {

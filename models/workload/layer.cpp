@@ -207,7 +207,7 @@ double busiest_tokens(const TrainingStep& step) {
 double sent_tokens(const TrainingStep& step) {
   const double copies = step.token_copies > 0 ? std::min<double>(step.token_copies, step.model.active_experts)
                                               : step.model.active_experts;
-  return dispatched_tokens(step) * copies / step.model.active_experts * busiest_rank(step);
+  return copies * busiest_tokens(step);
 }
 
 LayerTimes time_layer(const TrainingStep& step, bool experts) {

@@ -42,6 +42,11 @@ LayerPasses::LayerPasses(const TrainingStep& step, ProgramBuilder& builder, Stag
       sparse_(step.model.experts > 0 ? time_layer(step, true) : LayerTimes{}),
       vocabulary_(time_vocabulary(step)),
       slower_(slowest_of(step)) {
+  if (step.offloaded > 0) {
+    const MemoryQuestion question = memory_question(step, step.nvlink_ranks);
+    const auto copy = [&](bool experts) { return kept_by_layer(step.model, question, experts) / step.host_rate.value; };
+    dense_copy_ = copy(false), sparse_copy_ = copy(true);
+  }
   for (const LayerTimes* layer : {&dense_, &sparse_})
     host_bound_ = host_bound_ || is_host_bound(layer->attention) || is_host_bound(layer->ffn);
 }
@@ -221,8 +226,7 @@ void LayerPasses::weights(bool experts, int count) {
 
 std::uint32_t LayerPasses::fetch(bool experts, int count) {
   if (count == 0) return no_activity;
-  const double bytes = kept_by_layer(step_.model, memory_question(step_, step_.nvlink_ranks), experts);
-  return queue_.copy(count * bytes / step_.host_rate.value);
+  return queue_.copy(count * (experts ? sparse_copy_ : dense_copy_));
 }
 
 void LayerPasses::offload(bool experts, int count) {

@@ -51,9 +51,10 @@ class LayerPasses {
   LayerGroups groups_;
   LayerTimes dense_, sparse_;
   VocabularyTimes vocabulary_;
-  bool host_bound_ = false;           ///< launches take longer than the work of some half
-  std::uint32_t away_ = no_activity;  ///< what is on its way to host memory
-  double slower_ = 1;                 ///< what layers take longer because groups wait for their slowest rank
+  bool host_bound_ = false;                  ///< launches take longer than the work of some half
+  double dense_copy_ = 0, sparse_copy_ = 0;  ///< s of what a layer keeps on its way to host memory
+  std::uint32_t away_ = no_activity;         ///< what is on its way to host memory
+  double slower_ = 1;                        ///< what layers take longer because groups wait for their slowest rank
 };
 
 }  // namespace fabricast

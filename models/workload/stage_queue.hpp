@@ -58,25 +58,10 @@ class StageQueue {
 
   /// The host launches the work queued last, ahead of it: the next work starts no earlier than that has been launched.
   /// \param after  activity that the host waits for before
-  void launched(double seconds, std::uint32_t after = no_activity) {
-    Activity a;
-    a.seconds = seconds, a.part = Part::host, a.micro_batch = micro_batch_, a.label = builder_.label("launch");
-    const Place place{actor_, host};
-    const std::uint32_t id = builder_.add(a, {&place, 1});
-    if (after != no_activity) builder_.depends(id, after);
-    wait_for(id);
-  }
+  void launched(double seconds, std::uint32_t after = no_activity) { wait_for(beside(host, seconds, after, "launch")); }
 
   /// Activations go to host memory or come back, from when the work queued last has ended. \returns its number
-  std::uint32_t copy(double seconds) {
-    Activity a;
-    a.seconds = seconds, a.part = Part::host, a.micro_batch = micro_batch_;
-    a.label = builder_.label("activations in host memory");
-    const Place place{actor_, host_memory};
-    const std::uint32_t id = builder_.add(a, {&place, 1});
-    if (last_ != no_activity) builder_.depends(id, last_);
-    return id;
-  }
+  std::uint32_t copy(double seconds) { return beside(host_memory, seconds, last_, "activations in host memory"); }
 
   /// \returns its number; no_activity if there are no calls
   std::uint32_t exchange(std::uint32_t kind, Stream stream, double calls = 1) {
@@ -95,6 +80,16 @@ class StageQueue {
   }
 
  private:
+  /// Work of the host on a stream of its own. \param after  what it waits for
+  std::uint32_t beside(Stream stream, double seconds, std::uint32_t after, const char* what) {
+    Activity a;
+    a.seconds = seconds, a.part = Part::host, a.micro_batch = micro_batch_, a.label = builder_.label(what);
+    const Place place{actor_, stream};
+    const std::uint32_t id = builder_.add(a, {&place, 1});
+    if (after != no_activity) builder_.depends(id, after);
+    return id;
+  }
+
   ProgramBuilder& builder_;
   std::uint32_t actor_, last_ = no_activity;
   std::vector<std::uint32_t> needs_;  ///< of the next computation

@@ -18,9 +18,9 @@ MemoryQuestion memory_question(const TrainingStep& step, int nvlink_ranks) {
   q.fused_attention = step.stack.fused_attention;
   q.fused_loss = step.stack.fused_loss;
   q.dropout = !step.stack.fused_attention;  // went out of use as fused attention came in
-  // Products keep what they read as they read it; of fp4 with a scale of 8 bits for sixteen.
-  if (step.precision == Precision::fp8) q.input_bytes = 1;
-  if (step.precision == Precision::fp4) q.input_bytes = 0.5 + 1. / 16;
+  // Products keep what they read as they read it.
+  if (step.precision == Precision::fp8 || step.precision == Precision::fp4)
+    q.input_bytes = operand_bytes_of(step.precision);
   q.offloaded = step.offloaded;
   q.nvlink_ranks = nvlink_ranks;
   return q;

@@ -197,8 +197,7 @@ void check_batch(const TrainingSpec& spec, Complaints& faults) {
 /// NVLink-C2C where there is one.
 BytesPerSecond host_rate(const NodeSpec& node, const Hardware& hardware) {
   const GpuKind& gpu = hardware.gpus.find(node.gpu)->second;
-  const LinkType& link = hardware.links.find(gpu.c2c.empty() ? gpu.pcie : gpu.c2c)->second;
-  return {link.rate.value * link.efficiency.value};
+  return hardware.links.find(gpu.c2c.empty() ? gpu.pcie : gpu.c2c)->second.payload_rate();
 }
 
 }  // namespace

@@ -204,7 +204,7 @@ class TrainingBuilder {
     const std::vector<LayerRun>& runs = runs_of(stage, work);
     for (std::size_t i = 0; i < runs.size(); ++i) {
       stage.data->before(runs[i].first, i + 1 < runs.size() ? runs[i + 1].first : -1, work.micro_batch == 0);
-      if (step_.offloaded > 0) stage.passes->offload(runs[i].experts, offloaded(runs[i]));
+      stage.passes->offload(runs[i].experts, offloaded(runs[i]));
       stage.passes->forward(runs[i].experts, runs[i].count);
     }
     if (chunk == last_chunk()) stage.passes->vocabulary(false);
@@ -218,10 +218,10 @@ class TrainingBuilder {
     if (chunk == last_chunk()) stage.passes->vocabulary(true);
     const std::vector<LayerRun>& runs = runs_of(stage, work);
     const auto fetch = [&](const LayerRun& run) { return stage.passes->fetch(run.experts, offloaded(run)); };
-    std::uint32_t here = step_.offloaded > 0 && !runs.empty() ? fetch(runs.back()) : no_activity;
+    std::uint32_t here = runs.empty() ? no_activity : fetch(runs.back());
     for (std::size_t i = runs.size(); i-- > 0;) {
       stage.queue->wait_for(here);
-      here = step_.offloaded > 0 && i > 0 ? fetch(runs[i - 1]) : no_activity;
+      here = i > 0 ? fetch(runs[i - 1]) : no_activity;
       const int then = i > 0 ? runs[i - 1].first : -1;
       if (i + 1 < runs.size())
         stage.data->before(runs[i].first, then, false);

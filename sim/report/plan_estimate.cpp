@@ -23,7 +23,7 @@ Rates rates_of(const World& world) {
   r.domain = nvlink_ranks(world.scenario);
   const auto rate_of = [&](const std::string& name) {
     const auto link = world.scenario.hardware.links.find(name);
-    return link == world.scenario.hardware.links.end() ? 0 : link->second.rate.value * link->second.efficiency.value;
+    return link == world.scenario.hardware.links.end() ? 0 : link->second.payload_rate().value;
   };
   r.outside = static_cast<double>(node.nic_rate(true).value) * node.nics / world.planner.comm.gpus();
   r.inside = node.nvlink ? node.gpu.nvlinks * rate_of(node.gpu.nvlink) : rate_of(node.gpu.pcie);

@@ -9,15 +9,10 @@ namespace fabricast {
 
 namespace {
 
-bool is_guess(const Parameter& p) { return p.source.starts_with("guess"); }
-
-const Parameter& product_rate(const ComputeModel& model, Precision precision) {
-  if (precision == Precision::fp8) return model.gemm_8;
-  return precision == Precision::fp4 ? model.gemm_4 : model.gemm_16;
-}
+bool is_guess(const Parameter& p) { return origin_of(p) == ParameterOrigin::guess; }
 
 void say_kernels(const Kernels& kernels, const std::string& gpu, Precision precision, std::vector<std::string>& out) {
-  if (is_guess(product_rate(kernels.model, precision)))
+  if (is_guess(kernels.model.products(precision)))
     out.push_back(fmt::format("what {} reaches in {} is a guess: no kernel or step was measured on its kind", gpu,
                               name_of(precision)));
   else if (is_guess(kernels.model.flash))

@@ -26,6 +26,9 @@ constexpr double bytes_of(Precision p) {
   return p == Precision::fp32 || p == Precision::tf32 ? 4 : p == Precision::fp8 ? 1 : p == Precision::fp4 ? 0.5 : 2;
 }
 
+/// The same with its scales: blocks of 16 numbers of NVFP4 share one of 8 bits [NVIDIA-NVFP4].
+constexpr double operand_bytes_of(Precision p) { return bytes_of(p) + (p == Precision::fp4 ? 1. / 16 : 0); }
+
 /// The data sheet of a kind of GPU.
 struct GpuSheet {
   std::array<double, 6> peak{};  ///< FLOP/s by Precision; 0: the GPU has none
@@ -58,6 +61,11 @@ struct ComputeModel {
   Parameter flash_head;        ///< what a score costs beside its products, as so many dimensions of a head
   Parameter unfused;           ///< attention by separate products: part of the 16-bit peak
   Parameter power_exponent;    ///< rates of products go with (power limit / power) to this exponent
+
+  /// Of large products of a precision: part of its peak.
+  const Parameter& products(Precision p) const {
+    return p == Precision::fp8 ? gemm_8 : p == Precision::fp4 ? gemm_4 : gemm_16;
+  }
 };
 std::vector<ParameterRef> parameters(ComputeModel& model);
 

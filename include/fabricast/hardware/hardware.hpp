@@ -119,6 +119,8 @@ struct LinkType {
   Parameter efficiency;  ///< payload share of the line rate
   Parameter latency;     ///< of the device entered
   std::string source;
+  /// What is left of the line rate for payload.
+  BytesPerSecond payload_rate() const { return {rate.value * efficiency.value}; }
 };
 
 /// What people and drivers call a thing beside its own name. Capitals, blanks and signs do not count.
