@@ -82,7 +82,7 @@ TEST_CASE("decoding one sequence is bound by reading the weights", "[inference]"
   const ParameterCount count = count_parameters(step.model);
   const double bound = 2.0 * static_cast<double>(count.total - count.embedding) / step.kernels.memory_rate.value;
   CHECK(seconds > bound);
-  CHECK(seconds < 1.6 * bound);
+  CHECK(seconds < 1.65 * bound);
 }
 
 TEST_CASE("weights of fewer bits are read faster, and multiplied as fast", "[inference]") {
