@@ -1,4 +1,4 @@
-// Rows of a single all-reduce. Those of NCCL are forecast; kernels of the engines' own have no key yet.
+// Rows of a single all-reduce: of NCCL, or of a serving engine's own kernel.
 #include <fmt/format.h>
 
 #include "fabricast/core/scan.hpp"
@@ -6,16 +6,47 @@
 
 namespace fabricast::serving {
 
+namespace {
+
+void say_nccl(Json& scenario, const ServingRow& row, std::string_view version) {
+  scenario["nccl"] = {{"version", std::string(version)}};
+  scenario["workload"] = {{"collective", "all_reduce"}, {"sizes", {fmt::format("{}B", row.input)}}};
+}
+
+/// In B. Numbers of 16 bits where the row's unit is likely elements.
+std::int64_t message_of(const ServingRow& row, MappedServing& mapped) {
+  if (row.note.find("likely elements") == std::string::npos) return row.input;
+  mapped.assumed.push_back({"workload.message", fmt::format("{}B", 2 * row.input), "its sizes are likely elements"});
+  return 2 * row.input;
+}
+
+void say_own(Json& scenario, const ServingRow& row, MappedServing& mapped) {
+  Json workload = {{"kind", "inference"}};
+  say_engine(workload, row, mapped);
+  workload["phase"] = "all_reduce";
+  workload["message"] = fmt::format("{}B", message_of(row, mapped));
+  const bool eager = row.note.find("eager") != std::string::npos;
+  // No host launches a kernel every 4 us by itself: what is timed there is the kernel.
+  const bool timed_alone = row.source == "sglang-pr2904";
+  if (timed_alone) mapped.assumed.push_back({"workload.launch", "graph", "its times are shorter than a launch"});
+  workload["launch"] = eager && !timed_alone ? "eager" : "graph";
+  // Its tensor degree is all that counts of a model.
+  workload["model"] = {{"preset", "llama3.1-8b"}};
+  workload["parallel"] = {{"tensor", row.tensor}};
+  scenario["workload"] = std::move(workload);
+}
+
+}  // namespace
+
 void say_collective(Json& scenario, const ServingRow& row, MappedServing& mapped) {
-  const auto version = after(row.version, "NCCL ");
-  if (!version)
-    return miss(mapped, "workload.all_reduce: kernels of the engine (" + row.engine + " " + row.version + ")");
   if (mapped.metric != ServingMetric::allreduce_us)
     return miss(mapped, "metric: " + row.metric + " is of no collective");
-  if (row.input == 0) return miss(mapped, "workload.sizes: not stated");
+  if (row.input == 0) return miss(mapped, "workload.message: not stated");
   if (say_system(scenario, row, mapped) == 0) return;
-  scenario["nccl"] = {{"version", std::string(*version)}};
-  scenario["workload"] = {{"collective", "all_reduce"}, {"sizes", {fmt::format("{}B", row.input)}}};
+  if (const auto version = after(row.version, "NCCL "))
+    say_nccl(scenario, row, *version);
+  else
+    say_own(scenario, row, mapped);
 }
 
 }  // namespace fabricast::serving

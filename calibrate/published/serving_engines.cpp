@@ -1,12 +1,13 @@
-// Engines in published serving tables, and the stacks that they are nearest to.
+// Engines in published serving tables, and the releases that they are nearest to.
 //
-// A new engine or release is a line; the first that fits counts. `exact` only where the stack's parameters are of that very
+// A new engine or release is a line; the first that fits counts. `exact` only where the set's parameters are of that very
 // release. Names of `fabricast list stacks` do without.
 #include <algorithm>
 #include <array>
 
-#include "fabricast/core/enum_names.hpp"
-#include "fabricast/workload/serving_stack.hpp"
+#include "fabricast/core/names.hpp"
+#include "fabricast/core/scan.hpp"
+#include "fabricast/hardware/hardware.hpp"
 #include "serving_parts.hpp"
 
 namespace fabricast::serving {
@@ -17,34 +18,62 @@ struct Engine {
   std::string_view name, version;  ///< what the row's begin with
   std::string_view stack;
   bool exact;
-  bool graphs;          ///< decode passes are CUDA graphs
-  bool own_reductions;  ///< it all-reduces inside a node by kernels of its own
-  bool mixed;           ///< prompts go into the passes of decoding
+  bool graphs;  ///< decode passes are CUDA graphs
 };
 
 // FasterTransformer and TurboMind launch kernel by kernel: no CUDA graph of GPT is in their source [FasterTransformer].
-// vLLM since V1 mixes prompts into passes that decode [VLLM-tuning].
-constexpr std::array<Engine, 6> engines{{
-    {"vllm", "0.6", "vllm-0.6", true, true, true, false},
-    {"vllm", "0.5", "vllm-0.6", false, true, true, false},
-    {"vllm", "", "vllm-0.6", false, true, true, true},
-    {"sglang", "", "vllm-0.6", false, true, true, false},
-    {"trtllm", "", "tensorrt-llm-0.15", false, true, true, true},
-    {"other", "FasterTransformer", "tensorrt-llm-0.15", false, false, false, false},
+// vLLM since V1, the default from 0.8 on, mixes prompts into passes that decode [VLLM-tuning].
+constexpr std::array<Engine, 10> engines{{
+    {"vllm", "0.6", "vllm-0.6", true, true},
+    {"vllm", "0.5", "vllm-0.6", false, true},
+    {"vllm", "0.11", "vllm-0.11", true, true},
+    {"vllm", "", "vllm-0.11", false, true},
+    {"sglang", "0.5", "sglang-0.5", true, true},
+    {"sglang", "", "sglang-0.5", false, true},
+    // Engines that are compiled ahead of time: of NIM 1.x, and of MLPerf's rounds until 4.1.
+    {"trtllm", "NIM 1", "tensorrt-llm-0.15", false, true},
+    {"trtllm", "MLPerf v4", "tensorrt-llm-0.15", false, true},
+    {"trtllm", "0.1", "tensorrt-llm-0.15", false, true},
+    {"trtllm", "", "tensorrt-llm-1.0", false, true},
 }};
-constexpr Engine turbomind{"other", "lmdeploy", "tensorrt-llm-0.15", false, false, false, true};
+constexpr std::array<Engine, 2> others{{
+    {"other", "FasterTransformer", "fastertransformer-5", true, false},
+    {"other", "lmdeploy", "turbomind-0.1", true, false},
+}};
 
 const Engine* find_engine(const ServingRow& row) {
-  for (const Engine& e : engines)
-    if (row.engine == e.name && row.version.starts_with(e.version)) return &e;
-  return row.engine == turbomind.name && row.version.starts_with(turbomind.version) ? &turbomind : nullptr;
+  const auto fits = [&](const Engine& e) { return row.engine == e.name && row.version.starts_with(e.version); };
+  if (const auto e = std::find_if(engines.begin(), engines.end(), fits); e != engines.end()) return &*e;
+  const auto e = std::find_if(others.begin(), others.end(), fits);
+  return e == others.end() ? nullptr : &*e;
+}
+
+/// What InferenceX's scripts set beside the engines' defaults [InferenceX].
+void say_scheduler(Json& workload, const ServingRow& row) {
+  if (!row.source.starts_with("inferencex") || row.phase != "requests") return;
+  const bool apart = disaggregation_of(row).has_value();
+  Json scheduler = Json::object();
+  if (row.engine == "trtllm" && row.data > 1) {
+    // Balanced data-parallel attention: all ranks begin prompts together, or after 60 passes.
+    scheduler["wait"] = 60;
+  } else if (row.engine == "trtllm" && !apart && row.model.starts_with("llama") && row.input == 1024 &&
+             row.output == 1024 && row.tensor < 8) {
+    scheduler["wait"] = 20;
+    scheduler["fill"] = 0.9;
+  }
+  // New requests are looked for every 10th pass, with 16 clients or more every 30th.
+  if (row.engine == "sglang" && !apart && system_of(row).gpu == "b200") {
+    std::string_view batch = row.batch;
+    scheduler["receive"] = take_number(batch).value_or(0) >= 16 ? 30 : 10;
+  }
+  if (!scheduler.empty()) workload["scheduler"] = std::move(scheduler);
 }
 
 }  // namespace
 
 void say_engine(Json& workload, const ServingRow& row, MappedServing& mapped) {
   const Engine* engine = find_engine(row);
-  const auto& stacks = serving_stacks();
+  const auto& stacks = shipped_hardware().serving;
   const auto named = stacks.find(engine ? std::string(engine->stack) : row.engine);
   if (named == stacks.end()) return miss(mapped, "workload.stack: the engine '" + row.engine + "' is not known");
   workload["framework"] = name_of(named->second.framework);
@@ -52,17 +81,15 @@ void say_engine(Json& workload, const ServingRow& row, MappedServing& mapped) {
   if (!engine) return;
   if (!engine->exact) {
     const bool stated = !row.version.empty() && row.version != "?";
-    mapped.assumed.push_back({"workload.stack", named->first,
-                              "nearest to " + (engine->name == "other" ? "" : row.engine + " ") +
-                                  (stated ? row.version : "of a release that is not stated")});
+    mapped.assumed.push_back(
+        {"workload.stack", named->first,
+         "nearest to " + row.engine + " " + (stated ? row.version : "of a release that is not stated")});
   }
   if (!engine->graphs) {
     workload["launch"] = "eager";
     mapped.assumed.push_back({"workload.launch", "eager", "its source has no CUDA graphs of decoding"});
   }
-  if (engine->own_reductions && row.tensor > 1) mapped.unsaid.emplace_back("all-reduce kernels of the engine");
-  if (engine->mixed && row.phase == "requests" && !disaggregation_of(row))
-    mapped.unsaid.emplace_back("several prompts in a pass of decoding");
+  say_scheduler(workload, row);
   if (row.note.find("DBO") != std::string::npos) workload["overlap"] = true;
   if (row.note.find("weight offloading") != std::string::npos) mapped.unsaid.emplace_back("weights in host memory");
   if (row.note.find("NVFP4 dispatch") != std::string::npos)

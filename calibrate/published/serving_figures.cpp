@@ -1,5 +1,6 @@
 // What a scenario of published serving gives, in the units of the tables.
 #include "fabricast/calibrate/published_serving_validation.hpp"
+#include "fabricast/planner/search.hpp"
 #include "fabricast/report/forecast.hpp"
 #include "fabricast/report/inference.hpp"
 #include "fabricast/report/step.hpp"
@@ -14,9 +15,17 @@ constexpr double ms = 1e3, us = 1e6;
 
 double& of(ServingFigures& figures, ServingMetric metric) { return figures[static_cast<std::size_t>(metric)]; }
 
-std::unique_ptr<World> world_of(const std::string& scenario, const std::string& id,
+/// What NCCL's search finds hangs on no parameter.
+const std::shared_ptr<SearchStore>& searches() {
+  static const std::shared_ptr<SearchStore> found = make_search_store();
+  return found;
+}
+
+std::unique_ptr<World> world_of(const std::string& scenario, const std::string& id, const Hardware& hardware,
                                 const std::vector<std::string>& set = {}) {
-  return build_world(parse_scenario(scenario, id, set).scenario);
+  ReadResult read = parse_scenario(scenario, id, set);
+  read.scenario.hardware = hardware;
+  return build_world(std::move(read.scenario), searches());
 }
 
 InferenceForecast forecast_of(const World& world) {
@@ -31,15 +40,16 @@ InferenceForecast forecast_of(const World& world) {
   return run_inference(world, one_thread, false);
 }
 
-ServingFigures of_requests(const InferenceForecast& f, const InferenceSpec& spec) {
+ServingFigures of_requests(const InferenceForecast& f) {
   const Serving& s = f.disaggregated ? f.disaggregated->serving : *f.shared;
   ServingFigures figures{};
-  of(figures, ServingMetric::tpot_ms) = ms * s.inter_token;
-  of(figures, ServingMetric::ttft_ms) = ms * s.first_token;
-  of(figures, ServingMetric::latency_ms) = ms * s.request;
+  of(figures, ServingMetric::tpot_ms) = ms * s.inter_token.mean;
+  of(figures, ServingMetric::itl_p50_ms) = ms * s.inter_token_median;
+  of(figures, ServingMetric::ttft_ms) = ms * s.first_token.mean;
+  of(figures, ServingMetric::latency_ms) = ms * s.request.mean;
   of(figures, ServingMetric::out_tok_s) = s.tokens_per_second;
   of(figures, ServingMetric::out_tok_s_gpu) = s.tokens_per_second / static_cast<double>(f.gpus);
-  of(figures, ServingMetric::req_s) = s.tokens_per_second / static_cast<double>(spec.output);
+  of(figures, ServingMetric::req_s) = s.requests_per_second;
   if (f.disaggregated) of(figures, ServingMetric::kv_transfer_ms) = ms * f.disaggregated->transfer;
   return figures;
 }
@@ -59,9 +69,9 @@ ServingFigures of_batch(const InferenceForecast& decode, double prompts, const I
   return figures;
 }
 
-ServingFigures of_prompts(const InferenceForecast& f) {
+ServingFigures of_prompts(const InferenceForecast& f, double outside) {
   ServingFigures figures{};
-  of(figures, ServingMetric::ttft_ms) = ms * f.step.seconds;
+  of(figures, ServingMetric::ttft_ms) = ms * (outside + f.step.seconds);
   of(figures, ServingMetric::in_tok_s_gpu) = f.tokens_per_second / static_cast<double>(f.gpus);
   return figures;
 }
@@ -70,9 +80,9 @@ ServingFigures of_prompts(const InferenceForecast& f) {
 
 }  // namespace serving
 
-ServingFigures serving_figures(const std::string& scenario, const std::string& id) {
+ServingFigures serving_figures(const std::string& scenario, const std::string& id, const Hardware& hardware) {
   using namespace serving;
-  const auto world = world_of(scenario, id);
+  const auto world = world_of(scenario, id, hardware);
   if (world->scenario.workload.kind == WorkloadKind::collective) {
     ServingFigures figures{};
     of(figures, ServingMetric::allreduce_us) = us * run_forecast(*world, one_thread).rows.front().time;
@@ -81,12 +91,19 @@ ServingFigures serving_figures(const std::string& scenario, const std::string& i
   const InferenceSpec& spec = world->scenario.workload.inference;
   const InferenceForecast f = forecast_of(*world);
   switch (spec.phase) {
-    case InferencePhase::prefill: return of_prompts(f);
-    case InferencePhase::both: return of_requests(f, spec);
+    case InferencePhase::prefill:
+      return of_prompts(
+          f, find_serving_stack(world->scenario.hardware, spec.framework, spec.stack).request_fixed.us().value);
+    case InferencePhase::both: return of_requests(f);
+    case InferencePhase::all_reduce: {
+      ServingFigures figures{};
+      of(figures, ServingMetric::allreduce_us) = us * f.step.seconds;
+      return figures;
+    }
     case InferencePhase::decode: break;
   }
   const auto prompts =
-      world_of(scenario, id, {"workload.phase=prefill", "workload.batch=" + std::to_string(spec.batch)});
+      world_of(scenario, id, hardware, {"workload.phase=prefill", "workload.batch=" + std::to_string(spec.batch)});
   return of_batch(f, run_inference(*prompts, one_thread, false).step.seconds, spec);
 }
 

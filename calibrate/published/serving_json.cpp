@@ -31,6 +31,8 @@ Json row_json(const ServingResult& r) {
   if (r.outcome == RowOutcome::forecast) {
     j["forecast"] = six(r.forecast);
     j["error"] = six(r.error());
+    j["interval_90"] = {six(r.forecast / r.factor), six(r.forecast * r.factor)};
+    j["within"] = r.within();
   } else {
     j["key"] = r.key;
     j["why"] = r.why;
@@ -48,7 +50,11 @@ Json summary_json(const ServingSummary& s) {
   Json j = {{"source", s.source},     {"experts", s.experts}, {"metric", name_of(s.metric)}, {"rows", s.rows},
             {"forecast", s.forecast}, {"refused", s.refused}, {"not_said", s.unsayable}};
   if (s.forecast > 0)
-    j.update({{"mean", six(s.mean)}, {"median", six(s.median)}, {"bias", six(s.bias)}, {"worst", six(s.worst)}});
+    j.update({{"mean", six(s.mean)},
+              {"median", six(s.median)},
+              {"bias", six(s.bias)},
+              {"worst", six(s.worst)},
+              {"within", s.within}});
   return j;
 }
 
@@ -72,6 +78,7 @@ std::string serving_json(const std::vector<ServingResult>& results) {
                      {"metric", name_of(m.metric)},
                      {"sources", m.sources},
                      {"rows", m.rows},
+                     {"within", m.within},
                      {"mean", six(m.mean)},
                      {"median", six(m.median)},
                      {"bias", six(m.bias)}});

@@ -19,24 +19,26 @@ std::string counts_table(const std::vector<KeyCount>& counts, const char* what) 
 
 std::string sources_table(const std::vector<ServingSummary>& summaries) {
   std::string out =
-      "| source | model | metric | rows | forecast | refused | not said | mean % | median % | bias % | worst % |\n"
-      "|---|---|---|---:|---:|---:|---:|---:|---:|---:|---:|\n";
+      "| source | model | metric | rows | forecast | refused | not said | mean % | median % | bias % | worst % | in "
+      "interval |\n"
+      "|---|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n";
   for (const ServingSummary& s : summaries) {
     out += fmt::format("| {} | {} | {} | {} | {} | {} | {} |", s.source, s.experts ? "MoE" : "dense", name_of(s.metric),
                        s.rows, s.forecast, s.refused, s.unsayable);
-    out += s.forecast > 0 ? fmt::format(" {:.1f} | {:.1f} | {:+.1f} | {:+.1f} |\n", 100 * s.mean, 100 * s.median,
-                                        100 * s.bias, 100 * s.worst)
-                          : std::string(" | | | |\n");
+    out += s.forecast > 0 ? fmt::format(" {:.1f} | {:.1f} | {:+.1f} | {:+.1f} | {} |\n", 100 * s.mean, 100 * s.median,
+                                        100 * s.bias, 100 * s.worst, s.within)
+                          : std::string(" | | | | |\n");
   }
   return out;
 }
 
 std::string means_table(const std::vector<ServingMean>& means) {
   std::string out =
-      "| model | metric | sources | rows | mean % | median % | bias % |\n|---|---|---:|---:|---:|---:|---:|\n";
+      "| model | metric | sources | rows | mean % | median % | bias % | in interval "
+      "|\n|---|---|---:|---:|---:|---:|---:|---:|\n";
   for (const ServingMean& m : means)
-    out += fmt::format("| {} | {} | {} | {} | {:.1f} | {:.1f} | {:+.1f} |\n", m.experts ? "MoE" : "dense",
-                       name_of(m.metric), m.sources, m.rows, 100 * m.mean, 100 * m.median, 100 * m.bias);
+    out += fmt::format("| {} | {} | {} | {} | {:.1f} | {:.1f} | {:+.1f} | {} |\n", m.experts ? "MoE" : "dense",
+                       name_of(m.metric), m.sources, m.rows, 100 * m.mean, 100 * m.median, 100 * m.bias, m.within);
   return out;
 }
 
@@ -72,26 +74,38 @@ std::string rows_table(const std::vector<ServingResult>& results) {
 
 }  // namespace serving
 
-std::string serving_markdown(const std::vector<ServingResult>& results) {
+std::string serving_markdown(const ServingPage& page) {
   using namespace serving;
-  const std::vector<ServingSummary> summaries = summarize_serving(results);
-  return "# Validation of serving\n\n"
-         "Written by `fabricast calibrate validate --serving --markdown docs/validation-serving.md`.\n"
-         "Rows of `calibrate/data/serving.csv` [serving-measurements], each made into a scenario by a "
-         "[mapping](calibrate/published-serving.md).\n"
-         "No fit has seen them, and nothing was set by their figures. Error is forecast over published, less one: of "
-         "times "
-         "`+` is too slow,\n"
-         "of rates `+` is too fast. Not said: the row has a setting that a scenario has no key for. Refused: by the "
-         "estimate of memory, or\n"
-         "as the split does not go together. Forecasts of serving have no interval yet.\n\n"
-         "## By metric\n\nEach source counts once. Single all-reduces count as dense.\n\n" +
-         means_table(serving_means(summaries)) + "\n## By source\n\n" + sources_table(summaries) +
-         "\n## What is missing\n\nRows that cannot be said:\n\n" + counts_table(missing_keys(results), "missing") +
-         "\nRows that are refused:\n\n" + counts_table(refusals(results), "key") +
-         "\nSettings without a key, of rows that are forecast without them:\n\n" +
-         counts_table(unsaid_settings(results), "setting") + "\n## What was assumed\n\n" + assumed_table(results) +
-         "\n## Rows\n\n" + rows_table(results);
+  const bool left_out = !page.in_the_fit.empty();
+  const std::vector<ServingSummary> summaries = summarize_serving(page.results);
+  std::string out =
+      "# Validation of serving\n\n"
+      "Rows of `calibrate/data/serving.csv` [serving-measurements], each made into a scenario by a "
+      "[mapping](calibrate/published-serving.md).\n";
+  out += left_out
+             ? "Each source is forecast with parameters fitted without its rows ([how](models/inference.md#the-fit)).\n"
+             : "Some rows are in the fit ([which](models/inference.md#the-fit)); `--leave-out source` leaves each "
+               "source out.\n";
+  out += fmt::format("Written by `fabricast calibrate validate --serving{} --markdown docs/validation-serving.md`.\n\n",
+                     left_out ? " --leave-out source" : "");
+  out +=
+      "Error is forecast over published, less one: of times `+` is too slow, of rates `+` is too fast. In interval: "
+      "rows that lie in\n"
+      "their 90 % interval. Not said: the row has a setting that a scenario has no key for. Refused: by the estimate "
+      "of memory, or as\n"
+      "the split does not go together.\n\n";
+  out += fmt::format("## {}\n\nEach source counts once. Single all-reduces count as dense.\n\n",
+                     left_out ? "Left out by source" : "By metric");
+  out += means_table(serving_means(summaries));
+  if (left_out) out += "\n## In the fit\n\n" + means_table(serving_means(summarize_serving(page.in_the_fit)));
+  out += "\n## By source\n\n" + sources_table(summaries);
+  out += "\n## What is missing\n\nRows that cannot be said:\n\n" + counts_table(missing_keys(page.results), "missing");
+  out += "\nRows that are refused:\n\n" + counts_table(refusals(page.results), "key");
+  out += "\nSettings without a key, of rows that are forecast without them:\n\n" +
+         counts_table(unsaid_settings(page.results), "setting");
+  out += "\n## What was assumed\n\n" + assumed_table(page.results);
+  out += "\n## Rows\n\n" + rows_table(page.results);
+  return out;
 }
 
 }  // namespace fabricast

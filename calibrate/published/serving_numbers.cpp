@@ -26,18 +26,26 @@ bool computes_in_4_bits(const ServingRow& row) {
 }
 
 void say_weights(Json& workload, const ServingRow& row, std::string_view word, MappedServing& mapped) {
-  // Its experts alone have 4 bits, and are multiplied in 16 [gpt-oss].
-  const bool gpt_oss = row.model.starts_with("gpt-oss");
-  if (word == "fp4" && (gpt_oss || !computes_in_4_bits(row))) {
+  const auto assume = [&](const char* key, const char* value, const char* why) {
+    mapped.assumed.push_back({key, value, why});
+  };
+  if (word != "fp4") {
+    workload["precision"] = word;
+  } else if (row.model.starts_with("gpt-oss")) {
+    workload["precision"] = "bf16";
+    workload["experts"] = {{"weight_precision", "fp4"}};
+    assume("workload.experts.weight_precision", "fp4", "its experts alone have 4 bits, and are multiplied in 16");
+  } else if (!computes_in_4_bits(row)) {
     workload["precision"] = "bf16";
     workload["weight_precision"] = "fp4";
-    mapped.assumed.push_back(
-        {"workload.precision", "bf16",
-         gpt_oss ? "weights of 4 bits are widened, as its makers do" : "the GPU has no products of 4 bits"});
+    assume("workload.precision", "bf16", "the GPU has no GEMMs of 4 bits");
+  } else if (row.model.starts_with("deepseek")) {
+    workload["precision"] = "bf16";
+    workload["experts"] = {{"precision", "fp4"}};
+    assume("workload.experts.precision", "fp4", "attention keeps 16 bits in its published checkpoint of 4 bits");
   } else {
     workload["precision"] = word;
   }
-  if (word == "fp4" && mapped.experts) mapped.unsaid.emplace_back("4 bits of experts alone");
 }
 
 }  // namespace

@@ -46,6 +46,11 @@ double achieved_concurrency(const ServingRow& row) {
 /// Tokens of prompts that a pass holds by default, in both engines.
 constexpr int tokens_of_a_pass = 8192;
 
+/// Offline, a peak, or a server's rate at the limit of its latency: as many requests as the engine takes.
+bool is_the_most(const ServingRow& row) {
+  return row.phase != "requests" || says(row.note, "Server") || says(row.note, "peak");
+}
+
 /// Sequences of a replica; 0: the largest that fits.
 int batch_of(const ServingRow& row, int replicas, MappedServing& mapped) {
   if (const auto apart = disaggregation_of(row); apart && apart->decoding.batch > 0) return apart->decoding.batch;
@@ -63,7 +68,7 @@ int batch_of(const ServingRow& row, int replicas, MappedServing& mapped) {
   if (!row.batch.empty() && !says(row.batch, "fills memory") && !says(row.batch, "max") &&
       !says(row.batch, "all at once"))
     miss(mapped, "workload.batch: '" + row.batch + "' is not known");
-  else if (row.batch.empty() && !is_rate(mapped.metric))
+  else if (row.batch.empty() && !(is_rate(mapped.metric) && is_the_most(row)))
     miss(mapped, "workload.arrivals: requests come at a rate, and how many run at once is not stated");
   else
     mapped.assumed.push_back({"workload.batch", "the largest that fits", "the engine fills its memory"});
@@ -78,6 +83,21 @@ int mean_length(const ServingRow& row, int nominal, const char* key, MappedServi
   return mean;
 }
 
+/// How far lengths of a client that samples them are from their mean: InferenceX evenly from 0.8 to 1 of the nominal, SGLang's
+/// bench_serving evenly from 1.
+double spread_of(const ServingRow& row) {
+  if (row.source.starts_with("inferencex")) return 0.1 / 0.9;
+  return row.source == "sgl-cookbook" ? 1 : 0;
+}
+
+void say_load(Json& workload, const ServingRow& row) {
+  Json load = Json::object();
+  if (const double spread = spread_of(row); spread > 0) load["spread"] = spread;
+  // All clients begin at once, and their first requests count [InferenceX].
+  if (row.source.starts_with("inferencex")) load["warmup"] = 0;
+  if (!load.empty()) workload["load"] = std::move(load);
+}
+
 }  // namespace
 
 void say_requests(Json& workload, const ServingRow& row, int gpus, MappedServing& mapped) {
@@ -88,10 +108,14 @@ void say_requests(Json& workload, const ServingRow& row, int gpus, MappedServing
     return miss(mapped, "metric: " + row.metric + " has no forecast in phase " + row.phase);
   if (row.input == 0) return miss(mapped, "workload.input: not stated");
   if (row.output == 0 && row.phase != "prefill") return miss(mapped, "workload.output: not stated");
-  workload["phase"] = phase->word;
+  // Clients at work, of whose tokens the median is told: those beside prompts are few.
+  const bool median = says(row.note, "median token latency") && row.batch != "1";
+  if (median) mapped.metric = ServingMetric::itl_p50_ms;
+  workload["phase"] = median ? "both" : phase->word;
   workload["batch"] = batch_of(row, replicas_of(row, gpus), mapped);
   workload["input"] = mean_length(row, row.input, "workload.input", mapped);
   workload["output"] = mean_length(row, std::max(1, row.output), "workload.output", mapped);
+  if (row.phase == "requests") say_load(workload, row);
   if (says(row.note, "lengths vary widely")) mapped.unsaid.emplace_back("lengths that differ from request to request");
 }
 

@@ -77,6 +77,7 @@ int replicas_of(const ServingRow& row, int gpus) {
 
 void say_split(Json& workload, const ServingRow& row, int gpus, MappedServing& mapped) {
   const auto apart = disaggregation_of(row);
+  mapped.apart = apart.has_value();
   const Workers decoding = apart ? apart->decoding : workers_of(row);
   const int stated = apart ? apart->prompts.gpus() + decoding.gpus() : decoding.gpus();
   const int all = system_of(row).gpus;

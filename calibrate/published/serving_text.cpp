@@ -42,21 +42,23 @@ std::string serving_text(const std::vector<ServingResult>& results, bool rows) {
   out +=
       "published serving, by source\n"
       "           source  model  metric           rows  forecast  refused  not said   mean %  median %   bias %  worst "
-      "%\n";
+      "%  in interval\n";
   const std::vector<ServingSummary> summaries = summarize_serving(results);
   for (const ServingSummary& s : summaries) {
     out += fmt::format("{:>17}  {:<6} {:<15} {:>5} {:>9} {:>8} {:>9}", s.source, s.experts ? "MoE" : "dense",
                        name_of(s.metric), s.rows, s.forecast, s.refused, s.unsayable);
     if (s.forecast > 0)
-      out += fmt::format(" {:>8.1f} {:>9.1f} {:>8.1f} {:>8.1f}", 100 * s.mean, 100 * s.median, 100 * s.bias,
-                         100 * s.worst);
+      out += fmt::format(" {:>8.1f} {:>9.1f} {:>8.1f} {:>8.1f} {:>12}", 100 * s.mean, 100 * s.median, 100 * s.bias,
+                         100 * s.worst, s.within);
     out += "\n";
   }
   out +=
-      "\nmean over sources, each once\n           model  metric          sources  rows   mean %  median %   bias %\n";
+      "\nmean over sources, each once\n           model  metric          sources  rows   mean %  median %   bias %  in "
+      "interval\n";
   for (const ServingMean& m : serving_means(summaries))
-    out += fmt::format("           {:<6} {:<15} {:>7} {:>5} {:>8.1f} {:>9.1f} {:>8.1f}\n", m.experts ? "MoE" : "dense",
-                       name_of(m.metric), m.sources, m.rows, 100 * m.mean, 100 * m.median, 100 * m.bias);
+    out += fmt::format("           {:<6} {:<15} {:>7} {:>5} {:>8.1f} {:>9.1f} {:>8.1f} {:>12}\n",
+                       m.experts ? "MoE" : "dense", name_of(m.metric), m.sources, m.rows, 100 * m.mean, 100 * m.median,
+                       100 * m.bias, m.within);
   out += counts_text("rows that cannot be said, by what is missing", missing_keys(results));
   out += counts_text("rows that are refused, by key", refusals(results));
   out +=

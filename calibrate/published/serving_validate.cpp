@@ -7,7 +7,9 @@
 #include "fabricast/core/parallel.hpp"
 #include "fabricast/core/stop.hpp"
 #include "fabricast/report/forecast.hpp"
+#include "fabricast/report/serving_interval.hpp"
 #include "mapping.hpp"
+#include "serving_spread.hpp"
 
 namespace fabricast {
 
@@ -22,8 +24,8 @@ struct Shared {
   std::string key, why;  ///< of a refusal
 };
 
-void forecast(Shared& shared) try {
-  shared.figures = serving_figures(shared.row->scenario, shared.row->id);
+void forecast(Shared& shared, const Hardware& hardware) try {
+  shared.figures = serving_figures(shared.row->scenario, shared.row->id, hardware);
 } catch (const UserError& error) {
   const Diagnostic& first = error.diagnostics().front();
   shared.key = first.path.empty() ? "scenario" : first.path;
@@ -44,7 +46,7 @@ void settle(ServingResult& r, const Shared& shared) {
 
 }  // namespace serving
 
-std::vector<ServingResult> validate_serving(const std::vector<MappedServing>& rows,
+std::vector<ServingResult> validate_serving(const std::vector<MappedServing>& rows, const Hardware& hardware,
                                             const std::function<void(double)>& progress, int threads) {
   std::vector<serving::Shared> shared;
   std::map<std::string_view, std::size_t> known;
@@ -54,7 +56,7 @@ std::vector<ServingResult> validate_serving(const std::vector<MappedServing>& ro
   TaskProgress told(progress, shared.size());
   in_parallel(shared.size(), thread_count(threads), [&](std::size_t i) {
     stop_if_requested();
-    serving::forecast(shared[i]);
+    serving::forecast(shared[i], hardware);
     told.one_done();
   });
   std::vector<ServingResult> results;
@@ -69,7 +71,13 @@ std::vector<ServingResult> validate_serving(const std::vector<MappedServing>& ro
     r.why = row.missing;
     r.key = row.missing.substr(0, row.missing.find(':'));
   }
+  for (ServingResult& r : results) set_interval(r, hardware.serving_spread);
   return results;
+}
+
+void set_interval(ServingResult& result, const ServingSpread& spread) {
+  const ServingDeviations d = serving_deviations(spread, result.mapped.experts, result.mapped.apart);
+  result.factor = std::exp(quantile_95 * deviation_of(d, result.mapped.metric));
 }
 
 std::vector<ServingSummary> summarize_serving(const std::vector<ServingResult>& results) {
@@ -93,6 +101,7 @@ std::vector<ServingSummary> summarize_serving(const std::vector<ServingResult>& 
     ++s.forecast;
     s.mean += std::abs(r.error());
     s.bias += r.error();
+    s.within += r.within();
     if (std::abs(r.error()) > std::abs(s.worst)) s.worst = r.error();
     errors[i].push_back(std::abs(r.error()));
   }
@@ -116,6 +125,7 @@ std::vector<ServingMean> serving_means(const std::vector<ServingSummary>& summar
         if (s.experts != experts || s.metric != m.metric || s.forecast == 0) continue;
         ++m.sources;
         m.rows += s.forecast;
+        m.within += s.within;
         m.mean += s.mean;
         m.median += s.median;
         m.bias += s.bias;

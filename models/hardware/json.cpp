@@ -84,6 +84,24 @@ void read_stacks(const json& file, std::map<std::string, Stack, std::less<>>& st
   }
 }
 
+void read_serving(const json& file, std::map<std::string, ServingStack, std::less<>>& serving) {
+  for (const auto& [name, j] : file.items()) {
+    ServingStack& s = serving[name];
+    s.name = name, s.summary = j.at("summary"), s.source = j.at("source"), s.year = j.at("year");
+    const auto framework = enum_from<Framework>(j.at("framework").get<std::string>());
+    if (!framework) bad_data(name + ": framework");
+    s.framework = *framework;
+    s.tokens = j.at("tokens"), s.mixed = j.at("mixed"), s.chunked = j.at("chunked"), s.reserves = j.at("reserves");
+    s.memory_of_free = j.at("memory_of_free"), s.own_all_reduce = j.at("own_all_reduce");
+    s.attention_kernels = j.at("attention_kernels"), s.latent_kernels = j.at("latent_kernels");
+    s.ffn_kernels = j.at("ffn_kernels"), s.expert_kernels = j.at("expert_kernels");
+    s.cast_kernels = j.at("cast_kernels"), s.sampling_kernels = j.at("sampling_kernels");
+    s.outside = j.at("outside"), s.attention = j.at("attention"), s.ffn = j.at("ffn"), s.gated_ffn = j.at("gated_ffn");
+    s.cast = j.at("cast"), s.logit = j.at("logit");
+    read_parameters(j, parameters(s), "serving." + name);
+  }
+}
+
 Hardware read_prior() {
   Hardware h;
   const auto file = [](std::string_view name) { return json::parse(embedded_data(name)); };
@@ -96,8 +114,11 @@ Hardware read_prior() {
   read_sets(file("pcie_paths.json"), h.pcie_paths, "pcie_paths");
   read_parameters(file("software.json"), parameters(h.software), "software");
   read_parameters(file("forecast.json").at("spread"), parameters(h.spread), "forecast.spread");
+  read_parameters(file("forecast.json").at("serving"), parameters(h.serving_spread), "forecast.serving");
   read_stacks(file("stacks.json"), h.stacks);
   read_likes(file("stacks.json"), h.stacks);
+  read_serving(file("serving.json"), h.serving);
+  read_likes(file("serving.json"), h.serving);
   const json links = file("links.json");
   for (const auto& [name, j] : links.items())
     h.links[name] = {link_kind_of_json(j.at("kind")),
@@ -127,7 +148,7 @@ const Hardware& shipped_hardware() {
   static const Hardware hardware = [] {
     Hardware h = prior_hardware();
     try {
-      for (const char* file : {"fitted.json", "fitted_steps.json"})
+      for (const char* file : {"fitted.json", "fitted_steps.json", "fitted_serving.json"})
         overlay_profile(h, std::string(embedded_data(file)), file);
     } catch (const std::exception& e) { bad_data(e.what()); }
     return h;
@@ -146,8 +167,8 @@ void overlay_profile(Hardware& hardware, const std::string& text, const std::str
     throw UserError(
         {Diagnostic{Diagnostic::Severity::error, {file, 1, 1, 1}, {}, "a profile is an object of sections", {}}});
   auto known = hardware.all_parameters(true);
-  constexpr std::array<std::string_view, 8> sections = {"architectures", "compute",    "forecast", "links",
-                                                        "networks",      "pcie_paths", "software", "stacks"};
+  constexpr std::array<std::string_view, 9> sections = {"architectures", "compute", "forecast", "links", "networks",
+                                                        "pcie_paths",    "serving", "software", "stacks"};
   const auto read = [&](const std::string& path, const json& value) {
     const auto it = std::find_if(known.begin(), known.end(), [&](const auto& k) { return k.first == path; });
     if (it == known.end()) {

@@ -104,6 +104,7 @@ std::vector<ParameterRef> parameters(ComputeModel& c) {
       {"grouped", "", "products side by side, as of experts: rate relative to a single one", &c.grouped, share},
       {"burst", "", "products timed in a loop of milliseconds: rate relative to a step that lasts", &c.burst},
       {"gemm_memory", "", "products that memory bounds: part of its rate", &c.gemm_memory, share},
+      {"gemm_memory_4", "", "the same with weights of 4 bits", &c.gemm_memory_4, share},
       {"decode_memory", "", "decode attention that memory bounds: part of its rate", &c.decode_memory, share},
       {"stream", "", "element-wise kernels: part of the memory's rate", &c.stream, share},
       {"optimizer_stream", "", "the optimizer: part of the memory's rate", &c.optimizer_stream, share},
@@ -122,6 +123,17 @@ std::vector<ParameterRef> parameters(ForecastSpread& s) {
       {"below_1MiB", "", "the same from 64 KiB on", &s.bands[1]},
       {"below_64MiB", "", "the same from 1 MiB on", &s.bands[2]},
       {"from_64MiB", "", "the same from 64 MiB on", &s.bands[3]}};
+}
+
+std::vector<ParameterRef> parameters(ServingSpread& s) {
+  return {
+      {"step", "", "of passes and rates of dense models, as a standard deviation of ln", &s.step},
+      {"step_experts", "", "the same of MoE", &s.step_experts},
+      {"wait", "", "of times to first tokens of dense models", &s.wait},
+      {"wait_experts", "", "the same of MoE", &s.wait_experts},
+      {"wait_apart", "", "of times to first tokens where prompts have GPUs of their own", &s.wait_apart},
+      {"all_reduce", "", "of one all-reduce", &s.all_reduce},
+      {"unvalidated", "", "as many times these where nothing was measured on such a GPU or engine", &s.unvalidated}};
 }
 
 namespace {
@@ -152,8 +164,11 @@ std::vector<std::pair<std::string, ParameterRef>> Hardware::all_parameters(bool 
   add_all(all, "networks", networks);
   add_all(all, "pcie_paths", pcie_paths);
   add_all(all, "stacks", stacks);
+  add_all(all, "serving", serving);
   for (const ParameterRef& p : parameters(software)) all.emplace_back("software." + std::string(p.name), p);
   for (const ParameterRef& p : parameters(spread)) all.emplace_back("forecast.spread." + std::string(p.name), p);
+  for (const ParameterRef& p : parameters(serving_spread))
+    all.emplace_back("forecast.serving." + std::string(p.name), p);
   add_all(all, "compute", compute);
   if (!inherited_too) std::erase_if(all, [](const auto& p) { return p.second.parameter->inherited; });
   return all;
@@ -211,6 +226,7 @@ std::vector<std::string> Hardware::parameters_of(std::string_view section, std::
   if (section == "architectures") return parameters_in(section, architectures, name);
   if (section == "networks") return parameters_in(section, networks, name);
   if (section == "compute") return parameters_in(section, compute, name);
+  if (section == "serving") return parameters_in(section, serving, name);
   return parameters_in(section, stacks, name);
 }
 
@@ -219,12 +235,14 @@ void Hardware::own(std::string_view path) {
   own_in("networks", networks, path);
   own_in("compute", compute, path);
   own_in("stacks", stacks, path);
+  own_in("serving", serving, path);
 }
 
 Architecture Hardware::architecture(std::string_view name) const { return whole(architectures, name); }
 Network Hardware::network(std::string_view name) const { return whole(networks, name); }
 ComputeModel Hardware::compute_model(std::string_view name) const { return whole(compute, name); }
 Stack Hardware::stack(std::string_view name) const { return whole(stacks, name); }
+ServingStack Hardware::serving_stack(std::string_view name) const { return whole(serving, name); }
 
 Parameter* Hardware::find(std::string_view path) {
   for (auto& [name, ref] : all_parameters(true))

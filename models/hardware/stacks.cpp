@@ -4,7 +4,7 @@ namespace fabricast {
 
 std::vector<ParameterRef> parameters(Stack& s) {
   return {
-      {"gemm", "", "rate of products, relative to the GPU's", &s.gemm},
+      {"gemm", "", "rate of GEMMs, relative to the GPU's", &s.gemm},
       {"attention_rate", "", "rate of attention, relative to the GPU's", &s.attention_rate},
       {"eager", "", "element-wise traffic without a compiler, relative", &s.eager},
       {"cast", "B", "per element that is cast to 8 bits or fewer, of what products read", &s.cast},

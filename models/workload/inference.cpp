@@ -33,6 +33,7 @@ struct TimedPass {
   InferencePass pass;
   PassTime time;
   std::vector<TimedPass> halves;  ///< that take turns
+  std::vector<TimedPass> guess;   ///< none without speculation
 };
 
 RankGroups shifted(RankGroups groups, std::uint32_t by) {
@@ -59,6 +60,25 @@ class InferenceBuilder {
       pairs_.push_back(builder_.groups(shifted(stage_pairs(step.layout, s, s + 1), step.first_rank)));
   }
 
+  InferenceProgram build_all_reduce(Bytes bytes) {
+    const TimedPass nothing;
+    whole_ = &nothing;
+    stage_ = &stages_.front();
+    stage_->queue->begin(0);
+    const bool own = runs_own(step_.own_all_reduce, step_.layout.tensor, bytes);
+    if (own) {
+      stage_->queue->work(all_reduce_seconds(step_.own_all_reduce, step_.layout.tensor, bytes).value, Part::tensor,
+                          own_kernel);
+      // Of many in a row: the host launches the next one meanwhile.
+      if (!graph_) stage_->queue->wait_for(host_work(step_.stack.reduce_launch.us().value, "launch"));
+    } else {
+      call(stage_->tensor, Part::tensor, CollectiveOp::all_reduce, static_cast<double>(bytes.value), 1);
+    }
+    stage_->queue->wait_for(pending());
+    stage_->queue->work(0, Part::vocabulary, "reduced");
+    return {builder_.finish(), std::move(launches_)};
+  }
+
   InferenceProgram build(const std::vector<InferencePass>& passes, int rounds, const Handover* handover) {
     if (handover) hand_over(*handover);
     std::vector<TimedPass> timed;
@@ -76,14 +96,19 @@ class InferenceBuilder {
   }
 
  private:
+  static constexpr const char* own_kernel = "all-reduce of the engine's own";
   static std::size_t index(int stage) { return static_cast<std::size_t>(stage); }
 
   TimedPass time_with_halves(const InferencePass& pass) const {
-    TimedPass timed{pass, time_pass(step_, pass), {}};
+    TimedPass timed{pass, time_pass(step_, pass), {}, {}};
+    if (step_.speculation.tokens > 0 && pass.sequences > 0) {
+      const InferencePass guess = guessing_pass(pass);
+      timed.guess.push_back({guess, time_pass(step_, guess), {}, {}});
+    }
     if (!step_.overlap) return timed;
     const std::vector<InferencePass> halves = halves_of(pass);
     if (halves.size() < 2) return timed;
-    for (const InferencePass& half : halves) timed.halves.push_back({half, time_pass(step_, half), {}});
+    for (const InferencePass& half : halves) timed.halves.push_back({half, time_pass(step_, half), {}, {}});
     return timed;
   }
 
@@ -140,13 +165,30 @@ class InferenceBuilder {
       work_on(whole_->halves.size());
       if (s + 1 < p_) received = send(s);
     }
-    compute(times_->vocabulary, 1, Part::vocabulary, "vocabulary");
-    const double logits =
-        static_cast<double>(pass.sequences + pass.prompts) * static_cast<double>(step_.model.vocab) * 2;
-    if (step_.layout.tensor > 1) call(stage_->tensor, Part::tensor, CollectiveOp::all_gather, logits, 1);
+    vocabulary();
+    guess();
     stage_->queue->wait_for(pending());
     pending() = no_activity;
     return stage_->queue->work(0, Part::vocabulary, "tokens");
+  }
+
+  void vocabulary() {
+    compute(times_->vocabulary, 1, Part::vocabulary, "vocabulary");
+    const double rows = static_cast<double>(pass_->sequences * pass_->width + pass_->prompts);
+    const double logits = rows * static_cast<double>(step_.model.vocab) * 2;
+    if (step_.layout.tensor > 1) call(stage_->tensor, Part::tensor, CollectiveOp::all_gather, logits, 1);
+  }
+
+  /// Guesses for the next pass, one after the other; the last stage makes them.
+  void guess() {
+    if (whole_->guess.empty()) return;
+    pass_ = &whole_->guess.front().pass;
+    times_ = &whole_->guess.front().time;
+    for (int i = 0; i < step_.speculation.tokens; ++i) {
+      attention(step_.model.experts > 0, step_.speculation.layers);
+      feed_forward(step_.model.experts > 0, step_.speculation.layers);
+      vocabulary();
+    }
   }
 
   /// What follows is of a half of the pass; of the whole pass where the number is that of its halves.
@@ -172,11 +214,19 @@ class InferenceBuilder {
   void compute(const LayerTime& t, int count, Part products, const std::string& what) {
     stage_->queue->wait_for(pending());
     pending() = no_activity;
-    if (!graph_) stage_->queue->wait_for(host_work(count * t.kernels * step_.stack.kernel_launch.us().value, "launch"));
+    if (!graph_) stage_->queue->wait_for(host_work(count * launch_seconds(t, products), "launch"));
     stage_->queue->work(count * t.products, products, what);
     if (t.attention > 0) stage_->queue->work(count * t.attention, Part::attention, what);
     const Part other = products == Part::vocabulary ? Part::vocabulary : Part::elementwise;
     stage_->queue->work(count * t.elementwise, other, what);
+  }
+
+  /// Of the host, for half a layer or the vocabulary.
+  double launch_seconds(const LayerTime& t, Part products) const {
+    const ServingStack& stack = step_.stack;
+    double beside = products == Part::vocabulary ? 0 : stack.layer_launch.us().value / 2;
+    if (&t == &times_->sparse) beside += stack.expert_launch.us().value;
+    return t.kernels * stack.kernel_launch.us().value + beside;
   }
 
   void call(std::uint32_t groups, Part part, CollectiveOp op, double bytes, int count) {
@@ -187,7 +237,8 @@ class InferenceBuilder {
     // The other half may compute meanwhile.
     const std::uint32_t before = pending();
     if (whole_->halves.empty()) stage_->queue->wait_for(before);
-    stage_->queue->work(count * step_.stack.collective.us().value, part, "fixed cost of collectives");
+    const Parameter& fixed = part == Part::expert ? step_.stack.dispatch : step_.stack.collective;
+    stage_->queue->work(count * fixed.us().value, part, "fixed cost of collectives");
     if (!graph_) {
       const std::uint32_t launch = host_work(0, "launch of a collective");
       launches_.emplace_back(launch, kind);
@@ -201,7 +252,16 @@ class InferenceBuilder {
     return 2 * static_cast<double>(pass_->tokens()) * static_cast<double>(step_.model.hidden);
   }
   void reduce(int count) {
-    if (step_.layout.tensor > 1) call(stage_->tensor, Part::tensor, CollectiveOp::all_reduce, hidden_bytes(), count);
+    if (step_.layout.tensor == 1) return;
+    const Bytes bytes{std::llround(hidden_bytes())};
+    if (!runs_own(step_.own_all_reduce, step_.layout.tensor, bytes))
+      return call(stage_->tensor, Part::tensor, CollectiveOp::all_reduce, hidden_bytes(), count);
+    const Seconds kernel = all_reduce_seconds(step_.own_all_reduce, step_.layout.tensor, bytes);
+    const double each = kernel.value + step_.stack.collective.us().value;
+    stage_->queue->wait_for(pending());
+    pending() = no_activity;
+    if (!graph_) stage_->queue->wait_for(host_work(count * step_.stack.reduce_launch.us().value, "launch"));
+    stage_->queue->work(count * each, Part::tensor, own_kernel);
   }
 
   void layers(bool experts, int count) {
@@ -228,7 +288,7 @@ class InferenceBuilder {
   void attention(bool experts, int count) {
     compute(times_->attention, count, Part::products, "attention");
     reduce(count);
-    const double bytes = std::min(2.0, bytes_of(step_.precision));
+    const double bytes = std::min(2.0, bytes_of(step_.experts.compute));
     if (experts && dispatches()) exchange_copies(bytes, count);
     if (experts && gathers()) exchange_tokens(CollectiveOp::all_gather, bytes, count);
   }
@@ -286,6 +346,10 @@ class InferenceBuilder {
 };
 
 }  // namespace
+
+InferenceProgram all_reduce_program(const InferenceStep& step, Bytes bytes, bool graph) {
+  return InferenceBuilder(step, graph).build_all_reduce(bytes);
+}
 
 InferenceProgram inference_program(const InferenceStep& step, const std::vector<InferencePass>& passes, int rounds,
                                    bool graph, const Handover* handover) {

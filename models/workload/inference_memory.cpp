@@ -1,5 +1,6 @@
 // What serving holds in a GPU's memory, and how many sequences that leaves room for.
 #include <algorithm>
+#include <cmath>
 
 #include "fabricast/workload/inference_spec.hpp"
 
@@ -7,14 +8,32 @@ namespace fabricast {
 
 namespace {
 
-Bytes capacity_of(const InferenceStep& step, const NodeSpec& node) {
-  return Bytes{static_cast<std::int64_t>(static_cast<double>(node.memory.value) * step.stack.memory.value)};
+MemoryUse of_one_sequence(const InferenceStep& step, const NodeSpec& node) {
+  return peak_memory(step.model, memory_question(step, 1, node.gpus));
+}
+
+/// B, as the engine comes.
+double usual_capacity(const InferenceStep& step, const NodeSpec& node) {
+  const auto all = static_cast<double>(node.memory.value);
+  if (!step.stack.memory_of_free) return all * step.stack.memory.value;
+  const MemoryUse one = of_one_sequence(step, node);
+  const double taken = std::min(all, one.total() - one.cache);
+  return taken + (all - taken) * step.stack.memory.value;
 }
 
 }  // namespace
 
+bool needs_more_memory(const InferenceStep& step, const NodeSpec& node) {
+  return of_one_sequence(step, node).total() > usual_capacity(step, node);
+}
+
+Bytes memory_capacity(const InferenceStep& step, const NodeSpec& node) {
+  if (needs_more_memory(step, node)) return node.memory;
+  return Bytes{static_cast<std::int64_t>(usual_capacity(step, node))};
+}
+
 int largest_batch(const InferenceStep& step, const NodeSpec& node) {
-  const double capacity = static_cast<double>(capacity_of(step, node).value);
+  const double capacity = static_cast<double>(memory_capacity(step, node).value);
   const auto fits = [&](int batch) {
     return peak_memory(step.model, memory_question(step, batch, node.gpus)).total() <= capacity;
   };
@@ -27,16 +46,25 @@ int largest_batch(const InferenceStep& step, const NodeSpec& node) {
   return fitting;
 }
 
+std::int64_t cache_tokens(const InferenceStep& step, const NodeSpec& node) {
+  return largest_batch(step, node) * (step.input + step.output);
+}
+
 std::vector<Diagnostic> memory_faults(const InferenceSpec& spec, const Hardware& hardware, const NodeSpec& node,
                                       int nvlink_nodes) {
   std::vector<Diagnostic> faults;
   const auto check = [&](const InferenceStep& step, int batch) {
     const int nvlink_ranks = node.gpus * std::max(1, nvlink_nodes);
-    if (auto fault = memory_fault(step.model, memory_question(step, batch, nvlink_ranks), capacity_of(step, node)))
+    const double usual = usual_capacity(step, node);
+    const double tolerated = static_cast<double>(memory_capacity(step, node).value) / usual;
+    const MemoryQuestion question = memory_question(step, batch, nvlink_ranks);
+    if (auto fault = memory_fault(step.model, question, Bytes{std::llround(usual)}, tolerated))
       faults.push_back(std::move(*fault));
   };
-  check(inference_step(spec, node, hardware), spec.batch);
-  if (spec.disaggregated.prefill.gpus > 0) check(prefill_step(spec, node, hardware), 1);
+  // Requests that do not fit beside others wait.
+  const bool queues = spec.phase == InferencePhase::both;
+  check(inference_step(spec, node, nvlink_nodes, hardware), queues ? 1 : spec.batch);
+  if (spec.disaggregated.prefill.gpus > 0) check(prefill_step(spec, node, nvlink_nodes, hardware), 1);
   return faults;
 }
 

@@ -48,8 +48,7 @@ double depth_of(const Kernels& k, Precision p) {
 
 /// Blocks that are too few for the GPU share the terms of a sum, and pass partial sums through memory in fp32.
 double product_seconds(const Kernels& kernels, const Shape& s, const Tile& tile, double rate, double depth,
-                       double bytes) {
-  const double memory = kernels.memory_rate.value * kernels.model.gemm_memory.value;
+                       double bytes, double memory) {
   const std::int64_t blocks = s.count * ceil_div(s.m, tile.rows) * ceil_div(s.n, tile.columns);
   const double of_one = rate / kernels.multiprocessors * tile.efficiency;
   double best = std::numeric_limits<double>::infinity();
@@ -157,11 +156,14 @@ Seconds gemm(const Kernels& kernels, std::int64_t m, std::int64_t n, std::int64_
   const double held = operand_bytes_of(weights.value_or(precision));
   const double out = std::max(in, bytes_16);
   const double bytes = real(count) * (in * real(m) * real(k) + held * real(k) * real(n) + out * real(m) * real(n));
+  const Parameter& share =
+      weights.value_or(precision) == Precision::fp4 ? kernels.model.gemm_memory_4 : kernels.model.gemm_memory;
+  const double memory = kernels.memory_rate.value * share.value;
   double best = std::numeric_limits<double>::infinity();
   for (const Tile& tile : tiles) {
     const Tile turned{tile.columns, tile.rows, tile.efficiency};
-    best = std::min({best, product_seconds(kernels, {m, n, k, count}, tile, rate, depth, bytes),
-                     product_seconds(kernels, {m, n, k, count}, turned, rate, depth, bytes)});
+    best = std::min({best, product_seconds(kernels, {m, n, k, count}, tile, rate, depth, bytes, memory),
+                     product_seconds(kernels, {m, n, k, count}, turned, rate, depth, bytes, memory)});
   }
   return {best};
 }

@@ -211,8 +211,10 @@ class StageMemory {
   }
 
   void infer() {
-    const double layers = dense_ * layer_elements(false) + sparse_ * (layer_elements(true) + expert_elements());
-    use_.parameters = layers * bytes_of(q_.weights.value_or(q_.precision)) + vocabulary_elements() * bytes_;
+    const double layers = dense_ * layer_elements(false) + sparse_ * layer_elements(true);
+    const Precision weights = q_.weights.value_or(q_.precision);
+    use_.parameters = layers * operand_bytes_of(weights) + vocabulary_elements() * bytes_ +
+                      sparse_ * expert_elements() * operand_bytes_of(q_.expert_weights.value_or(weights));
     // Heads that are not enough for all ranks are held more than once; a latent vector by all.
     const double width = m_.kv_rank > 0
                              ? d(m_.cache_width())

@@ -142,6 +142,7 @@ Steps smaller_numbers(const Transformer&, const MemoryQuestion& q) {
     steps.push_back(q);
     steps.back().precision = Precision::fp8;
     steps.back().weights.reset();
+    steps.back().expert_weights.reset();
   }
   return steps;
 }

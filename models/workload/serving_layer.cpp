@@ -20,16 +20,21 @@ class PassTimer {
         pass_(pass),
         tokens_(d(pass.tokens())),
         tensor_(step.layout.tensor),
-        gap_(step.kernels.kernel_gap().value) {}
+        gap_(step.kernels.kernel_gap().value),
+        kernels_(step.kernels) {}
+
+  /// Over what is cached and over prompts.
+  double attended() const { return core() / stack_.attention_rate.value; }
 
   LayerTime attention() const {
     LayerTime t;
     const std::vector<Linear> products = attention_products(m_, tensor_);
-    for (const Linear& l : products) multiply(t, tokens_, l);
-    t.attention = core() / stack_.attention_rate.value;
+    for (const Linear& l : products) multiply(t, tokens_, l, step_.linear);
+    t.attention = attended();
     const double widths = d(m_.query_width() + m_.kv_heads * m_.head_dim) / tensor_;
-    elementwise(t, stack_.attention_kernels, outside() + tokens_ * stack_.attention * widths);
-    cast(t, products);
+    const int kernels = stack_.attention_kernels + (m_.kv_rank > 0 ? stack_.latent_kernels : 0);
+    elementwise(t, kernels, outside() + tokens_ * stack_.attention * widths);
+    cast(t, products, step_.linear);
     return t;
   }
 
@@ -37,9 +42,9 @@ class PassTimer {
     LayerTime t;
     const double width = d(m_.ffn) / tensor_;
     const std::vector<Linear> products = ffn_products(m_, width);
-    for (const Linear& l : products) multiply(t, tokens_, l);
+    for (const Linear& l : products) multiply(t, tokens_, l, step_.linear);
     elementwise(t, stack_.ffn_kernels, outside() + tokens_ * activation() * width);
-    cast(t, products);
+    cast(t, products, step_.linear);
     return t;
   }
 
@@ -55,14 +60,16 @@ class PassTimer {
     const double missed = std::pow(1 - static_cast<double>(m_.active_experts) / m_.experts, tokens_ * sharing);
     const double busy = std::max(1.0, std::min(local * (1 - missed), copies));
     const std::vector<Linear> products = ffn_products(m_, width);
-    for (const Linear& p : products) multiply(t, copies / busy, p, busy);
-    multiply(t, tokens_, {d(m_.hidden), d(m_.experts)});
+    for (const Linear& p : products) multiply(t, copies / busy, p, step_.experts, busy);
+    multiply(t, tokens_, {d(m_.hidden), d(m_.experts)}, step_.linear);
     if (m_.shared_experts > 0)
-      for (const Linear& p : ffn_products(m_, d(m_.expert_ffn * m_.shared_experts) / tensor_)) multiply(t, tokens_, p);
+      for (const Linear& p : ffn_products(m_, d(m_.expert_ffn * m_.shared_experts) / tensor_))
+        multiply(t, tokens_, p, step_.experts);
     // Copies in the order of experts, and back.
     elementwise(t, stack_.ffn_kernels + stack_.expert_kernels,
                 outside() + copies * (8 * d(m_.hidden) + activation() * width));
-    cast(t, products);
+    cast(t, products, step_.experts);
+    t.elementwise += stack_.expert_fixed.us().value;
     return t;
   }
 
@@ -72,10 +79,10 @@ class PassTimer {
     return t;
   }
 
-  /// Only of the last token of each sequence.
+  /// Only of the last token of each prompt, and of those that are decoded.
   LayerTime vocabulary() const {
     LayerTime t;
-    const double rows = d(pass_.sequences + pass_.prompts);
+    const double rows = d(pass_.sequences * pass_.width + pass_.prompts);
     t.products += gemm(step_.kernels, whole(rows), whole(d(m_.vocab) / tensor_), m_.hidden, Precision::bf16).value /
                       stack_.gemm.value +
                   gap_;
@@ -87,20 +94,19 @@ class PassTimer {
  private:
   static std::int64_t whole(double x) { return std::max<std::int64_t>(1, std::llround(std::ceil(x - 1e-9))); }
 
-  void multiply(LayerTime& t, double rows, const Linear& l, double count = 1) const {
-    t.products +=
-        gemm(step_.kernels, whole(rows), whole(l.out), whole(l.in), step_.precision, whole(count), step_.weights)
-                .value /
-            stack_.gemm.value +
-        gap_;
+  void multiply(LayerTime& t, double rows, const Linear& l, const GemmPrecision& p, double count = 1) const {
+    t.products += gemm(kernels_, whole(rows), whole(l.out), whole(l.in), p.compute, whole(count), p.weights).value /
+                      stack_.gemm.value +
+                  gap_;
     ++t.kernels;
   }
   void elementwise(LayerTime& t, int kernels, double bytes) const {
-    t.elementwise += stream(step_.kernels, Bytes{std::llround(bytes)}).value + kernels * gap_;
+    const double least = gap_ + stack_.small_kernel.us().value;
+    t.elementwise += stream(step_.kernels, Bytes{std::llround(bytes)}).value + kernels * least;
     t.kernels += kernels;
   }
-  void cast(LayerTime& t, const std::vector<Linear>& products) const {
-    if (bytes_of(step_.precision) > 1) return;
+  void cast(LayerTime& t, const std::vector<Linear>& products, const GemmPrecision& p) const {
+    if (bytes_of(p.compute) > 1) return;
     double in = 0;
     for (const Linear& l : products) in += l.in;
     elementwise(t, stack_.cast_kernels, tokens_ * stack_.cast * in);
@@ -120,9 +126,9 @@ class PassTimer {
     const std::int64_t context = window > 0 ? std::min(window, pass_.context) : pass_.context;
     double seconds = 0;
     if (pass_.sequences > 0)
-      seconds +=
-          decode_attention(step_.kernels, decode_heads(m_, step_.layout.tensor), pass_.sequences, context, step_.cache)
-              .value;
+      seconds += decode_attention(step_.kernels, decode_heads(m_, step_.layout.tensor), pass_.sequences, context,
+                                  step_.cache, pass_.width)
+                     .value;
     if (pass_.prompts > 0) {
       AttentionBlock block;
       block.heads = training_heads(m_, step_.layout.tensor);
@@ -137,6 +143,7 @@ class PassTimer {
   const ServingStack& stack_;
   const InferencePass& pass_;
   double tokens_, tensor_, gap_;
+  const Kernels& kernels_;
 };
 
 }  // namespace
@@ -151,6 +158,8 @@ PassTime time_pass(const InferenceStep& step, const InferencePass& pass) {
   return t;
 }
 
+double time_attention(const InferenceStep& step, const InferencePass& pass) { return PassTimer(step, pass).attended(); }
+
 double cached_bytes(const InferenceStep& step) {
   return d(decode_heads(step.model, step.layout.tensor).cached) * bytes_of(step.cache);
 }
@@ -158,12 +167,25 @@ double cached_bytes(const InferenceStep& step) {
 MemoryQuestion memory_question(const InferenceStep& step, int batch, int nvlink_ranks) {
   MemoryQuestion q;
   q.training = false;
-  q.layout = step.layout, q.precision = step.precision;
-  q.weights = step.weights, q.cache_precision = step.cache;
+  q.layout = step.layout, q.precision = step.linear.compute;
+  q.weights = step.linear.weights, q.expert_weights = step.experts.weights, q.cache_precision = step.cache;
   q.sequence = step.input + step.output, q.batch = batch;
-  q.tokens = std::max<std::int64_t>(batch, std::min(step.chunk, step.input * batch));
+  q.tokens = std::max<std::int64_t>(batch * (1 + step.speculation.tokens), std::min(step.chunk, step.input * batch));
   q.nvlink_ranks = nvlink_ranks;
   return q;
+}
+
+InferencePass guessing_pass(const InferencePass& pass) {
+  InferencePass guess;
+  guess.sequences = pass.sequences;
+  guess.context = pass.context;
+  return guess;
+}
+
+double Speculation::tokens_per_step() const {
+  double mean = 1, holds = 1;
+  for (int i = 0; i < tokens; ++i) mean += holds *= acceptance;
+  return mean;
 }
 
 std::vector<InferencePass> halves_of(const InferencePass& pass) {
@@ -181,6 +203,7 @@ std::vector<InferencePass> decode_passes(const InferenceStep& step) {
     InferencePass pass;
     pass.sequences = step.batch / passes + (j < step.batch % passes ? 1 : 0);
     pass.context = step.mean_context();
+    pass.width = 1 + step.speculation.tokens;
     all.push_back(pass);
   }
   return all;

@@ -91,8 +91,8 @@ int validate(const std::vector<std::string>& arguments) {
       "profile", po::value<std::string>(), "lay a fitted profile over the shipped parameters")(
       "leave-out", po::value<std::vector<std::string>>()->composing(),
       "fit anew from the priors without each `site`, `kind`, `system` or `fifth` of the sites in turn (of steps: "
-      "`software`, `source` or `family` of sources), and count its errors then: minutes; may be repeated")(
-      "terms", "say what each term of the models is worth on sites left out: an hour")(
+      "`software`, `source` or `family` of sources; of serving: `source`), and count its errors then: minutes; may be "
+      "repeated")("terms", "say what each term of the models is worth on sites left out: an hour")(
       "calibrated",
       "with --leave-out, then calibrate each system with some of its own cases, and count its errors on "
       "the others: minutes more")("identified", po::value<std::string>(),
@@ -157,7 +157,12 @@ int fit(const std::vector<std::string>& arguments) {
   options.add()("cases", po::value<std::string>(), "file of measured cases (default: the shipped ones)")(
       "steps", po::value<std::string>()->implicit_value(""),
       "fit what GPUs and software reach in steps instead: those of a file (JSON, or CSV of published ones), or the "
-      "shipped ones of both kinds")("only", po::value<std::string>(), "only cases whose id contains this")(
+      "shipped ones of both kinds")(
+      "serving", po::value<std::string>()->implicit_value(""),
+      "fit what serving engines cost instead, to a CSV of published measurements, or the shipped one")(
+      "spread",
+      "with --serving, learn how far forecasts are off where no fit has been: leaves out each source in turn")(
+      "only", po::value<std::string>(), "only cases whose id contains this")(
       "profile", po::value<std::string>(), "start from this profile laid over the shipped parameters")(
       "from-priors", "start from data sheets and studies, without the shipped fit")(
       "identified", po::value<std::string>(),
@@ -175,6 +180,7 @@ int fit(const std::vector<std::string>& arguments) {
       "force", "overwrite the file that --output names")(
       "advise", "say what the data do not tell, and which runs of nccl-tests would");
   if (!options.parse(arguments)) return 0;
+  if (options.has("serving")) return fit_serving_of(options);
   if (options.has("steps")) return fit_steps_of(options);
   const std::string output = output_path(options, "output");
   if (!output.empty() && output != "-" && !options.has("force") && std::filesystem::exists(output))

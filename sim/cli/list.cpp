@@ -16,7 +16,6 @@
 #include "fabricast/planner/variables.hpp"
 #include "fabricast/scenario/schema.hpp"
 #include "fabricast/workload/model_spec.hpp"
-#include "fabricast/workload/serving_stack.hpp"
 #include "options.hpp"
 
 namespace fabricast {
@@ -371,12 +370,11 @@ constexpr std::array catalogues = {
                 return preset ? describe_model(*preset) : std::string();
               }},
     Catalogue{"stacks", "generations of software for workload.stack",
-              [] { return list_map(shipped_hardware().stacks) + list_map(serving_stacks()); },
+              [] { return list_map(shipped_hardware().stacks) + list_map(shipped_hardware().serving); },
               [](const std::string& name) -> std::string {
                 const Hardware& h = shipped_hardware();
                 if (h.stacks.contains(name)) return describe_stack(h.stack(name));
-                const auto it = serving_stacks().find(name);
-                return it == serving_stacks().end() ? std::string() : describe_serving_stack(it->second);
+                return h.serving.contains(name) ? describe_serving_stack(h.serving_stack(name)) : std::string();
               }},
     Catalogue{"variables", "NCCL's variables for nccl.env",
               [] {
@@ -437,7 +435,7 @@ std::vector<std::string_view> described_names() {
   for (const std::string_view key : names_of(collective_algorithms())) known.push_back(key);
   for (const std::string_view key : names_of(nccl_variables())) known.push_back(key);
   for (const auto& [key, value] : h.stacks) known.push_back(key);
-  for (const auto& [key, value] : serving_stacks()) known.push_back(key);
+  for (const auto& [key, value] : h.serving) known.push_back(key);
   for (const std::string_view key : names_of(model_presets())) known.push_back(key);
   for (const std::string_view key : names_of(metrics())) known.push_back(key);
   for (const std::string_view kind : EnumNames<WorkloadKind>::names) known.push_back(kind);

@@ -2,7 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+
 #include "fabricast/calibrate/published_serving_validation.hpp"
+#include "fabricast/core/file.hpp"
 
 namespace fabricast {
 
@@ -16,19 +22,65 @@ std::vector<MappedServing> chosen_rows(const Options& options) {
   return rows;
 }
 
+Hardware chosen_hardware(const Options& options) {
+  Hardware hardware = options.has("from-priors") ? prior_hardware() : shipped_hardware();
+  if (options.has("profile")) overlay_profile(hardware, read_file(options.text("profile")), options.text("profile"));
+  return hardware;
+}
+
+void show_fit(int iteration, double loss) {
+  if (isatty(STDERR_FILENO)) fmt::print(stderr, "\riteration {}: loss {:.5g} ", iteration, loss);
+}
+
 }  // namespace
 
 int validate_serving_of(const Options& options) {
   for (const std::string name : {"steps", "cases", "terms"})
     if (options.has(name)) throw UserError("--" + name + ": not with --serving", "one of them at a time");
-  for (const std::string name : {"leave-out", "calibrated", "identified", "prior-weight", "profile"})
-    if (options.has(name)) throw UserError("--" + name + ": not with --serving", "no fit has parameters of serving");
+  for (const std::string name : {"calibrated", "identified", "prior-weight"})
+    if (options.has(name)) throw UserError("--" + name + ": not with --serving", "it is of measured collectives");
   const std::string markdown = output_path(options, "markdown"), json = output_path(options, "json");
   if (!json.empty() && json == markdown) throw UserError(fmt::format("--json and --markdown both want '{}'", json));
-  const std::vector<ServingResult> results = validate_serving(chosen_rows(options), progress_bar());
-  if (!markdown.empty()) emit(markdown, serving_markdown(results));
-  if (!json.empty()) emit(json, serving_json(results));
-  if (json != "-" && markdown != "-") emit("-", serving_text(results, options.has("rows")));
+  const std::vector<std::string> left_out = options.list("leave-out");
+  if (!left_out.empty() && left_out != std::vector<std::string>{"source"})
+    throw UserError("--leave-out: of serving one can leave out each 'source' in turn", "--serving --leave-out source");
+  const std::vector<MappedServing> rows = chosen_rows(options);
+  const Hardware hardware = chosen_hardware(options);
+  ServingPage page;
+  if (left_out.empty()) {
+    page.results = validate_serving(rows, hardware, progress_bar());
+  } else {
+    page.results = leave_out_serving(rows, prior_hardware(), shipped_hardware(), {}, progress_bar());
+    if (!markdown.empty()) page.in_the_fit = validate_serving(rows, hardware);
+  }
+  if (!markdown.empty()) emit(markdown, serving_markdown(page));
+  if (!json.empty()) emit(json, serving_json(page.results));
+  if (json != "-" && markdown != "-") emit("-", serving_text(page.results, options.has("rows")));
+  return 0;
+}
+
+int fit_serving_of(const Options& options) {
+  const std::string output = output_path(options, "output");
+  ServingFitOptions how;
+  how.iterations = options.integer("iterations", how.iterations, 1, 1000);
+  how.progress = show_fit;
+  const std::vector<MappedServing> rows = chosen_rows(options);
+  const Fit fit = fit_serving(rows, chosen_hardware(options), how);
+  std::vector<FittedParameter> found = fit.parameters;
+  if (options.has("spread")) {
+    const std::vector<ServingResult> left_out =
+        leave_out_serving(rows, prior_hardware(), fit.hardware, how, progress_bar());
+    for (FittedParameter& p : learned_spread(left_out, fit.hardware)) found.push_back(std::move(p));
+  }
+  std::string out = fmt::format("loss {:.5g} -> {:.5g}\n", fit.loss_before, fit.loss_after);
+  for (const FittedParameter& p : found)
+    out += fmt::format("  {:<44} {:>9.4g} -> {:>9.4g}  x/: {:.2f}  by data {:.2f}\n", p.path, p.before.value,
+                       p.after.value, std::exp(quantile_95 * p.error),
+                       std::exp(std::min(9.0, quantile_95 * p.error_by_data)));
+  std::vector<std::pair<std::string, Parameter>> fitted;
+  for (const FittedParameter& p : found) fitted.emplace_back(p.path, p.after);
+  if (!output.empty()) emit(output, profile_json(fitted, options.text("source", "fit")));
+  emit("-", out + "\n" + serving_text(validate_serving(rows, fit.hardware), options.has("rows")));
   return 0;
 }
 

@@ -6,5 +6,7 @@
 namespace fabricast {
 
 int validate_serving_of(const Options& options);
+/// `calibrate fit --serving`
+int fit_serving_of(const Options& options);
 
 }  // namespace fabricast

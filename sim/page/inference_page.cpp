@@ -5,6 +5,7 @@
 
 #include "../report/inference_parts.hpp"
 #include "../report/step_parts.hpp"
+#include "fabricast/core/quantity.hpp"
 #include "report_parts.hpp"
 
 namespace fabricast {
@@ -31,18 +32,21 @@ PageTable serving_table(const InferenceForecast& f) {
   table.columns = {{"how", Measure::text, {}, {}},
                    {"throughput", Measure::number, "tokens/s", "of output"},
                    {"per GPU", Measure::number, "tokens/s", {}},
-                   {"first token", Measure::number, "ms", "on a GPU that is free"},
-                   {"next token", Measure::number, "ms", "mean"},
-                   {"next at most", Measure::number, "ms", "beside prompts"},
-                   {"request", Measure::number, "s", "from its prompt to its last token"}};
+                   {"first token", Measure::number, "ms", "mean, with the queue"},
+                   {"p99", Measure::number, "ms", "of first tokens"},
+                   {"between tokens", Measure::number, "ms", "mean"},
+                   {"p99", Measure::number, "ms", "of requests' means"},
+                   {"longest gap", Measure::number, "ms", "between two tokens of a request"},
+                   {"request", Measure::number, "s", "from its prompt to its last token, mean"}};
   const auto add = [&](std::string how, const Serving& s) {
-    table.rows.push_back(
-        {{TableCell::of(std::move(how)), TableCell::of(s.tokens_per_second),
-          TableCell::of(s.tokens_per_second / static_cast<double>(f.gpus)), TableCell::of(s.first_token * 1e3),
-          TableCell::of(s.inter_token * 1e3), TableCell::of(s.inter_token_worst * 1e3), TableCell::of(s.request)},
-         false,
-         false,
-         {}});
+    table.rows.push_back({{TableCell::of(std::move(how)), TableCell::of(s.tokens_per_second),
+                           TableCell::of(s.tokens_per_second / static_cast<double>(f.gpus)),
+                           TableCell::of(s.first_token.mean * 1e3), TableCell::of(s.first_token.p99 * 1e3),
+                           TableCell::of(s.inter_token.mean * 1e3), TableCell::of(s.inter_token.p99 * 1e3),
+                           TableCell::of(s.inter_token_worst * 1e3), TableCell::of(s.request.mean)},
+                          false,
+                          false,
+                          {}});
   };
   if (f.disaggregated) add("prompts on GPUs of their own", f.disaggregated->serving);
   add(f.disaggregated ? "all GPUs do both" : "prompts and decoding", *f.shared);
@@ -91,16 +95,22 @@ Page inference_page(const World& world, const InferenceForecast& f, std::string 
   const InferenceSpec& spec = world.scenario.workload.inference;
   const InferenceStep step = inference_of(world);
   const bool prompts = spec.phase == InferencePhase::prefill;
-  const std::string what = prompts ? "a pass over prompts" : "a decode step";
+  const bool reduces = spec.phase == InferencePhase::all_reduce;
+  const std::string what = reduces ? "an all-reduce" : prompts ? "a pass over prompts" : "a decode step";
   page.context = fmt::format("{}, {}, batch {} of a replica; {}", step.model.name, name_of(spec.phase), step.batch,
                              gpus_text(world, f.gpus));
   page.answer =
       fmt::format("{} on {} GPUs gives {}{}; {} takes {}.", step.model.name, number_text(static_cast<double>(f.gpus)),
                   rate_text(f.tokens_per_second), prompts ? " of prompts" : "", what, seconds_text(f.step.seconds));
+  if (reduces)
+    page.answer = fmt::format("An all-reduce of {} among {} GPUs takes {}.", to_text(f.message), step.layout.tensor,
+                              seconds_text(f.step.seconds));
   const Serving* serving = f.disaggregated ? &f.disaggregated->serving : f.shared ? &*f.shared : nullptr;
   if (serving)
     page.answer += fmt::format(" The first token comes after {}, the next every {}.",
-                               seconds_text(serving->first_token), seconds_text(serving->inter_token));
+                               seconds_text(serving->first_token.mean), seconds_text(serving->inter_token.mean));
+  page.answer += fmt::format(" 90 % of measured values lie within a factor of {:.2f}{}.", f.factors.step,
+                             serving ? fmt::format(" ({:.2f} for first tokens)", f.factors.wait) : std::string());
   page.figures = {{"throughput", rate_text(f.tokens_per_second),
                    fmt::format("{} per GPU", rate_text(f.tokens_per_second / static_cast<double>(f.gpus)))},
                   {prompts ? "pass over prompts" : "decode step", seconds_text(f.step.seconds),

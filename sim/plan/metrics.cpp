@@ -122,11 +122,11 @@ constexpr std::array table = {
            }},
     Metric{"first_token_s", "s from a prompt to its first token", Better::lower,
            [](const Measured& m) {
-             return m.inference && m.inference->shared ? Value(m.inference->shared->first_token) : std::nullopt;
+             return m.inference && m.inference->shared ? Value(m.inference->shared->first_token.mean) : std::nullopt;
            }},
     Metric{"inter_token_s", "s from a token to the next, mean", Better::lower,
            [](const Measured& m) {
-             return m.inference && m.inference->shared ? Value(m.inference->shared->inter_token) : std::nullopt;
+             return m.inference && m.inference->shared ? Value(m.inference->shared->inter_token.mean) : std::nullopt;
            }},
     Metric{"switches", "switches of all tiers", Better::lower,
            [](const Measured& m) { return of_bill(m, [](const Bill& b) { return b.switches(); }); }},

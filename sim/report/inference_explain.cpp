@@ -36,7 +36,7 @@ std::string requests_text(const World& world, const InferenceForecast& f) {
   }
   if (!f.shared) return {};
   return fmt::format("  requests: prompts take {:.1f} % of the time between tokens\n",
-                     100 * std::max(0.0, 1 - f.step.seconds / f.shared->inter_token));
+                     100 * std::max(0.0, 1 - f.step.seconds / f.shared->inter_token.mean));
 }
 
 std::string binding_text(const World& world, const InferenceForecast& f) {

@@ -26,25 +26,41 @@ Json inference_breakdown_json(const ActorTimes& times) {
   return j;
 }
 
-Json serving_json(const Serving& s) {
-  return {{"tokens_per_s", digits(s.tokens_per_second)},
-          {"ttft_s", digits(s.first_token)},
-          {"itl_s", digits(s.inter_token)},
-          {"itl_s_worst", digits(s.inter_token_worst)},
-          {"request_s", digits(s.request)}};
+void add_waits(Json& j, const std::string& what, const WaitTimes& w) {
+  j[what] = digits(w.mean);
+  j[what + "_p50"] = digits(w.p50), j[what + "_p90"] = digits(w.p90), j[what + "_p99"] = digits(w.p99);
+}
+
+Json interval_json(double value, double factor) { return {digits(value / factor), digits(value * factor)}; }
+
+Json serving_json(const Serving& s, const ServingFactors& factors) {
+  Json j = {{"tokens_per_s", digits(s.tokens_per_second)}, {"requests_per_s", digits(s.requests_per_second)}};
+  j["interval_90_tokens_per_s"] = interval_json(s.tokens_per_second, factors.step);
+  j["interval_90_ttft_s"] = interval_json(s.first_token.mean, factors.wait);
+  j["interval_90_itl_s"] = interval_json(s.inter_token.mean, factors.step);
+  j["interval_90_request_s"] = interval_json(s.request.mean, factors.step);
+  add_waits(j, "ttft_s", s.first_token);
+  add_waits(j, "itl_s", s.inter_token);
+  j["itl_s_median_token"] = digits(s.inter_token_median);
+  j["itl_s_worst"] = digits(s.inter_token_worst);
+  add_waits(j, "request_s", s.request);
+  j["requests"] = s.requests;
+  j["sequences"] = digits(s.sequences);
+  return j;
 }
 
 Json memory_json(const InferenceForecast& f) {
   return {{"bytes", digits(f.memory.total())},
           {"capacity", digits(f.capacity)},
+          {"verdict", name_of(f.near_the_limit ? MemoryFit::near_the_limit : MemoryFit::fits)},
           {"parameters", digits(f.memory.parameters)},
           {"cache", digits(f.memory.cache)},
           {"workspace", digits(f.memory.workspace + f.memory.logits + f.memory.fragmentation)},
           {"other", digits(f.memory.communicators + f.memory.framework)}};
 }
 
-Json disaggregated_json(const InferenceSpec& spec, const DisaggregatedForecast& d) {
-  Json j = serving_json(d.serving);
+Json disaggregated_json(const InferenceSpec& spec, const DisaggregatedForecast& d, const ServingFactors& factors) {
+  Json j = serving_json(d.serving, factors);
   j["prefill_s"] = digits(d.prompt.seconds);
   j["decode_step_s"] = digits(d.decode), j["decode_step_alone_s"] = digits(d.decode_alone);
   j["prefill_requests_per_s"] = digits(d.prefill_rate), j["decode_requests_per_s"] = digits(d.decode_rate);
@@ -72,8 +88,11 @@ std::string inference_json(const World& world, const InferenceForecast& f) {
   j["step_s"] = digits(f.step.seconds);
   j["step_s_p5"] = digits(f.step_p5), j["step_s_p95"] = digits(f.step_p95);
   j["step_s_worst"] = digits(f.step_worst);
+  j["interval_90_s"] = interval_json(f.step.seconds, f.factors.step);
   j["draws"] = f.draws;
+  if (f.message.value > 0) j["bytes"] = f.message.value;
   j["tokens_per_s"] = digits(f.tokens_per_second);
+  j["interval_90_tokens_per_s"] = interval_json(f.tokens_per_second, f.factors.step);
   j["tokens_per_s_per_gpu"] = digits(f.tokens_per_second / static_cast<double>(f.gpus));
   if (f.prefill > 0) j["prefill_s"] = digits(f.prefill);
   j["mfu"] = digits(f.mfu);
@@ -93,8 +112,8 @@ std::string inference_json(const World& world, const InferenceForecast& f) {
                        {"tokens_per_s", digits(row.tokens_per_second)},
                        {"memory", digits(row.memory)}});
   if (!batches.empty()) j["batches"] = std::move(batches);
-  if (f.shared) j["shared"] = serving_json(*f.shared);
-  if (f.disaggregated) j["disaggregated"] = disaggregated_json(spec, *f.disaggregated);
+  if (f.shared) j["shared"] = serving_json(*f.shared, f.factors);
+  if (f.disaggregated) j["disaggregated"] = disaggregated_json(spec, *f.disaggregated, f.factors);
   j["exchanges"] = exchanges_json(f.step.program, f.step.exchanges);
   return j.dump(1) + "\n";
 }

@@ -149,7 +149,7 @@ constexpr Kind kinds[] = {
     [](G g) { return one(g.spec.overlap, "whole passes", {key("overlap", false)}); },
     [](G g) {
       std::vector<std::string> set{key("precision", "fp8")};
-      if (bytes_of(g.step.weights) > 1 && g.spec.weight_precision != WeightChoice::automatic)
+      if (bytes_of(g.step.linear.weights) > 1 && g.spec.weight_precision != WeightChoice::automatic)
         set.push_back(key("weight_precision", "auto"));
       return one(g.step.kernels.has(Precision::fp8) && bytes_of(g.spec.precision) > 1, "linear layers in fp8",
                  std::move(set));

@@ -28,10 +28,22 @@ std::string degrees(const ParallelLayout& l) {
 
 std::string ms(double seconds) { return fmt::format("{:.4g} ms", seconds * 1e3); }
 
-std::string serving_text(std::string_view what, const Serving& s, double gpus) {
-  return fmt::format("  {:<26} {:>10.4g} {:>9.4g} {:>16.4g} {:>9.4g} {:>12.4g} {:>11.4g}\n", what, s.tokens_per_second,
-                     s.tokens_per_second / gpus, s.first_token * 1e3, s.inter_token * 1e3, s.inter_token_worst * 1e3,
-                     s.request);
+std::string waits_line(std::string_view what, std::string_view unit, double scale, const WaitTimes& w, double factor) {
+  return fmt::format("  {:<24} {:>4} {:>10.4g} {:>10.4g} {:>10.4g} {:>10.4g}   x/: {:.2f}\n", what, unit,
+                     scale * w.mean, scale * w.p50, scale * w.p90, scale * w.p99, factor);
+}
+
+/// What requests see, and what the GPUs give.
+std::string serving_text(std::string_view what, const Serving& s, const ServingFactors& factors, double gpus) {
+  std::string out = fmt::format("#\n# {}: {} requests\n", what, s.requests);
+  out += fmt::format("  throughput      {:>12.4g}   tokens/s, {:.4g} per GPU; {:.4g} requests/s   x/: {:.2f}\n",
+                     s.tokens_per_second, s.tokens_per_second / gpus, s.requests_per_second, factors.step);
+  out += fmt::format("  at once         {:>12.4g}   sequences that a replica decodes, mean\n", s.sequences);
+  out += fmt::format("  {:<29} {:>10} {:>10} {:>10} {:>10}\n", "", "mean", "p50", "p90", "p99");
+  out += waits_line("first token", "ms", 1e3, s.first_token, factors.wait);
+  out += waits_line("between tokens", "ms", 1e3, s.inter_token, factors.step);
+  out += waits_line("whole request", "s", 1, s.request, factors.step);
+  return out + fmt::format("  longest gap     {:>12}   between two tokens of a request\n", ms(s.inter_token_worst));
 }
 
 std::string disaggregated_text(const InferenceSpec& spec, const DisaggregatedForecast& d) {
@@ -69,9 +81,22 @@ std::vector<InferenceLine> inference_lines(const ActorTimes& t) {
 namespace {
 
 std::string numbers_of(const InferenceStep& step) {
-  const std::string products(name_of(step.precision));
-  return step.weights == step.precision ? products
-                                        : fmt::format("{} of weights in {}", products, name_of(step.weights));
+  const auto words = [](const GemmPrecision& p) {
+    return p.compute == p.weights ? std::string(name_of(p.compute))
+                                  : fmt::format("{} of weights in {}", name_of(p.compute), name_of(p.weights));
+  };
+  if (step.model.experts == 0 || step.experts == step.linear) return words(step.linear);
+  return fmt::format("{}, experts {}", words(step.linear), words(step.experts));
+}
+
+std::string all_reduce_text(const InferenceStep& step, const InferenceForecast& f) {
+  const int ranks = step.layout.tensor;
+  std::string out = fmt::format("#\nall-reduce      {:>9.4g} us   x/: {:.2f}   of {} among {} GPUs\n",
+                                f.step.seconds * 1e6, f.factors.step, to_text(f.message), ranks);
+  if (!runs_own(step.own_all_reduce, ranks, f.message)) return out + exchange_table(f.step.program, f.step.exchanges);
+  const bool once = one_shot(step.own_all_reduce, ranks, f.message) <= two_shot(step.own_all_reduce, ranks, f.message);
+  return out + fmt::format("kernel          {:>12}   of the engine's own, {}\n", once ? "one-shot" : "two-shot",
+                           step.graph ? "in a CUDA graph" : "launched by the host");
 }
 
 }  // namespace
@@ -89,13 +114,15 @@ std::string inference_text(const World& world, const InferenceForecast& f) {
                      step.batch, step.input, step.output, numbers_of(step), name_of(step.cache), step.stack.name,
                      name_of(spec.launch), step.overlap ? ", halves in turns" : "");
   if (spec.disaggregated.prefill.gpus > 0) {
-    const InferenceStep prompts = prefill_step(spec, s.node.spec, s.hardware);
+    const InferenceStep prompts = prefill_step(spec, s.node.spec, s.nvlink_domain.nodes, s.hardware);
     out += fmt::format("# prompts on {} GPUs of their own: {}\n", spec.disaggregated.prefill.gpus,
                        degrees(prompts.layout));
   }
+  if (spec.phase == InferencePhase::all_reduce) return out + all_reduce_text(step, f);
   const bool prompts_only = spec.phase == InferencePhase::prefill;
+  out += "# 90 % interval: the measured value lies between the forecast divided and multiplied by x/:\n";
   out += fmt::format("#\n{:<15} {:>12}", prompts_only ? "prompts" : "decode step", ms(f.step.seconds));
-  out += fmt::format("   MFU {:.1f} %", 100 * f.mfu);
+  out += fmt::format("   x/: {:.2f}   MFU {:.1f} %", f.factors.step, 100 * f.mfu);
   if (f.draws > 1)
     out += fmt::format("   median of {} draws; p5 {}, p95 {}, worst {}", f.draws, ms(f.step_p5), ms(f.step_p95),
                        ms(f.step_worst));
@@ -105,12 +132,12 @@ std::string inference_text(const World& world, const InferenceForecast& f) {
   std::string memory = to_text(f.memory);
   memory.insert(memory.find(" GiB"), fmt::format(" of {:.1f}", f.capacity / gib));
   out += fmt::format("memory          {}\n", memory);
-  if (f.shared) {
-    out += fmt::format("#\n# {:<26} {:>10} {:>9} {:>16} {:>9} {:>12} {:>11}\n", "requests, end to end", "tokens/s",
-                       "per GPU", "first token ms", "next ms", "at most ms", "request s");
-    if (f.disaggregated) out += serving_text("prompts on their own GPUs", f.disaggregated->serving, gpus);
-    out += serving_text(f.disaggregated ? "all GPUs do both" : "prompts and decoding", *f.shared, gpus);
-  }
+  if (f.near_the_limit)
+    out += "#   near the limit: the engine has to be told to use more of it than it does by itself\n";
+  if (f.disaggregated)
+    out += serving_text("requests, prompts on GPUs of their own", f.disaggregated->serving, f.factors, gpus);
+  if (f.shared)
+    out += serving_text(f.disaggregated ? "requests, if all GPUs did both" : "requests", *f.shared, f.factors, gpus);
   if (f.disaggregated) out += disaggregated_text(spec, *f.disaggregated);
   out += "#\n# where the time of a GPU goes, mean over all\n";
   for (const InferenceLine& line : inference_lines(f.step.mean)) {

@@ -25,7 +25,7 @@ const TimedPasses& binding_passes(const World& world, const InferenceForecast& f
   if (goal_of(world) == InferenceGoal::step) return f.step;
   if (f.disaggregated)
     return limit_of(world, *f.disaggregated) == ServingLimit::decoding ? f.step : f.disaggregated->prompt;
-  return f.step.seconds < f.shared->inter_token / 2 ? f.prompt : f.step;
+  return f.step.seconds < f.shared->inter_token.mean / 2 ? f.prompt : f.step;
 }
 
 InferenceBinding binding_of(const TimedPasses& passes) {

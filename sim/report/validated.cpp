@@ -31,6 +31,15 @@ void say_step(const TrainingStep& step, std::vector<std::string>& out) {
     out.push_back(fmt::format("no measured step ran experts with {}", name_of(stack.framework)));
 }
 
+/// Serving was measured on GPUs of these generations, by engines whose parameters are no mere guesses.
+void say_serving(const InferenceStep& step, const InferenceSpec& spec, std::vector<std::string>& out) {
+  const ServingStack& stack = step.stack;
+  if (is_guess(stack.gemm)) out.push_back(fmt::format("no measured serving ran {}", stack.name));
+  if (spec.disaggregated.prefill.gpus > 0 && step.model.experts == 0)
+    out.push_back("no dense model was measured with prompts on GPUs of their own");
+  if (spec.speculation.tokens > 0) out.push_back("no serving with speculation was measured");
+}
+
 }  // namespace
 
 std::vector<std::string> not_validated(const World& world) {
@@ -41,7 +50,10 @@ std::vector<std::string> not_validated(const World& world) {
     say_kernels(step.kernels, s.node.spec.gpu, step.precision, out);
     say_step(step, out);
   } else if (s.workload.kind == WorkloadKind::inference) {
-    say_kernels(resolve_kernels(s.node.spec, s.hardware), s.node.spec.gpu, s.workload.inference.precision, out);
+    const InferenceSpec& spec = s.workload.inference;
+    const InferenceStep step = inference_step(spec, s.node.spec, s.nvlink_domain.nodes, s.hardware);
+    say_kernels(step.kernels, s.node.spec.gpu, spec.precision, out);
+    say_serving(step, spec, out);
   }
   return out;
 }

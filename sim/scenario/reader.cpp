@@ -17,6 +17,7 @@
 #include "fabricast/scenario/world.hpp"
 #include "named_file.hpp"
 #include "read_fabric.hpp"
+#include "request_trace.hpp"
 #include "yaml_reader.hpp"
 
 namespace fabricast {
@@ -206,6 +207,13 @@ class Reading {
     s.workload.training.model.imported = s.workload.inference.model.imported = imported;
   }
 
+  /// `workload.load.file`: requests that come at times of their own.
+  void read_requests(LoadSpec& load) {
+    if (load.file.empty()) return;
+    load.file = beside(path_, load.file);
+    load.trace = read_request_trace(read_named("workload.load.file", load.file), load.file);
+  }
+
   void read_graph_file(Scenario& s) {
     const auto it = s.nccl.env.find("NCCL_GRAPH_FILE");
     if (it == s.nccl.env.end() || it->second.empty()) return;
@@ -297,6 +305,7 @@ class Reading {
         if (!file->empty()) *file = beside(path_, *file);
     if (s.workload.kind == WorkloadKind::training_step)
       guarded([&] { complete(s.workload.training, s.hardware, std::int64_t{s.cluster.nodes} * s.node.spec.gpus); });
+    if (s.workload.kind == WorkloadKind::inference) guarded([&] { read_requests(s.workload.inference.load); });
     if (s.workload.kind == WorkloadKind::inference)
       guarded([&] { complete(s.workload.inference, s.hardware, s.node.spec, s.cluster.nodes, s.nvlink_domain.nodes); });
     for (std::size_t i = 0; i < s.unstated.size(); ++i)

@@ -13,7 +13,6 @@
 #include "fabricast/planner/variables.hpp"
 #include "fabricast/scenario/scenario.hpp"
 #include "fabricast/scenario/study.hpp"
-#include "fabricast/workload/serving_stack.hpp"
 
 namespace fabricast {
 
@@ -288,7 +287,7 @@ std::vector<std::string> names_for(std::string_view path) {
   const auto is = [&](std::string_view key) { return path == key || path.ends_with("." + std::string(key)); };
   if (is("node.gpu")) add_names(names, hardware.gpus);
   if (is("node.profile")) add_names(names, hardware.nodes);
-  if (is("workload.stack")) add_names(names, hardware.stacks), add_names(names, serving_stacks());
+  if (is("workload.stack")) add_names(names, hardware.stacks), add_names(names, hardware.serving);
   if (is("workload.model.preset"))
     for (const ModelPreset& preset : model_presets()) names.emplace_back(preset.name);
   return names;

@@ -41,6 +41,7 @@ std::vector<ServingRow> parse_serving_rows(const std::string& text, const std::s
 /// What a row is the figure of. Rates are tokens or requests per second, of all GPUs or of one.
 enum class ServingMetric {
   tpot_ms,         ///< between two tokens of a request, mean
+  itl_p50_ms,      ///< between two tokens, the median over all tokens
   ttft_ms,         ///< to the first token, mean
   latency_ms,      ///< of a static batch, from its prompts to its last token
   out_tok_s,       ///< tokens of output
@@ -52,9 +53,9 @@ enum class ServingMetric {
 };
 template <>
 struct EnumNames<ServingMetric> {
-  static constexpr std::array<std::string_view, 9> names{"tpot_ms",   "ttft_ms",        "latency_ms",
-                                                         "out_tok_s", "out_tok_s_gpu",  "in_tok_s_gpu",
-                                                         "req_s",     "kv_transfer_ms", "allreduce_us"};
+  static constexpr std::array<std::string_view, 10> names{
+      "tpot_ms",       "itl_p50_ms",   "ttft_ms", "latency_ms",     "out_tok_s",
+      "out_tok_s_gpu", "in_tok_s_gpu", "req_s",   "kv_transfer_ms", "allreduce_us"};
 };
 /// Whether more of it is faster.
 constexpr bool is_rate(ServingMetric m) { return m >= ServingMetric::out_tok_s && m <= ServingMetric::req_s; }
@@ -62,6 +63,7 @@ constexpr bool is_rate(ServingMetric m) { return m >= ServingMetric::out_tok_s &
 /// A row with the scenario that it is.
 struct MappedServing : Mapping {
   ServingRow row;
+  bool apart = false;  ///< prompts have GPUs of their own
   ServingMetric metric = ServingMetric::tpot_ms;
 };
 

@@ -51,6 +51,7 @@ struct ComputeModel {
   Parameter grouped;           ///< rate of products side by side (experts), relative to a single one
   Parameter burst;             ///< rate of a product before the power limit slows the clock, relative to later
   Parameter gemm_memory;       ///< part of the memory's rate that products reach, bound by it
+  Parameter gemm_memory_4;     ///< the same with weights of 4 bits
   Parameter decode_memory;     ///< the same of decode attention, which reads a cache
   Parameter stream;            ///< the same of element-wise kernels
   Parameter optimizer_stream;  ///< the same of the optimizer

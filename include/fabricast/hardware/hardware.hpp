@@ -18,6 +18,7 @@
 #include "fabricast/fabric/node_graph.hpp"
 #include "fabricast/hardware/compute.hpp"
 #include "fabricast/hardware/parameter.hpp"
+#include "fabricast/hardware/serving_stack.hpp"
 #include "fabricast/hardware/size_bands.hpp"
 #include "fabricast/hardware/stack.hpp"
 
@@ -112,6 +113,16 @@ struct ForecastSpread {
 };
 std::vector<ParameterRef> parameters(ForecastSpread& spread);
 
+/// Standard deviation of ln(measured / forecast) of serving, at sources that no fit has seen.
+struct ServingSpread {
+  Parameter step, step_experts;  ///< of passes and rates: decode steps, tokens per second, time between tokens
+  Parameter wait, wait_experts;  ///< of times to first tokens
+  Parameter wait_apart;          ///< the same where prompts have GPUs of their own
+  Parameter all_reduce;          ///< of one all-reduce
+  Parameter unvalidated;         ///< as many times that, where nothing was measured on such a GPU or engine
+};
+std::vector<ParameterRef> parameters(ServingSpread& spread);
+
 struct LinkType {
   LinkKind kind = LinkKind::infiniband;
   std::string generation;
@@ -194,14 +205,16 @@ struct Hardware {
   /// What kernels reach, by architecture, and by kind of GPU where one differs.
   std::map<std::string, ComputeModel, std::less<>> compute;
   std::map<std::string, Stack, std::less<>> stacks;
+  std::map<std::string, ServingStack, std::less<>> serving;
   Software software;
   ForecastSpread spread;
+  ServingSpread serving_spread;
 
   /// The parameter called e.g. `architectures.hopper.hop_ll`, or null.
   Parameter* find(std::string_view path);
   /// All parameters with their paths, section by section.
   std::vector<std::pair<std::string, ParameterRef>> all_parameters(bool inherited_too = false);
-  /// Gives architectures, networks, compute models and stacks values of their own, equal for now, for what they inherit
+  /// Gives architectures, networks, compute models, stacks and serving engines values of their own, equal for now, for what they inherit
   /// and is so called, or in a group so called.
   void own(std::string_view path);
   /// What a set's parameters begin with, then the paths of what it inherits: of `architectures` and `turing`
@@ -215,6 +228,8 @@ struct Hardware {
   ComputeModel compute_model(std::string_view name) const;
   /// A stack with what it inherits. \pre it is there
   Stack stack(std::string_view name) const;
+  /// A serving engine with what it inherits. \pre it is there
+  ServingStack serving_stack(std::string_view name) const;
   /// The link type of that kind whose rate is nearest.
   const LinkType& link_type(LinkKind kind, BytesPerSecond rate) const;
 };

@@ -13,11 +13,11 @@
 
 namespace fabricast {
 
-enum class Framework { megatron, nemo, fsdp, ddp, deepspeed, vllm, tensorrt_llm };
+enum class Framework { megatron, nemo, fsdp, ddp, deepspeed, vllm, tensorrt_llm, sglang };
 template <>
 struct EnumNames<Framework> {
-  static constexpr std::array<std::string_view, 7> names{"megatron",  "nemo", "fsdp",        "ddp",
-                                                         "deepspeed", "vllm", "tensorrt_llm"};
+  static constexpr std::array<std::string_view, 8> names{"megatron",  "nemo", "fsdp",         "ddp",
+                                                         "deepspeed", "vllm", "tensorrt_llm", "sglang"};
 };
 
 struct Stack {

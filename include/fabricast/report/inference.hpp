@@ -26,13 +26,28 @@ struct BatchRow {
   double memory = 0;  ///< B of a GPU
 };
 
-/// What requests see, and what the GPUs give.
+/// Over requests; s.
+struct WaitTimes {
+  double mean = 0, p50 = 0, p90 = 0, p99 = 0;
+};
+
+/// What requests of a load see, and what the GPUs give.
 struct Serving {
-  double tokens_per_second = 0;  ///< of output
-  double first_token = 0;        ///< s from a prompt to its first token, on a GPU that is free
-  double inter_token = 0;        ///< s, mean
-  double inter_token_worst = 0;  ///< s: beside prompts
-  double request = 0;            ///< s from a prompt to its last token
+  double tokens_per_second = 0;   ///< of output, until the last request has ended
+  WaitTimes first_token;          ///< from a request to its first token, with the queue
+  WaitTimes inter_token;          ///< between tokens of a request, its mean
+  WaitTimes request;              ///< from a request to its last token
+  double inter_token_worst = 0;   ///< s: the longest gap between two tokens
+  double inter_token_median = 0;  ///< s: over all tokens, whatever their request
+  std::int64_t requests = 0;      ///< that were simulated
+  double sequences = 0;           ///< of a replica that were decoded at once, mean over time
+  double requests_per_second = 0;
+};
+
+/// 90 % intervals: figures are divided and multiplied by these (report/serving_interval.hpp).
+struct ServingFactors {
+  double step = 1;  ///< of passes, rates, times between tokens and of whole requests
+  double wait = 1;  ///< of times to first tokens
 };
 
 struct DisaggregatedForecast {
@@ -55,15 +70,18 @@ struct InferenceForecast {
   int draws = 1;
   double step_p5 = 0, step_p95 = 0, step_worst = 0;
   std::vector<double> draw_seconds;  ///< the step's, of every draw
+  Bytes message{0};                  ///< of phase all_reduce
   double mfu = 0;                    ///< of the step
   double tokens_per_second = 0;
   std::vector<BatchRow> batches;  ///< of decoding
   MemoryUse memory;
   double capacity = 0;            ///< B of a GPU that are used
+  bool near_the_limit = false;    ///< the engine has to be told to use more than it does by itself
   double prefill = 0;             ///< s of one prompt; 0: not asked for
   TimedPasses prompt;             ///< the same; empty where prompts have GPUs of their own, too
   std::optional<Serving> shared;  ///< prompts and decoding on the same GPUs
   std::optional<DisaggregatedForecast> disaggregated;
+  ServingFactors factors;
   std::uint64_t fingerprint = 0;
 };
 

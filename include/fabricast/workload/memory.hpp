@@ -46,9 +46,10 @@ struct MemoryQuestion {
   bool dropout = false;         ///< masks are kept
   double input_bytes = 0;       ///< of an element that linear layers keep of their inputs; 0: as activations
   // Inference.
-  int batch = 1;                     ///< sequences that are cached
-  std::int64_t tokens = 0;           ///< computed at once, of all sequences; 0: one of each, to decode
-  std::optional<Precision> weights;  ///< of linear layers; none: as `precision`
+  int batch = 1;                            ///< sequences that are cached
+  std::int64_t tokens = 0;                  ///< computed at once, of all sequences; 0: one of each, to decode
+  std::optional<Precision> weights;         ///< of linear layers; none: as `precision`
+  std::optional<Precision> expert_weights;  ///< of routed experts; none: as `weights`
   Precision cache_precision = Precision::bf16;
   int nvlink_ranks = 8;  ///< tensor parallelism is not proposed beyond
 };

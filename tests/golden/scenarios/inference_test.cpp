@@ -149,14 +149,23 @@ TEST_CASE("prompts take turns with decoding, or ride along", "[inference]") {
   const json turns = decode("--set workload.phase=both"),
              chunks = decode("--set workload.phase=both --set workload.chunk=512");
   const json &a = turns.at("shared"), &b = chunks.at("shared");
+  // Little's law over 64 clients, but for how the loop begins and ends.
+  const auto at_once = [](const json& served) {
+    return served.at("requests_per_s").get<double>() * served.at("request_s").get<double>();
+  };
+  CHECK(at_once(a) == Approx(64).epsilon(0.15));
+  CHECK(at_once(b) == Approx(64).epsilon(0.15));
+  CHECK(a.at("tokens_per_s") == Approx(128 * a.at("requests_per_s").get<double>()));
+  // Prompts one by one, and steps of 64 sequences: sharing passes can only be faster, and prompts take their time.
   const double cycle = 64 * turns.at("prefill_s").get<double>() + 128 * turns.at("step_s").get<double>();
-  CHECK(a.at("tokens_per_s") == Approx(64 * 128 / cycle));
-  CHECK(a.at("itl_s") == Approx(cycle / 128));
+  CHECK(a.at("tokens_per_s") > 64 * 128 / cycle);
+  CHECK(a.at("itl_s") > turns.at("step_s"));
   CHECK(b.at("itl_s_worst") < a.at("itl_s_worst"));
   CHECK(b.at("ttft_s") > a.at("ttft_s"));
   // Each prompt takes four steps of 128 tokens that follow it: no more than 32 sequences decode at once.
   const json few = decode("--set workload.phase=both --set workload.chunk=256");
-  CHECK(few.at("shared").at("tokens_per_s") == Approx(32 / few.at("shared").at("itl_s").get<double>()));
+  CHECK(at_once(few.at("shared")) == Approx(64).epsilon(0.15));
+  CHECK(few.at("shared").at("sequences") < 40);
   CHECK(few.at("shared").at("itl_s") <= few.at("shared").at("itl_s_worst"));
   const json prompts = decode("--set workload.phase=prefill --set workload.batch=8");
   CHECK(prompts.at("tokens_per_s") == Approx(8 * 1024 / prompts.at("step_s").get<double>()));
@@ -170,8 +179,10 @@ TEST_CASE("a cache goes to the GPUs that decode, layer by layer behind the promp
   // Four pairs of GPUs with a NIC of 50 GB/s each.
   CHECK(transfer.at("time_s") > transfer.at("bytes").get<double>() / 200e9);
   CHECK(transfer.at("exposed_s") == Approx(transfer.at("time_s").get<double>() / 80));
-  CHECK(apart.at("tokens_per_s") == Approx(512 * std::min(apart.at("prefill_requests_per_s").get<double>(),
-                                                          apart.at("decode_requests_per_s").get<double>())));
+  const double most =
+      512 * std::min(apart.at("prefill_requests_per_s").get<double>(), apart.at("decode_requests_per_s").get<double>());
+  CHECK(apart.at("tokens_per_s") <= most);
+  CHECK(apart.at("tokens_per_s") > 0.8 * most);
   CHECK(apart.at("itl_s") < j.at("shared").at("itl_s"));
   // Prompts of GPUs that are split another way.
   const json wider = run("inference_disaggregated", "--set workload.disaggregated.prefill.parallel.tensor=8");
@@ -209,8 +220,8 @@ TEST_CASE("lists name what inference has", "[inference]") {
   const std::string kinds = fabricast::output("list workloads"), stacks = fabricast::output("list stacks");
   for (const char* kind : {"collective", "training_step", "inference", "trace"})
     CHECK_THAT(kinds, Catch::Contains(kind));
-  for (const char* stack : {"vllm-0.6", "tensorrt-llm-0.15", "megatron-2024"}) {
+  for (const char* stack : {"vllm-0.11", "tensorrt-llm-0.15", "megatron-2024"}) {
     CHECK_THAT(stacks, Catch::Contains(stack));
-    CHECK_THAT(fabricast::output("describe " + std::string(stack)), Catch::Contains("rate of products"));
+    CHECK_THAT(fabricast::output("describe " + std::string(stack)), Catch::Contains("rate of GEMMs"));
   }
 }

@@ -79,7 +79,7 @@ TEST_CASE("shares of compute models are shares", "[hardware]") {
   for (const auto& [path, ref] : h.all_parameters()) {
     if (!ref.share) continue;
     INFO(path);
-    CHECK(path.starts_with("compute."));
+    CHECK((path.starts_with("compute.") || path.starts_with("serving.")));
     CHECK((ref.parameter->low > 0 && ref.parameter->high <= 1));
     ++shares;
   }

@@ -39,7 +39,7 @@ const std::string apart =
 TEST_CASE("what would help a decode step is what the changed scenario gives", "[inference]") {
   const Explained e = explain(one_node, "model: {preset: llama3-8b}, batch: 8, parallel: {tensor: 4}, launch: eager");
   const InferenceForecast& f = e.found.forecast;
-  REQUIRE(e.found.what_ifs.size() > 3);
+  REQUIRE(e.found.what_ifs.size() >= 3);
   const std::string effective = to_yaml(e.world->scenario);
   for (std::size_t i = 0; i < e.found.what_ifs.size(); ++i) {
     const InferenceWhatIf& w = e.found.what_ifs[i];
@@ -119,15 +119,15 @@ TEST_CASE("what does not fit beside the weights is told apart", "[inference]") {
 }
 
 TEST_CASE("what binds is the largest part, and the exchange that is waited for longest", "[inference]") {
-  const auto world =
-      test::world_of(one_node + "workload: {kind: inference, model: {preset: llama3-8b}, parallel: {tensor: 8}}\n");
+  const auto world = test::world_of(
+      one_node + "workload: {kind: inference, model: {preset: llama3-8b}, all_reduce: nccl, parallel: {tensor: 8}}\n");
   const InferenceForecast f = run_inference(*world);
   const InferenceBinding b = binding_of(f.step);
   REQUIRE(b.exchange >= 0);
   const ExchangeUse& use = f.step.exchanges[static_cast<std::size_t>(b.exchange)];
   CHECK(use.kind.part == Part::tensor);
   for (const ExchangeUse& other : f.step.exchanges) CHECK(other.seconds <= use.seconds);
-  // One sequence over eight GPUs: latency is most of it.
+  // One sequence over eight GPUs: the latency of NCCL is most of it.
   CHECK(b.part == "tensor");
   CHECK(b.seconds == b.exposed);
   CHECK(b.seconds < f.step.seconds);

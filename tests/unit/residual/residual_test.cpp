@@ -130,7 +130,8 @@ TEST_CASE("groups take every parameter of collectives once", "[residual]") {
     CAPTURE(path);
     int groups = 0;
     for (const ParameterGroup& group : parameter_groups) groups += has_parameter(group, path) ? 1 : 0;
-    const bool of_steps = path.starts_with("stacks.") || path.starts_with("compute.") || path.starts_with("forecast.");
+    const bool of_steps = path.starts_with("stacks.") || path.starts_with("compute.") || path.starts_with("serving.") ||
+                          path.starts_with("forecast.");
     const bool left_out = path.ends_with(".latency") || path.ends_with(".message_threshold");
     CHECK(groups == (of_steps || left_out ? 0 : 1));
   }

@@ -1,0 +1,199 @@
+#include "log_problem.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "fabricast/core/parallel.hpp"
+#include "fabricast/core/rng.hpp"
+#include "fabricast/core/stop.hpp"
+
+namespace fabricast {
+
+namespace {
+
+double deviation_of(const Parameter& p) { return std::log(p.high / p.low) / (2 * quantile_95); }
+
+}  // namespace
+
+LogProblem::LogProblem(std::vector<LogCase> cases, Hardware prior,
+                       const std::function<bool(std::string_view path)>& may_move, double step)
+    : cases_(std::move(cases)), prior_(std::move(prior)), step_(step) {
+  for (const LogCase& c : cases_) {
+    first_.push_back(figures_);
+    figures_ += c.noise.size();
+  }
+  for (const auto& [path, ref] : prior_.all_parameters()) {
+    if (!may_move(path)) continue;
+    if (!(ref.parameter->high > ref.parameter->low) || !(ref.parameter->low > 0)) continue;
+    paths_.push_back(path);
+    priors_.push_back(*ref.parameter);
+  }
+  keep_what_matters();
+}
+
+bool LogProblem::uses(std::size_t c, const std::string& path) const {
+  return std::any_of(cases_[c].parameters.begin(), cases_[c].parameters.end(),
+                     [&](const std::string& p) { return path.starts_with(p); });
+}
+
+void LogProblem::keep_what_matters() {
+  constexpr double least = 0.2;
+  jacobian_ = Eigen::MatrixXd::Zero(static_cast<Eigen::Index>(figures_), size());
+  taken_at_ = Eigen::VectorXd::Constant(size(), std::nan(""));
+  (void)derivatives(centre(), residuals(centre()));
+  std::vector<Eigen::Index> kept;
+  std::vector<std::string> paths;
+  std::vector<Parameter> priors;
+  for (Eigen::Index j = 0; j < size(); ++j) {
+    const auto k = static_cast<std::size_t>(j);
+    if (jacobian_.col(j).cwiseAbs().maxCoeff() * deviation_of(priors_[k]) < least) continue;
+    kept.push_back(j);
+    paths.push_back(paths_[k]);
+    priors.push_back(priors_[k]);
+  }
+  jacobian_ = Eigen::MatrixXd(jacobian_(Eigen::all, kept));
+  paths_ = std::move(paths);
+  priors_ = std::move(priors);
+  taken_at_ = centre();
+}
+
+Eigen::VectorXd LogProblem::centre() const {
+  Eigen::VectorXd c(size());
+  for (Eigen::Index j = 0; j < size(); ++j) c[j] = std::log(priors_[static_cast<std::size_t>(j)].value);
+  return c;
+}
+
+Eigen::VectorXd LogProblem::place(const Hardware& hardware) const {
+  Hardware h = hardware;
+  Eigen::VectorXd theta(size());
+  for (Eigen::Index j = 0; j < size(); ++j) theta[j] = std::log(h.find(paths_[static_cast<std::size_t>(j)])->value);
+  return theta;
+}
+
+Eigen::VectorXd LogProblem::precision() const {
+  Eigen::VectorXd q(size());
+  for (Eigen::Index j = 0; j < size(); ++j) q[j] = std::pow(deviation_of(priors_[static_cast<std::size_t>(j)]), -2);
+  return q;
+}
+
+bool LogProblem::is_share(const std::string& path) const {
+  Hardware h = prior_;
+  for (const auto& [its, ref] : h.all_parameters())
+    if (its == path) return ref.share;
+  return false;
+}
+
+Hardware LogProblem::hardware(const Eigen::VectorXd& theta) const {
+  Hardware h = prior_;
+  std::size_t j = 0;
+  for (const auto& [path, ref] : h.all_parameters())
+    if (j < paths_.size() && path == paths_[j]) {
+      const double value = std::exp(theta[static_cast<Eigen::Index>(j++)]);
+      ref.parameter->value = ref.share ? std::min(1.0, value) : value;
+    }
+  return h;
+}
+
+void LogProblem::write_residuals(std::size_t c, const Hardware& hardware, Eigen::VectorXd& to) const {
+  const std::vector<double> ratios = cases_[c].ratios(hardware);
+  for (std::size_t k = 0; k < ratios.size(); ++k)
+    to[static_cast<Eigen::Index>(first_[c] + k)] = ratios[k] / cases_[c].noise[k];
+}
+
+Eigen::VectorXd LogProblem::residuals(const Eigen::VectorXd& theta) {
+  const Hardware h = hardware(theta);
+  Eigen::VectorXd r(static_cast<Eigen::Index>(figures_));
+  in_parallel(cases_.size(), thread_count(0), [&](std::size_t c) {
+    stop_if_requested();
+    write_residuals(c, h, r);
+  });
+  return r;
+}
+
+/// Figures are nearly linear in the logarithms: columns are taken anew where their parameter has moved.
+const Eigen::MatrixXd& LogProblem::derivatives(const Eigen::VectorXd& theta, const Eigen::VectorXd& at) {
+  constexpr double moved_enough = 0.3;
+  std::vector<Eigen::Index> columns;
+  for (Eigen::Index j = 0; j < size(); ++j)
+    if (!(std::abs(theta[j] - taken_at_[j]) <= moved_enough)) {
+      columns.push_back(j);
+      taken_at_[j] = theta[j];
+    }
+  std::vector<Hardware> moved;
+  for (const Eigen::Index j : columns) {
+    Eigen::VectorXd there = theta;
+    there[j] += step_;
+    moved.push_back(hardware(there));
+  }
+  in_parallel(cases_.size(), thread_count(0), [&](std::size_t c) {
+    const auto first = static_cast<Eigen::Index>(first_[c]);
+    const auto count = static_cast<Eigen::Index>(cases_[c].noise.size());
+    Eigen::VectorXd there = at;
+    for (std::size_t k = 0; k < columns.size(); ++k) {
+      stop_if_requested();
+      jacobian_.col(columns[k]).segment(first, count).setZero();
+      if (!uses(c, paths_[static_cast<std::size_t>(columns[k])])) continue;
+      write_residuals(c, moved[k], there);
+      jacobian_.col(columns[k]).segment(first, count) =
+          (there.segment(first, count) - at.segment(first, count)) / step_;
+    }
+  });
+  return jacobian_;
+}
+
+void LogProblem::restart(const Eigen::MatrixXd& derivatives, const Eigen::VectorXd& at) {
+  jacobian_ = derivatives;
+  taken_at_ = at;
+}
+
+LeastSquares LogProblem::task(int iterations, Eigen::VectorXd weights) {
+  LeastSquares task;
+  task.residuals = [this](const Eigen::VectorXd& theta) { return residuals(theta); };
+  task.derivatives = [this](const Eigen::VectorXd& theta, const Eigen::VectorXd& r) -> Eigen::MatrixXd {
+    return derivatives(theta, r);
+  };
+  task.weights = std::move(weights);
+  task.prior = centre();
+  task.precision = precision();
+  task.scale = 2.5;
+  task.longest_step = 0.5;
+  task.iterations = iterations;
+  task.tolerance = 1e-4;
+  return task;
+}
+
+Fit LogProblem::posterior(const LeastSquares& task, double loss_before, const Minimum& found) {
+  Fit fit;
+  fit.hardware = hardware(found.x);
+  fit.loss_before = loss_before;
+  fit.loss_after = found.loss;
+  const Eigen::MatrixXd information = information_at(task, found, derivatives(found.x, found.residuals));
+  const Eigen::MatrixXd covariance = (information + Eigen::MatrixXd(task.precision.asDiagonal())).inverse();
+  const Eigen::MatrixXd root = covariance.llt().matrixL();
+  Rng rng(1);
+  Eigen::MatrixXd normal(size(), static_cast<Eigen::Index>(kept_draws));
+  for (Eigen::Index s = 0; s < normal.cols(); ++s)
+    for (Eigen::Index j = 0; j < normal.rows(); ++j) normal(j, s) = rng.normal();
+  const Eigen::MatrixXd samples = (root * normal).colwise() + found.x;
+  for (Eigen::Index j = 0; j < size(); ++j) {
+    FittedParameter p;
+    p.path = paths_[static_cast<std::size_t>(j)];
+    p.before = p.after = priors_[static_cast<std::size_t>(j)];
+    p.error = std::sqrt(covariance(j, j));
+    p.error_by_data =
+        information(j, j) > 0 ? 1 / std::sqrt(information(j, j)) : std::numeric_limits<double>::infinity();
+    const double most = is_share(p.path) ? 1 : std::numeric_limits<double>::infinity();
+    const auto at = [&](double theta) { return std::min(most, std::exp(theta)); };
+    p.after.value = at(found.x[j]);
+    p.after.low = at(found.x[j] - quantile_95 * p.error);
+    p.after.high = at(found.x[j] + quantile_95 * p.error);
+    p.after.draws.clear();
+    for (Eigen::Index s = 0; s < samples.cols(); ++s) p.after.draws.push_back(at(samples(j, s)));
+    *fit.hardware.find(p.path) = p.after;
+    fit.parameters.push_back(std::move(p));
+  }
+  return fit;
+}
+
+}  // namespace fabricast

@@ -1,0 +1,184 @@
+// The fit of serving engines to published rows.
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "../fit/log_problem.hpp"
+#include "fabricast/calibrate/published_serving_validation.hpp"
+#include "fabricast/core/error.hpp"
+#include "fabricast/core/stop.hpp"
+#include "fabricast/scenario/scenario.hpp"
+
+namespace fabricast {
+
+namespace serving {
+
+namespace {
+
+/// Scenarios of a source, engine and kind of model.
+constexpr std::size_t most_scenarios = 8;
+/// What forecasts of known engines are off by, and as how many such figures those of a source, metric and kind of model count.
+constexpr double noise_of_steps = 0.06, noise_of_waits = 0.2, figures_worth = 6;
+/// Kernels timed by themselves tell their own parameters best.
+constexpr double noise_of_kernels = 0.1, kernels_worth = 36;
+/// Of derivatives: events of a queue make a forecast rough on a finer scale.
+constexpr double derivative_step = 0.05;
+
+/// Rows of one scenario.
+struct FittedScenario {
+  std::vector<const MappedServing*> rows;
+  std::string stack;
+};
+
+bool has_figures(const FittedScenario& s) {
+  try {
+    const ServingFigures figures = serving_figures(s.rows.front()->scenario, s.rows.front()->id);
+    return std::all_of(s.rows.begin(), s.rows.end(),
+                       [&](const MappedServing* row) { return figures[static_cast<std::size_t>(row->metric)] > 0; });
+  } catch (const UserError&) { return false; }
+}
+
+/// So many of a list, its first and its last among them.
+template <class T>
+std::vector<T> spread_over(const std::vector<T>& list, std::size_t most) {
+  if (list.size() <= most) return list;
+  std::vector<T> some;
+  for (std::size_t i = 0; i < most; ++i) some.push_back(list[(i * (list.size() - 1) + (most - 1) / 2) / (most - 1)]);
+  return some;
+}
+
+/// How much memory an engine uses is a setting: times do not tell it.
+bool may_move(std::string_view path) { return path.starts_with("serving.") && !path.ends_with(".memory"); }
+
+std::vector<FittedScenario> scenarios_of(const std::vector<MappedServing>& rows) {
+  std::map<std::string_view, FittedScenario> by_scenario;
+  std::vector<std::string_view> order;
+  for (const MappedServing& row : rows) {
+    if (row.scenario.empty() || row.row.confidence == "low") continue;
+    const auto [it, is_new] = by_scenario.try_emplace(row.scenario);
+    if (is_new) order.push_back(it->first);
+    it->second.rows.push_back(&row);
+  }
+  std::map<std::tuple<std::string, std::string, bool>, std::vector<FittedScenario>> groups;
+  for (const std::string_view text : order) {
+    FittedScenario& s = by_scenario[text];
+    const Scenario scenario = parse_scenario(std::string(text), s.rows.front()->id).scenario;
+    if (scenario.workload.kind != WorkloadKind::inference) continue;
+    s.stack = scenario.workload.inference.stack;
+    groups[{s.rows.front()->row.source, s.stack, s.rows.front()->experts}].push_back(std::move(s));
+  }
+  std::vector<FittedScenario> chosen;
+  for (auto& [group, list] : groups)
+    for (FittedScenario& s : spread_over(list, most_scenarios)) {
+      stop_if_requested();
+      if (has_figures(s)) chosen.push_back(std::move(s));
+    }
+  return chosen;
+}
+
+double noise_of(ServingMetric metric) {
+  if (metric == ServingMetric::allreduce_us) return noise_of_kernels;
+  return metric == ServingMetric::ttft_ms || metric == ServingMetric::kv_transfer_ms ? noise_of_waits : noise_of_steps;
+}
+
+double worth_of(ServingMetric metric) { return metric == ServingMetric::allreduce_us ? kernels_worth : figures_worth; }
+
+/// ln(forecast / measured) of each row of a scenario.
+std::vector<double> ratios_of(const FittedScenario& s, const Hardware& hardware) {
+  const ServingFigures figures = serving_figures(s.rows.front()->scenario, s.rows.front()->id, hardware);
+  std::vector<double> ratios;
+  for (const MappedServing* row : s.rows)
+    ratios.push_back(std::log(figures[static_cast<std::size_t>(row->metric)] / row->row.value));
+  return ratios;
+}
+
+/// A source counts alike however many rows it has.
+std::vector<LogCase> cases_of(const std::vector<FittedScenario>& scenarios, const Hardware& prior) {
+  std::map<std::tuple<std::string, ServingMetric, bool>, double> counts;
+  const auto group = [](const MappedServing& row) { return std::tuple(row.row.source, row.metric, row.experts); };
+  for (const FittedScenario& s : scenarios)
+    for (const MappedServing* row : s.rows) counts[group(*row)] += 1;
+  std::vector<LogCase> cases;
+  for (const FittedScenario& s : scenarios) {
+    LogCase c;
+    c.ratios = [&s](const Hardware& hardware) { return ratios_of(s, hardware); };
+    for (const MappedServing* row : s.rows)
+      c.noise.push_back(noise_of(row->metric) * std::sqrt(std::max(1.0, counts[group(*row)] / worth_of(row->metric))));
+    c.parameters = prior.parameters_of("serving", s.stack);
+    cases.push_back(std::move(c));
+  }
+  return cases;
+}
+
+/// Rows of a source have the intervals that the other sources, each left out, tell.
+void set_intervals_without_own(std::vector<ServingResult>& results, const std::set<std::string>& sources,
+                               const Hardware& prior) {
+  for (const std::string& source : sources) {
+    std::vector<ServingResult> others;
+    for (const ServingResult& r : results)
+      if (r.mapped.row.source != source) others.push_back(r);
+    Hardware told = prior;
+    for (const FittedParameter& p : learned_spread(others, prior)) *told.find(p.path) = p.after;
+    for (ServingResult& r : results)
+      if (r.mapped.row.source == source) set_interval(r, told.serving_spread);
+  }
+}
+
+}  // namespace
+
+}  // namespace serving
+
+Fit fit_serving(const std::vector<MappedServing>& rows, const Hardware& prior, const ServingFitOptions& options) {
+  const std::vector<serving::FittedScenario> scenarios = serving::scenarios_of(rows);
+  if (scenarios.empty()) throw UserError("there are no rows of serving to fit to");
+  LogProblem problem(serving::cases_of(scenarios, prior), prior, serving::may_move, serving::derivative_step);
+  LeastSquares task = problem.task(options.iterations);
+  task.progress = options.progress;
+  const Minimum start = evaluate(task, problem.centre());
+  return problem.posterior(task, start.loss, minimize(task, start));
+}
+
+std::vector<ServingResult> leave_out_serving(const std::vector<MappedServing>& rows, const Hardware& prior,
+                                             const Hardware& fitted, const ServingFitOptions& options,
+                                             const std::function<void(double)>& progress) {
+  const std::vector<serving::FittedScenario> scenarios = serving::scenarios_of(rows);
+  LogProblem problem(serving::cases_of(scenarios, prior), prior, serving::may_move, serving::derivative_step);
+  // A source more or less moves the minimum little: each fit starts at that of all rows, with the derivatives there.
+  const LeastSquares all = problem.task(options.iterations);
+  const Minimum whole = evaluate(all, problem.place(fitted));
+  problem.forget_derivatives();
+  const Eigen::MatrixXd derivatives = problem.derivatives(whole.x, whole.residuals);
+  std::set<std::string> sources;
+  for (const MappedServing& row : rows) sources.insert(row.row.source);
+  std::vector<ServingResult> results(rows.size());
+  double done = 0;
+  for (const std::string& source : sources) {
+    Eigen::VectorXd weights = Eigen::VectorXd::Ones(static_cast<Eigen::Index>(problem.figures()));
+    for (std::size_t c = 0; c < scenarios.size(); ++c)
+      if (scenarios[c].rows.front()->row.source == source)
+        weights
+            .segment(static_cast<Eigen::Index>(problem.first_figure(c)),
+                     static_cast<Eigen::Index>(scenarios[c].rows.size()))
+            .setZero();
+    problem.restart(derivatives, whole.x);
+    const LeastSquares task = problem.task(options.iterations, weights);
+    const Minimum found = minimize(task, evaluate(task, whole.x));
+    const Hardware without = problem.hardware(found.x);
+    std::vector<MappedServing> mine;
+    std::vector<std::size_t> where;
+    for (std::size_t i = 0; i < rows.size(); ++i)
+      if (rows[i].row.source == source) {
+        mine.push_back(rows[i]);
+        where.push_back(i);
+      }
+    std::vector<ServingResult> its = validate_serving(mine, without);
+    for (std::size_t i = 0; i < its.size(); ++i) results[where[i]] = std::move(its[i]);
+    if (progress) progress(++done / static_cast<double>(sources.size()));
+  }
+  serving::set_intervals_without_own(results, sources, prior);
+  return results;
+}
+
+}  // namespace fabricast

@@ -1,0 +1,18 @@
+// Which spread a published figure has.
+#pragma once
+
+#include "fabricast/calibrate/published_serving.hpp"
+#include "fabricast/report/serving_interval.hpp"
+
+namespace fabricast {
+
+inline double deviation_of(const ServingDeviations& d, ServingMetric metric) {
+  switch (metric) {
+    case ServingMetric::ttft_ms:
+    case ServingMetric::kv_transfer_ms: return d.wait;
+    case ServingMetric::allreduce_us: return d.all_reduce;
+    default: return d.step;
+  }
+}
+
+}  // namespace fabricast

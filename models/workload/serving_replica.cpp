@@ -1,0 +1,118 @@
+#include "serving_replica.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace fabricast {
+
+namespace {
+
+double d(std::int64_t n) { return static_cast<double>(n); }
+
+}  // namespace
+
+std::int64_t ServingReplica::steps_of(const ServingRequest& q) const {
+  return static_cast<std::int64_t>(std::ceil(d(q.output - 1) / pool_->tokens_per_step - 1e-9));
+}
+
+std::int64_t ServingReplica::need(const ServingRequest& q) const {
+  return q.input + std::llround(pool_->reserved * d(q.output));
+}
+
+bool ServingReplica::has_room(std::int64_t more, std::size_t next) const {
+  if (sequences() + more >= pool_->sequences) return false;
+  // One sequence is always admitted: that it fits is checked before.
+  if (pool_->cache == 0 || sequences() + more == 0) return true;
+  return admitted_ + need(request(next)) <= pool_->cache;
+}
+
+InferencePass ServingReplica::decoding() const {
+  InferencePass pass;
+  pass.sequences = sequences();
+  pass.width = pool_->width;
+  if (pass.sequences > 0) pass.context = std::llround(context_ / d(pass.sequences));
+  return pass;
+}
+
+double ServingReplica::filled() const {
+  std::int64_t tokens = 0;
+  for (const std::size_t i : waiting_) tokens += request(i).input - request(i).cached;
+  return d(tokens - computed_) / d(pool_->tokens);
+}
+
+void ServingReplica::plan_prompts(PassPlan& plan) const {
+  std::int64_t room = pool_->tokens - (pool_->prompts.mixed ? sequences() * pool_->width : 0);
+  std::int64_t queries = 0, keys = 0, done = computed_, taken = 0;
+  InferencePass& pass = plan.pass;
+  for (const std::size_t i : waiting_) {
+    const ServingRequest& q = request(i);
+    if (duty_ == Duty::both) {
+      if (sequences() + pass.prompts >= pool_->sequences) break;
+      const bool first = sequences() + pass.prompts == 0;
+      if (!first && pool_->cache > 0 && admitted_ + taken + need(q) > pool_->cache) break;
+      taken += need(q);
+    }
+    const std::int64_t left = q.input - q.cached - done;
+    // A prompt that fits in no pass is cut, whatever the engine does else.
+    const bool cut = left > room && (pool_->prompts.chunked || pass.prompts == 0);
+    if (room <= 0 && pass.prompts > 0) break;
+    if (left > room && !cut) break;
+    const std::int64_t now = cut ? std::min(left, std::max<std::int64_t>(room, 1)) : left;
+    ++pass.prompts;
+    queries += now;
+    keys += q.cached + done + now;
+    room -= now;
+    if (now < left) {
+      plan.started = done + now;
+      break;
+    }
+    plan.prompts.push_back(i);
+    done = 0;
+  }
+  if (pass.prompts == 0) return;
+  pass.queries = std::max<std::int64_t>(1, std::llround(d(queries) / d(pass.prompts)));
+  pass.keys = std::max<std::int64_t>(pass.queries, std::llround(d(keys) / d(pass.prompts)));
+}
+
+std::size_t ServingReplica::take_place() {
+  if (!can_admit()) return no_request;
+  const std::size_t next = waiting_.front();
+  waiting_.pop_front();
+  return next;
+}
+
+void ServingReplica::end_prompts(const PassPlan& plan) {
+  waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<std::ptrdiff_t>(plan.prompts.size()));
+  if (plan.pass.prompts > 0) computed_ = plan.started;
+}
+
+void ServingReplica::start_decoding(std::size_t i, double now) {
+  const ServingRequest& q = request(i);
+  if (running_.empty()) last_token_ = now;
+  // A step reads what is there before it: the prompt and the tokens so far.
+  running_.push({step_ + steps_of(q), i});
+  context_ += d(q.input + 1);
+  admitted_ += need(q);
+}
+
+std::vector<std::size_t> ServingReplica::decode(std::int64_t steps, double first, double end) {
+  const double sequences_now = d(sequences());
+  longest_gap_ = std::max(longest_gap_, first - last_token_);
+  gaps_.emplace_back(first - last_token_, sequences_now);
+  if (steps > 1) gaps_.emplace_back((end - first) / d(steps - 1), sequences_now * d(steps - 1));
+  last_token_ = end;
+  step_ += steps;
+  context_ += d(steps * sequences()) * pool_->tokens_per_step;
+  std::vector<std::size_t> ended;
+  while (!running_.empty() && running_.top().last_step <= step_) {
+    const std::size_t i = running_.top().request;
+    running_.pop();
+    const ServingRequest& q = request(i);
+    context_ -= d(q.input + 1) + d(steps_of(q)) * pool_->tokens_per_step;
+    admitted_ -= need(q);
+    ended.push_back(i);
+  }
+  return ended;
+}
+
+}  // namespace fabricast

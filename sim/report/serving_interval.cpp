@@ -1,0 +1,46 @@
+#include "fabricast/report/serving_interval.hpp"
+
+#include <cmath>
+
+#include "fabricast/report/validated.hpp"
+
+namespace fabricast {
+
+namespace {
+
+/// Of the logarithms of samples; 0: there is one alone.
+double deviation_of(const std::vector<double>& samples) {
+  const double n = static_cast<double>(samples.size());
+  double sum = 0, squares = 0;
+  for (const double s : samples) {
+    sum += std::log(s);
+    squares += std::log(s) * std::log(s);
+  }
+  return samples.size() < 2 ? 0 : std::sqrt(std::max(0.0, squares / n - sum / n * (sum / n)));
+}
+
+}  // namespace
+
+ServingDeviations serving_deviations(const ServingSpread& spread, bool experts, bool apart) {
+  ServingDeviations d;
+  d.step = (experts ? spread.step_experts : spread.step).value;
+  d.wait = (apart ? spread.wait_apart : experts ? spread.wait_experts : spread.wait).value;
+  d.all_reduce = spread.all_reduce.value;
+  return d;
+}
+
+ServingFactors serving_factors(const World& world, const InferenceStep& step, const std::vector<double>& samples) {
+  const Scenario& s = world.scenario;
+  const InferenceSpec& spec = s.workload.inference;
+  const ServingDeviations d =
+      serving_deviations(s.hardware.serving_spread, step.model.experts > 0, spec.disaggregated.prefill.gpus > 0);
+  const double times = not_validated(world).empty() ? 1 : s.hardware.serving_spread.unvalidated.value;
+  const double of_hash = deviation_of(samples);
+  const auto factor = [&](double deviation) { return std::exp(quantile_95 * std::hypot(times * deviation, of_hash)); };
+  ServingFactors factors;
+  factors.step = factor(spec.phase == InferencePhase::all_reduce ? d.all_reduce : d.step);
+  factors.wait = factor(d.wait);
+  return factors;
+}
+
+}  // namespace fabricast

@@ -1,0 +1,147 @@
+#include "serving_requests.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "fabricast/core/stop.hpp"
+#include "pass_clock.hpp"
+
+namespace fabricast {
+
+namespace {
+
+/// Replicas whose passes begin together, as they share experts.
+int together(const InferenceStep& step) {
+  if (step.model.experts == 0) return 1;
+  return std::max(1, step.layout.expert * step.layout.expert_tensor / step.layout.tensor);
+}
+
+ServingPool pool_of(const InferenceSpec& spec, const InferenceStep& step, int replicas, std::int64_t cache,
+                    PassClock& clock) {
+  ServingPool pool;
+  pool.replicas = replicas;
+  pool.together = together(step);
+  pool.sequences = spec.batch;
+  pool.tokens = step.chunk;
+  pool.cache = cache;
+  pool.reserved = step.stack.reserves;
+  pool.width = 1 + step.speculation.tokens;
+  pool.tokens_per_step = step.speculation.tokens_per_step();
+  pool.prompts = prompt_policy(spec, step.stack);
+  pool.seconds = [&clock](std::span<const InferencePass> passes) {
+    stop_if_requested();
+    return clock(passes);
+  };
+  return pool;
+}
+
+Frontend frontend_of(const ServingStack& stack, double more) {
+  const double both = stack.request_fixed.us().value + more;
+  return {both / 2, both / 2, stack.request_serial.us().value};
+}
+
+/// Every `every`-th request of a trace, from its first one on.
+ServingLoad load_of(const std::vector<ServingRequest>& trace, std::int64_t most, double share) {
+  ServingLoad load;
+  const auto every = static_cast<std::size_t>(std::max(1.0, std::round(1 / share)));
+  for (std::size_t i = 0; i < trace.size(); i += every) {
+    if (most > 0 && static_cast<std::int64_t>(load.requests.size()) >= most) break;
+    load.requests.push_back(trace[i]);
+  }
+  return load;
+}
+
+/// Requests at the beginning that do not count.
+std::int64_t warmup_of(const LoadSpec& spec, std::int64_t clients) {
+  if (spec.warmup >= 0) return spec.warmup;
+  return spec.arrivals == Arrivals::closed ? clients : 0;
+}
+
+/// \param share  of all replicas, that the load is for
+ServingLoad load_of(const InferenceSpec& inference, const InferenceStep& step, double share) {
+  const LoadSpec& spec = inference.load;
+  const auto part = [share](double all) { return std::max<std::int64_t>(1, std::llround(share * all)); };
+  const double requests = static_cast<double>(spec.requests);
+  if (spec.arrivals == Arrivals::trace) return load_of(spec.trace, spec.requests > 0 ? part(requests) : 0, share);
+  const double at_once = static_cast<double>(inference.batch) * step.layout.data;
+  const double clients = spec.clients > 0 ? static_cast<double>(spec.clients) : at_once;
+  LoadRecipe recipe;
+  recipe.arrivals = spec.arrivals;
+  recipe.rate = share * spec.rate;
+  recipe.clients = part(clients);
+  const std::int64_t counted = part(spec.requests > 0 ? requests : 10 * clients);
+  recipe.requests = std::min(counted + warmup_of(spec, recipe.clients), most_requests);
+  recipe.input = step.input;
+  recipe.output = step.output;
+  recipe.spread = spec.spread;
+  recipe.cached = spec.cached;
+  recipe.seed = static_cast<std::uint64_t>(spec.seed);
+  return sampled_load(recipe);
+}
+
+WaitTimes waits_of(std::vector<double> times) {
+  WaitTimes w;
+  if (times.empty()) return w;
+  std::sort(times.begin(), times.end());
+  for (const double t : times) w.mean += t / static_cast<double>(times.size());
+  const auto at = [&](double part) {
+    return times[static_cast<std::size_t>(std::floor(part * static_cast<double>(times.size() - 1) + 0.5))];
+  };
+  w.p50 = at(0.5), w.p90 = at(0.9), w.p99 = at(0.99);
+  return w;
+}
+
+/// \param share  of all replicas, that was simulated
+/// \param warmup  requests at the beginning that do not count but for rates
+Serving summary_of(const Served& served, std::int64_t warmup, double share) {
+  std::vector<double> first, between, whole;
+  double tokens = 0;
+  const std::size_t skipped = std::min(static_cast<std::size_t>(warmup), served.requests.size() - 1);
+  for (std::size_t i = 0; i < served.requests.size(); ++i) {
+    const ServedRequest& r = served.requests[i];
+    tokens += static_cast<double>(r.output);
+    if (i < skipped) continue;
+    first.push_back(r.wait());
+    whole.push_back(r.end - r.arrival);
+    if (r.output > 1) between.push_back(r.between());
+  }
+  Serving s;
+  s.first_token = waits_of(std::move(first));
+  s.inter_token = waits_of(std::move(between));
+  s.request = waits_of(std::move(whole));
+  s.inter_token_worst = served.longest_gap;
+  s.inter_token_median = served.median_gap;
+  s.requests = static_cast<std::int64_t>(served.requests.size());
+  s.sequences = served.sequences;
+  s.tokens_per_second = tokens / served.seconds / share;
+  s.requests_per_second = static_cast<double>(s.requests) / served.seconds / share;
+  return s;
+}
+
+}  // namespace
+
+Serving serve_together(const World& world, const InferenceStep& step, const ServingSample& sample) {
+  const InferenceSpec& spec = world.scenario.workload.inference;
+  PassClock clock(sample, step);
+  const ServingPool pool = pool_of(spec, step, together(step), cache_tokens(step, world.scenario.node.spec), clock);
+  const double share = static_cast<double>(pool.replicas) / step.layout.data;
+  const ServingLoad load = load_of(spec, step, share);
+  return summary_of(serve(load, frontend_of(step.stack, 0), pool), warmup_of(spec.load, load.clients), share);
+}
+
+Serving serve_apart(const World& world, const InferenceStep& prompts, const CacheTransfer& transfer,
+                    const InferenceStep& decoding, double slower, const ServingSample& sample) {
+  const InferenceSpec& spec = world.scenario.workload.inference;
+  PassClock prompt_clock(sample, prompts), decode_clock(sample, decoding);
+  const ServingPool first = pool_of(spec, prompts, prompts.layout.data, 0, prompt_clock);
+  ServingPool then =
+      pool_of(spec, decoding, decoding.layout.data, cache_tokens(decoding, world.scenario.node.spec), decode_clock);
+  then.seconds = [alone = then.seconds, slower](std::span<const InferencePass> passes) {
+    return slower * alone(passes);
+  };
+  const Frontend frontend = frontend_of(decoding.stack, decoding.stack.transfer_fixed.us().value);
+  const ServingLoad load = load_of(spec, decoding, 1);
+  return summary_of(serve_apart(load, frontend, first, transfer, then), warmup_of(spec.load, load.clients), 1);
+}
+
+}  // namespace fabricast

@@ -1,0 +1,74 @@
+#include "serving_sample.hpp"
+
+#include "fabricast/core/stop.hpp"
+#include "fabricast/traffic/flow_traffic.hpp"
+#include "step_parts.hpp"
+
+namespace fabricast {
+
+namespace {
+
+TimedPasses timed(RanProgram ran) {
+  TimedPasses t;
+  t.seconds = ran.timeline.seconds;
+  t.stages = std::move(ran.timeline.actors);
+  t.mean = mean_of(ran.program, t.stages);
+  t.exchanges = std::move(ran.exchanges);
+  t.program = std::move(ran.program);
+  return t;
+}
+
+}  // namespace
+
+TimedPasses ServingSample::steady(const InferenceStep& step, const std::vector<InferencePass>& passes,
+                                  bool graph) const {
+  if (step.layout.pipeline == 1) return once(step, passes, graph);
+  constexpr int rounds = 3;
+  const RanProgram fewer = run(step, passes, rounds - 1, graph);
+  RanProgram more = run(step, passes, rounds, graph);
+  TimedPasses t;
+  t.seconds = more.timeline.seconds - fewer.timeline.seconds;
+  t.stages = more.timeline.actors;
+  for (std::size_t s = 0; s < t.stages.size(); ++s) {
+    ActorTimes& stage = t.stages[s];
+    const ActorTimes& before = fewer.timeline.actors[s];
+    for (std::size_t p = 0; p < parts; ++p) stage.busy[p] -= before.busy[p], stage.exposed[p] -= before.exposed[p];
+    stage.interference -= before.interference, stage.bubble -= before.bubble;
+  }
+  t.mean = mean_of(more.program, t.stages);
+  t.exchanges = std::move(more.exchanges), t.program = std::move(more.program);
+  for (ExchangeUse& use : t.exchanges) use.calls /= rounds, use.seconds /= rounds;
+  return t;
+}
+
+TimedPasses ServingSample::once(const InferenceStep& step, const std::vector<InferencePass>& passes, bool graph) const {
+  return timed(run(step, passes, 1, graph));
+}
+
+TimedPasses ServingSample::all_reduce(const InferenceStep& step, Bytes bytes) const {
+  return timed(run(all_reduce_program(step, bytes, step.graph), step.stack.interference.value));
+}
+
+double ServingSample::prompt_interval(const InferenceStep& step, std::int64_t together) const {
+  const std::int64_t prompts = together * step.layout.pipeline;
+  return steady(step, prefill_passes(step, prompts), false).seconds / static_cast<double>(prompts);
+}
+
+RanProgram ServingSample::run(const InferenceStep& step, const std::vector<InferencePass>& passes, int rounds,
+                              bool graph, const Handover* handover) const {
+  return run(inference_program(step, passes, rounds, graph, handover), step.stack.interference.value);
+}
+
+RanProgram ServingSample::run(InferenceProgram built, double interference) const {
+  stop_if_requested();
+  RanProgram ran;
+  ran.program = std::move(built.program);
+  const auto traffic = make_flow_traffic(world_, ran.program, seed_);
+  for (const auto& [activity, kind] : built.launches)
+    ran.program.activities[activity].seconds = traffic->alone(kind).launch.value;
+  ran.timeline = run_program(ran.program, *traffic, timeline_options(interference, ran.program, *traffic));
+  ran.exchanges = uses_of(ran.program, ran.timeline, *traffic);
+  return ran;
+}
+
+}  // namespace fabricast
