@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "fabricast/calibrate/published_validation.hpp"
+#include "fabricast/core/names.hpp"
 #include "fabricast/core/quantity.hpp"
 
 namespace fabricast {
@@ -23,8 +24,8 @@ Json step_json_of(const StepRow& row) {
           {"error", six(row.error())}};
 }
 
-Json steps_of(const std::vector<StepRow>& rows) {
-  Json list = Json::array();
+std::vector<Json> steps_of_json(const std::vector<StepRow>& rows) {
+  std::vector<Json> list;
   for (const StepRow& row : rows) {
     Json j = {{"id", row.id}, {"source", row.source}, {"held_out", row.held_out}};
     j.update(step_json_of(row));
@@ -93,8 +94,12 @@ Json published_json(const std::vector<PublishedResult>& results) {
 }  // namespace
 
 std::string steps_json(const StepValidation& steps, const std::vector<PublishedResult>& published) {
-  Json j = {{"steps", steps_of(steps.rows)}};
-  if (!steps.left_out.empty()) j["left_out"] = steps_of(steps.left_out);
+  Json j = {{"steps", steps_of_json(steps.rows)}};
+  for (const LeftOutFit& fit : steps.left_out)
+    for (Json& row : steps_of_json(fit.rows)) {
+      row["by"] = name_of(fit.by), row["without"] = fit.group;
+      j["left_out"].push_back(std::move(row));
+    }
   if (!published.empty()) j["published"] = published_json(published);
   return j.dump(2) + "\n";
 }

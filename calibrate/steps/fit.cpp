@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -5,6 +6,7 @@
 
 #include "fabricast/core/rng.hpp"
 #include "problem.hpp"
+#include "step_spread.hpp"
 
 namespace fabricast {
 
@@ -83,32 +85,55 @@ Fit fit_steps(const std::vector<StepCase>& steps, const Hardware& prior, const S
   LeastSquares task = problem.task(options.iterations);
   task.progress = options.progress;
   const Minimum start = evaluate(task, problem.centre());
-  return posterior(problem, task, start, minimize(task, start), {});
+  const Minimum near = minimize(task, start);
+  problem.forget();  // once more with derivatives of here
+  return posterior(problem, task, start, minimize(task, near), {});
 }
 
-std::vector<StepRow> leave_out_steps(const std::vector<StepCase>& steps, const Hardware& prior, LeftOutSteps what,
-                                     const StepFitOptions& options, const std::function<void(double)>& progress) {
+std::vector<LeftOutFit> leave_out_fits(const std::vector<StepCase>& steps, const Hardware& prior,
+                                       const std::vector<LeftOutSteps>& what, const StepFitOptions& options,
+                                       const std::function<void(double)>& progress) {
   StepProblem problem(steps, prior);
-  std::map<std::string, std::vector<std::size_t>> groups;
-  for (std::size_t i = 0; i < problem.steps().size(); ++i)
-    if (!problem.stack(i).empty()) groups[group_of(problem, i, what)].push_back(i);
-  // A group more or less moves the minimum little: each fit starts at that of all steps, with the derivatives there.
-  const LeastSquares all = problem.task(options.iterations);
-  const Minimum whole = minimize(all, evaluate(all, problem.centre()));
-  problem.forget();
-  const Eigen::MatrixXd derivatives = problem.derivatives(whole.x, whole.residuals);
-  std::vector<StepRow> rows;
-  for (const auto& [group, mine] : groups) {
+  struct Group {
+    LeftOutSteps by;
+    std::string name;
+  };
+  std::map<std::vector<std::size_t>, std::vector<Group>> groups;  // a family may be one source
+  for (const LeftOutSteps by : what) {
+    std::map<std::string, std::vector<std::size_t>> rows;
+    for (std::size_t i = 0; i < problem.steps().size(); ++i)
+      if (!problem.stack(i).empty()) rows[group_of(problem, i, by)].push_back(i);
+    for (const auto& [name, mine] : rows) groups[mine].push_back({by, name});
+  }
+  std::vector<LeftOutFit> fits;
+  double done = 0;
+  for (const auto& [mine, names] : groups) {
     Eigen::VectorXd weights = Eigen::VectorXd::Ones(static_cast<Eigen::Index>(problem.steps().size()));
     for (const std::size_t i : mine) weights[static_cast<Eigen::Index>(i)] = 0;
-    problem.restart(derivatives, whole.x);
+    // From the priors, whose derivatives know no measured time: nothing of what is left out may enter.
+    problem.restart(problem.at_priors());
     const LeastSquares task = problem.task(options.iterations, weights);
-    const Minimum start = evaluate(task, whole.x);
-    const Fit fit = posterior(problem, task, start, minimize(task, start), {mine.begin(), mine.end()});
-    const std::vector<StepRow> left_out = problem.forecast(mine, fit.hardware);
-    rows.insert(rows.end(), left_out.begin(), left_out.end());
-    if (progress) progress(static_cast<double>(rows.size()) / static_cast<double>(problem.steps().size()));
+    const Minimum start = evaluate(task, problem.centre());
+    LeftOutFit left_out;
+    left_out.fit = posterior(problem, task, start, minimize(task, start), {mine.begin(), mine.end()});
+    left_out.rows = problem.forecast(mine, left_out.fit.hardware);
+    for (const auto& [by, name] : names) {
+      left_out.by = by, left_out.group = name;
+      fits.push_back(left_out);
+    }
+    if (progress) progress(++done / static_cast<double>(groups.size()));
   }
+  std::stable_sort(fits.begin(), fits.end(), [](const LeftOutFit& a, const LeftOutFit& b) {
+    return a.by != b.by ? a.by < b.by : a.group < b.group;
+  });
+  set_intervals_without_own(fits, prior);
+  return fits;
+}
+
+std::vector<StepRow> rows_left_out(const std::vector<LeftOutFit>& fits, LeftOutSteps by) {
+  std::vector<StepRow> rows;
+  for (const LeftOutFit& f : fits)
+    if (f.by == by) rows.insert(rows.end(), f.rows.begin(), f.rows.end());
   return rows;
 }
 

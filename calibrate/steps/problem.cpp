@@ -18,6 +18,7 @@ StepProblem::StepProblem(const std::vector<StepCase>& steps, Hardware prior) : p
   for (const auto& [path, ref] : prior_.all_parameters()) {
     if (!path.starts_with("compute.") && !path.starts_with("stacks.")) continue;
     if (!(ref.parameter->high > ref.parameter->low) || !(ref.parameter->low > 0)) continue;
+    if (path.ends_with(".spread")) continue;  // moves no step
     const auto uses = [&path = path](const auto& runner) { return runner->uses(path); };
     if (std::none_of(runners_.begin(), runners_.end(), uses)) continue;
     paths_.push_back(path), priors_.push_back(*ref.parameter);
@@ -27,22 +28,24 @@ StepProblem::StepProblem(const std::vector<StepCase>& steps, Hardware prior) : p
 
 void StepProblem::keep_telling() {
   constexpr double least = 0.2;
-  jacobian_ = Eigen::MatrixXd::Zero(static_cast<Eigen::Index>(runners_.size()), size());
-  taken_at_ = Eigen::VectorXd::Constant(size(), std::nan(""));
-  (void)derivatives(centre(), residuals(centre()));
+  linear_.matrix = Eigen::MatrixXd::Zero(static_cast<Eigen::Index>(runners_.size()), size());
+  linear_.taken_at = Eigen::VectorXd::Constant(size(), std::nan(""));
+  const Eigen::VectorXd start = residuals(centre());
+  (void)derivatives(centre(), start);
   std::vector<Eigen::Index> kept;
   for (Eigen::Index j = 0; j < size(); ++j) {
     const Parameter& p = priors_[static_cast<std::size_t>(j)];
     const double deviation = std::log(p.high / p.low) / (2 * quantile_95);
-    if (jacobian_.col(j).cwiseAbs().maxCoeff() * deviation >= least) kept.push_back(j);
+    if (linear_.matrix.col(j).cwiseAbs().maxCoeff() * deviation >= least) kept.push_back(j);
   }
   std::vector<std::string> paths;
   std::vector<Parameter> priors;
   for (const Eigen::Index j : kept)
     paths.push_back(paths_[static_cast<std::size_t>(j)]), priors.push_back(priors_[static_cast<std::size_t>(j)]);
-  jacobian_ = Eigen::MatrixXd(jacobian_(Eigen::all, kept));
+  linear_.matrix = Eigen::MatrixXd(linear_.matrix(Eigen::all, kept));
   paths_ = std::move(paths), priors_ = std::move(priors);
-  taken_at_ = centre();
+  linear_.taken_at = linear_.x = centre(), linear_.at = start;
+  at_priors_ = linear_;
 }
 
 Eigen::VectorXd StepProblem::centre() const {
@@ -77,12 +80,32 @@ Eigen::VectorXd StepProblem::residuals(const Eigen::VectorXd& theta) {
   return r;
 }
 
+/// Of the least change that explains what a row's residual has become, by what each parameter may move.
+void StepProblem::correct(const Eigen::VectorXd& theta, const Eigen::VectorXd& at) {
+  const Eigen::VectorXd moved = theta - linear_.x, weighed = moved.cwiseProduct(precision());
+  for (std::size_t i = 0; i < runners_.size(); ++i) {
+    const auto row = static_cast<Eigen::Index>(i);
+    double explained = 0, length = 0;
+    for (Eigen::Index j = 0; j < size(); ++j) {
+      explained += linear_.matrix(row, j) * moved[j];
+      if (uses(i, j)) length += weighed[j] * moved[j];
+    }
+    const double missing = at[row] - linear_.at[row] - explained;
+    if (!(length > 0) || !std::isfinite(missing)) continue;
+    for (Eigen::Index j = 0; j < size(); ++j)
+      if (uses(i, j)) linear_.matrix(row, j) += missing * weighed[j] / length;
+  }
+}
+
 /// Steps are nearly linear in the logarithms: columns are taken anew where their parameter has moved.
 const Eigen::MatrixXd& StepProblem::derivatives(const Eigen::VectorXd& theta, const Eigen::VectorXd& at) {
-  constexpr double h = 0.01, moved_enough = 0.15;
+  constexpr double h = 0.03, moved_enough = 0.15;
+  if (linear_.x.size() == size()) correct(theta, at);
+  linear_.x = theta, linear_.at = at;
+  if (!retakes_) return linear_.matrix;
   std::vector<Eigen::Index> columns;
   for (Eigen::Index j = 0; j < size(); ++j)
-    if (!(std::abs(theta[j] - taken_at_[j]) <= moved_enough)) columns.push_back(j), taken_at_[j] = theta[j];
+    if (!(std::abs(theta[j] - linear_.taken_at[j]) <= moved_enough)) columns.push_back(j), linear_.taken_at[j] = theta[j];
   std::vector<Hardware> moved;
   for (const Eigen::Index j : columns) {
     Eigen::VectorXd there = theta;
@@ -93,11 +116,10 @@ const Eigen::MatrixXd& StepProblem::derivatives(const Eigen::VectorXd& theta, co
     const auto row = static_cast<Eigen::Index>(i);
     for (std::size_t c = 0; c < columns.size(); ++c) {
       stop_if_requested();
-      const bool uses = runners_[i]->uses(paths_[static_cast<std::size_t>(columns[c])]);
-      jacobian_(row, columns[c]) = uses ? (residual(i, moved[c]) - at[row]) / h : 0;
+      linear_.matrix(row, columns[c]) = uses(i, columns[c]) ? (residual(i, moved[c]) - at[row]) / h : 0;
     }
   });
-  return jacobian_;
+  return linear_.matrix;
 }
 
 std::vector<StepRow> StepProblem::forecast(const std::vector<std::size_t>& steps, const Hardware& hardware) {

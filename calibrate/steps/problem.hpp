@@ -9,6 +9,13 @@
 
 namespace fabricast {
 
+/// Derivatives, where each column was taken, and the last place that they were corrected at.
+struct StepDerivatives {
+  Eigen::MatrixXd matrix;     ///< [step][parameter]
+  Eigen::VectorXd taken_at;   ///< by parameter
+  Eigen::VectorXd x, at;      ///< parameters, and residuals there
+};
+
 /// Residuals are ln(forecast / measured) over the noise of a step's publication; every parameter has a prior at its
 /// value with the width of its interval. Deterministic, whatever the number of threads.
 class StepProblem {
@@ -26,15 +33,16 @@ class StepProblem {
   Eigen::VectorXd centre() const;
   /// \param weights  of steps; none: all 1
   LeastSquares task(int iterations, Eigen::VectorXd weights = {});
-  /// All derivatives are taken anew where they are asked for next: where a step turns from its GPU to its host they jump.
-  void forget() { taken_at_.setConstant(std::nan("")); }
-  /// Derivatives as they were taken at one place, so that what follows does not depend on what went before.
-  void restart(const Eigen::MatrixXd& derivatives, const Eigen::VectorXd& at) {
-    jacobian_ = derivatives, taken_at_ = at;
-  }
+  /// All derivatives are taken anew where they are asked for next.
+  void forget() { linear_.taken_at.setConstant(std::nan("")); }
+  /// Those at the priors, which no measured time has entered.
+  const StepDerivatives& at_priors() const { return at_priors_; }
+  /// What follows begins with these and takes none anew: only what residuals tell on the way corrects them.
+  void restart(const StepDerivatives& derivatives) { linear_ = derivatives, retakes_ = false; }
   /// Of some steps, with intervals.
   std::vector<StepRow> forecast(const std::vector<std::size_t>& steps, const Hardware& hardware);
-  /// d residual / d ln parameter [step][parameter].
+  /// d residual / d ln parameter [step][parameter]. Where a step turns from its GPU to its host they jump: each row is
+  /// corrected so that it explains the residual that came out of the step before [Broyden1965].
   const Eigen::MatrixXd& derivatives(const Eigen::VectorXd& theta, const Eigen::VectorXd& at);
 
  private:
@@ -42,15 +50,19 @@ class StepProblem {
   Eigen::VectorXd precision() const;
   Eigen::VectorXd residuals(const Eigen::VectorXd& theta);
   double residual(std::size_t i, const Hardware& h);
+  bool uses(std::size_t step, Eigen::Index parameter) const {
+    return runners_[step]->uses(paths_[static_cast<std::size_t>(parameter)]);
+  }
   void keep_telling();
+  void correct(const Eigen::VectorXd& theta, const Eigen::VectorXd& at);
 
   Hardware prior_;
   std::vector<const StepCase*> chosen_;
   std::vector<std::optional<StepRunner>> runners_;
   std::vector<std::string> paths_;
   std::vector<Parameter> priors_;
-  Eigen::MatrixXd jacobian_;  ///< [step][parameter]
-  Eigen::VectorXd taken_at_;  ///< by parameter: where its column was taken
+  StepDerivatives linear_, at_priors_;
+  bool retakes_ = true;  ///< columns of parameters that have moved far
 };
 
 }  // namespace fabricast

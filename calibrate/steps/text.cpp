@@ -46,15 +46,35 @@ std::string what_was_left_out(LeftOutSteps by) {
   return {};
 }
 
+/// In the order in which they were asked for.
+std::vector<LeftOutSteps> kinds_left_out(const StepValidation& v) {
+  std::vector<LeftOutSteps> kinds;
+  for (const LeftOutFit& f : v.left_out)
+    if (kinds.empty() || kinds.back() != f.by) kinds.push_back(f.by);
+  return kinds;
+}
+
+std::string asked_for(const StepValidation& v) {
+  std::string out;
+  for (const LeftOutSteps by : kinds_left_out(v)) out += fmt::format(" --leave-out {}", name_of(by));
+  return out;
+}
+
 std::string left_out_markdown(const StepValidation& v) {
-  if (v.left_out.empty()) return {};
-  return fmt::format(
-      "\n## Left out by {}\n\n{}\nAt most eight rows of each source and kind of model are fitted and "
-      "forecast. The priors of some parameters came from a study of the\nrows of "
-      "`calibrate/data/steps.json` [steptime-study], so for these it flatters.\n\n"
-      "Each source counts once:\n\n{}\n{}",
-      name_of(v.by), what_was_left_out(v.by), summary_markdown(kinds_of(v.left_out)),
-      summary_markdown(summarize(v.left_out)));
+  std::string out;
+  for (const LeftOutSteps by : kinds_left_out(v)) {
+    const std::vector<StepRow> rows = rows_left_out(v.left_out, by);
+    out += fmt::format("\n## Left out by {}\n\n{}\n", name_of(by), what_was_left_out(by));
+    if (by == kinds_left_out(v).front())
+      out +=
+          "Each fit begins at the priors. Intervals are as wide as the errors of the other groups, each left out, ask "
+          "for.\n"
+          "At most eight rows of each source and kind of model are fitted and forecast. The priors of some parameters "
+          "came from a study of the\nrows of `calibrate/data/steps.json` [steptime-study], so for these it flatters.\n";
+    out += fmt::format("\nEach source counts once:\n\n{}\n{}", summary_markdown(kinds_of(rows)),
+                       summary_markdown(summarize(rows)));
+  }
+  return out;
 }
 
 }  // namespace
@@ -66,9 +86,12 @@ std::string steps_text(const StepValidation& v) {
                        row.factor, 100 * row.error(), row.held_out ? "  held out" : "");
   out += summary_text("in the fit", summarize(v.rows));
   if (const auto held = summarize(v.rows, true); !held.empty()) out += summary_text("held out of every fit", held);
-  if (v.left_out.empty()) return out;
-  out += summary_text(fmt::format("by fits without any step of the same {}", name_of(v.by)), summarize(v.left_out));
-  return out + summary_text("the same, each source counting once", kinds_of(v.left_out));
+  for (const LeftOutSteps by : kinds_left_out(v)) {
+    const std::vector<StepRow> rows = rows_left_out(v.left_out, by);
+    out += summary_text(fmt::format("by fits without any step of the same {}", name_of(by)), summarize(rows));
+    out += summary_text("the same, each source counting once", kinds_of(rows));
+  }
+  return out;
 }
 
 std::string steps_markdown(const StepValidation& v, const Hardware& hardware, const std::string& tables,
@@ -77,7 +100,7 @@ std::string steps_markdown(const StepValidation& v, const Hardware& hardware, co
       fmt::format(
           "# Validation of step times\n\n"
           "Written by `fabricast calibrate validate --steps{} --markdown docs/validation-steps.md`.\n",
-          v.left_out.empty() ? std::string() : fmt::format(" --leave-out {}", name_of(v.by))) +
+          asked_for(v)) +
       "Published steps are in `calibrate/data/steps.json`, each with its scenario and source; what was not published "
       "of\n"
       "them and is taken from public run scripts, identities or guesses is said in\n"

@@ -16,11 +16,14 @@ constexpr std::size_t validated_draws = step_draws / 2;
 }  // namespace
 
 StepRow step_row(const StepCase& step, StepRunner& runner, const Hardware& hardware) {
-  StepRow row{step.id, step.source, step.seconds, runner.seconds(hardware), 1, step.held_out, runner.experts()};
+  StepRow row;
+  row.id = step.id, row.source = step.source, row.measured = step.seconds, row.forecast = runner.seconds(hardware);
+  row.held_out = step.held_out, row.experts = runner.experts();
   std::vector<double> seconds;
   for (std::size_t d = 0; d < validated_draws; ++d) seconds.push_back(runner.seconds(drawn_hardware(hardware, d)));
-  row.factor =
-      interval_factor(row.forecast, seconds, runner.stack().empty() ? 0 : hardware.stack(runner.stack()).spread.value);
+  row.deviation = std::log(interval_factor(row.forecast, seconds, 0)) / quantile_95;
+  const double spread = runner.stack().empty() ? 0 : spread_of_steps(hardware, runner.stack(), row.experts);
+  row.factor = interval_factor(row.forecast, seconds, spread);
   return row;
 }
 

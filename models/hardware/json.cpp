@@ -114,6 +114,7 @@ Hardware read_prior() {
   read_sets(file("pcie_paths.json"), h.pcie_paths, "pcie_paths");
   read_parameters(file("software.json"), parameters(h.software), "software");
   read_parameters(file("forecast.json").at("spread"), parameters(h.spread), "forecast.spread");
+  read_parameters(file("forecast.json").at("steps"), parameters(h.step_spread), "forecast.steps");
   read_parameters(file("forecast.json").at("serving"), parameters(h.serving_spread), "forecast.serving");
   read_stacks(file("stacks.json"), h.stacks);
   read_likes(file("stacks.json"), h.stacks);

@@ -125,6 +125,11 @@ std::vector<ParameterRef> parameters(ForecastSpread& s) {
       {"from_64MiB", "", "the same from 64 MiB on", &s.bands[3]}};
 }
 
+std::vector<ParameterRef> parameters(StepSpread& s) {
+  return {{"dense", "", "spread of steps of dense models beyond their parameters, as a standard deviation of ln", &s.dense},
+          {"experts", "", "the same of MoE", &s.experts}};
+}
+
 std::vector<ParameterRef> parameters(ServingSpread& s) {
   return {
       {"step", "", "of passes and rates of dense models, as a standard deviation of ln", &s.step},
@@ -167,6 +172,7 @@ std::vector<std::pair<std::string, ParameterRef>> Hardware::all_parameters(bool 
   add_all(all, "serving", serving);
   for (const ParameterRef& p : parameters(software)) all.emplace_back("software." + std::string(p.name), p);
   for (const ParameterRef& p : parameters(spread)) all.emplace_back("forecast.spread." + std::string(p.name), p);
+  for (const ParameterRef& p : parameters(step_spread)) all.emplace_back("forecast.steps." + std::string(p.name), p);
   for (const ParameterRef& p : parameters(serving_spread))
     all.emplace_back("forecast.serving." + std::string(p.name), p);
   add_all(all, "compute", compute);

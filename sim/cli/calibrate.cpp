@@ -161,7 +161,8 @@ int fit(const std::vector<std::string>& arguments) {
       "serving", po::value<std::string>()->implicit_value(""),
       "fit what serving engines cost instead, to a CSV of published measurements, or the shipped one")(
       "spread",
-      "with --serving, learn how far forecasts are off where no fit has been: leaves out each source in turn")(
+      "with --steps or --serving, learn how far forecasts are off where no fit has been: leaves out each family of "
+      "sources, or each source, in turn")(
       "only", po::value<std::string>(), "only cases whose id contains this")(
       "profile", po::value<std::string>(), "start from this profile laid over the shipped parameters")(
       "from-priors", "start from data sheets and studies, without the shipped fit")(

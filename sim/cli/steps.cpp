@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
 
 #include "fabricast/calibrate/published_validation.hpp"
 #include "fabricast/calibrate/steps.hpp"
@@ -57,8 +56,21 @@ std::string markdown_of(const StepValidation& v, const std::vector<PublishedResu
   return steps_markdown(v, hardware, published_markdown(published), published_rows_markdown(published));
 }
 
-/// Of the shipped fit: more move nothing that shows.
-constexpr int fit_iterations = 3;
+/// Of each fit without some: more move nothing that shows.
+constexpr int left_out_iterations = 10;
+
+std::vector<LeftOutSteps> kinds_to_leave_out(const Options& options) {
+  std::vector<LeftOutSteps> kinds;
+  for (const std::string& word : options.list("leave-out")) {
+    const auto kind = enum_from<LeftOutSteps>(word);
+    if (!kind)
+      throw UserError(
+          "--leave-out: of steps one can leave out each 'software' generation, 'source' or 'family' of sources in turn",
+          "--steps --leave-out source");
+    if (std::find(kinds.begin(), kinds.end(), *kind) == kinds.end()) kinds.push_back(*kind);
+  }
+  return kinds;
+}
 
 void show_step_fit(int iteration, double loss) {
   if (isatty(STDERR_FILENO)) fmt::print(stderr, "\riteration {}: loss {:.5g} ", iteration, loss);
@@ -71,24 +83,13 @@ int validate_steps_of(const Options& options) {
   if (!json.empty() && json == markdown) throw UserError(fmt::format("--json and --markdown both want '{}'", json));
   Hardware hardware = shipped_hardware();
   if (options.has("profile")) overlay_profile(hardware, read_file(options.text("profile")), options.text("profile"));
-  std::optional<LeftOutSteps> left_out;
-  for (const std::string& word : options.list("leave-out")) {
-    if (left_out) throw UserError("--leave-out: of steps it can be given once", "one fit after the other");
-    left_out = enum_from<LeftOutSteps>(word);
-    if (!left_out)
-      throw UserError(
-          "--leave-out: of steps one can leave out each 'software' generation, 'source' or 'family' of sources in turn",
-          "--steps --leave-out source");
-  }
+  const std::vector<LeftOutSteps> left_out = kinds_to_leave_out(options);
   const Chosen chosen = chosen_of(options);
   StepValidation v;
   if (!chosen.steps.empty()) v = validate_steps(chosen.steps, hardware, progress_bar());
-  if (left_out) {
-    StepFitOptions how;
-    how.iterations = fit_iterations;
-    v.by = *left_out;
-    v.left_out = leave_out_steps(steps_to_fit(chosen), prior_hardware(), *left_out, how, progress_bar());
-  }
+  if (!left_out.empty())
+    v.left_out =
+        leave_out_fits(steps_to_fit(chosen), prior_hardware(), left_out, {left_out_iterations, {}}, progress_bar());
   const std::vector<PublishedResult> published =
       validate_published(chosen.published, chosen.known, hardware, progress_bar());
   if (!markdown.empty()) emit(markdown, markdown_of(v, published, hardware));
@@ -108,7 +109,14 @@ int fit_steps_of(const Options& options) {
   how.iterations = options.integer("iterations", 20, 1, 1000);
   how.progress = show_step_fit;
   const std::vector<StepCase> steps = steps_to_fit(chosen_of(options));
-  const Fit fit = fit_steps(steps, hardware, how);
+  Fit fit = fit_steps(steps, hardware, how);
+  if (options.has("spread")) {
+    const auto fits = leave_out_fits(steps, hardware, {LeftOutSteps::family}, {left_out_iterations, {}}, progress_bar());
+    for (FittedParameter& p : learned_step_spread(rows_left_out(fits, LeftOutSteps::family), hardware)) {
+      *fit.hardware.find(p.path) = p.after;
+      fit.parameters.push_back(std::move(p));
+    }
+  }
   std::string out = fmt::format("loss {:.5g} -> {:.5g}\n", fit.loss_before, fit.loss_after);
   for (const FittedParameter& p : fit.parameters)
     out += fmt::format("  {:<44} {:>9.4g} -> {:>9.4g}  x/: {:.2f}  by data {:.2f}\n", p.path, p.before.value,

@@ -1,5 +1,6 @@
 #include "fabricast/report/step_interval.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 
@@ -36,6 +37,10 @@ double interval_factor(double forecast, const std::vector<double>& seconds, doub
   return std::exp(quantile_95 * std::hypot(parameters, spread));
 }
 
+double spread_of_steps(const Hardware& hardware, const std::string& stack, bool experts) {
+  return std::max(hardware.stack(stack).spread.value, hardware.step_spread.of(experts).value);
+}
+
 void add_interval(const World& world, StepForecast& forecast, const RunOptions& options) {
   const Scenario& base = world.scenario;
   std::vector<double> seconds(step_draws);
@@ -65,7 +70,9 @@ void add_interval(const World& world, StepForecast& forecast, const RunOptions& 
       seconds[d] = seconds_of(step_with(base, drawn_hardware(base.hardware, d)), *traffics[n]);
     }
   });
-  forecast.factor = interval_factor(nominal, seconds, base.hardware.stack(base.workload.training.stack).spread.value);
+  forecast.factor =
+      interval_factor(nominal, seconds,
+                      spread_of_steps(base.hardware, base.workload.training.stack, step_of(world).model.experts > 0));
 }
 
 }  // namespace fabricast

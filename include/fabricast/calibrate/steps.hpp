@@ -59,6 +59,7 @@ struct StepRow {
   std::string id, source;
   double measured = 0, forecast = 0;  ///< s
   double factor = 1;                  ///< the 90 % interval: forecast / factor to forecast x factor
+  double deviation = 0;               ///< of ln(forecast), by what is not known of parameters
   bool held_out = false;
   bool experts = false;  ///< of a mixture of experts
   double error() const { return forecast / measured - 1; }
@@ -88,10 +89,17 @@ struct EnumNames<LeftOutSteps> {
   static constexpr std::array<std::string_view, 3> names{"software", "source", "family"};
 };
 
+/// A fit without a group of steps, and forecasts of these by it.
+struct LeftOutFit {
+  LeftOutSteps by = LeftOutSteps::software;
+  std::string group;
+  Fit fit;
+  std::vector<StepRow> rows;  ///< with the intervals that the other groups' errors tell
+};
+
 struct StepValidation {
   std::vector<StepRow> rows;
-  std::vector<StepRow> left_out;  ///< forecasts by fits without any step of the same group; empty: not asked for
-  LeftOutSteps by = LeftOutSteps::software;
+  std::vector<LeftOutFit> left_out;  ///< empty: not asked for
 };
 
 StepValidation validate_steps(const std::vector<StepCase>& steps, const Hardware& hardware,
@@ -104,10 +112,16 @@ struct StepFitOptions {
 /// Fits what the steps that are not held out depend on. \throws UserError if there are none
 Fit fit_steps(const std::vector<StepCase>& steps, const Hardware& prior, const StepFitOptions& options);
 
-/// Fits without the steps of each group in turn, and forecasts those by it. Steps that are held out are in no fit and are not
-/// forecast.
-std::vector<StepRow> leave_out_steps(const std::vector<StepCase>& steps, const Hardware& prior, LeftOutSteps what,
-                                     const StepFitOptions& options, const std::function<void(double)>& progress = {});
+/// Fits without the steps of each group in turn, and forecasts those by it. Each fit begins at the priors: neither the
+/// measured times of what is left out enter, nor a fit that has seen them. Steps that are held out are in no fit and are
+/// not forecast. In order of `by` and group.
+std::vector<LeftOutFit> leave_out_fits(const std::vector<StepCase>& steps, const Hardware& prior,
+                                       const std::vector<LeftOutSteps>& what, const StepFitOptions& options,
+                                       const std::function<void(double)>& progress = {});
+std::vector<StepRow> rows_left_out(const std::vector<LeftOutFit>& fits, LeftOutSteps by);
+/// `forecast.steps`: the spread with which nine tenths of rows that were left out are in their interval, each source
+/// counting once. \returns what at least three sources tell
+std::vector<FittedParameter> learned_step_spread(const std::vector<StepRow>& left_out, const Hardware& prior);
 
 std::string steps_text(const StepValidation& validation);
 /// The page for the docs: all rows, sources, parameters. \param tables, rows_of_tables  sections on published tables

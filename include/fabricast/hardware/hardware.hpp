@@ -113,6 +113,13 @@ struct ForecastSpread {
 };
 std::vector<ParameterRef> parameters(ForecastSpread& spread);
 
+/// Standard deviation of ln(measured / forecast) of steps when all parameters are known, at sources that no fit has seen.
+struct StepSpread {
+  Parameter dense, experts;
+  const Parameter& of(bool has_experts) const { return has_experts ? experts : dense; }
+};
+std::vector<ParameterRef> parameters(StepSpread& spread);
+
 /// Standard deviation of ln(measured / forecast) of serving, at sources that no fit has seen.
 struct ServingSpread {
   Parameter step, step_experts;  ///< of passes and rates: decode steps, tokens per second, time between tokens
@@ -208,6 +215,7 @@ struct Hardware {
   std::map<std::string, ServingStack, std::less<>> serving;
   Software software;
   ForecastSpread spread;
+  StepSpread step_spread;
   ServingSpread serving_spread;
 
   /// The parameter called e.g. `architectures.hopper.hop_ll`, or null.

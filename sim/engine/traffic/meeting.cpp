@@ -72,12 +72,17 @@ bool have_common(const Range& a, const Range& b, Number number) {
 }  // namespace
 
 bool Meetings::meet(std::uint32_t a, std::uint32_t b) {
-  const auto [it, fresh] = meet_.try_emplace(std::minmax(a, b), false);
-  if (!fresh) return it->second;
+  constexpr signed char unknown = -1;
+  const auto [low, high] = std::minmax(a, b);
+  if (meet_.size() <= high) meet_.resize(high + 1);
+  std::vector<signed char>& row = meet_[high];
+  if (row.empty()) row.assign(high + 1, unknown);
+  signed char& known = row[low];
+  if (known != unknown) return known != 0;
   const Exchange &x = *exchanges_[a], &y = *exchanges_[b];
-  it->second = have_common(x.inside, y.inside, [](const Exchange::Load& l) { return l.resource; }) ||
-               have_common(x.fabric->links(), y.fabric->links(), [](const LinkUses::Link& l) { return l.link; });
-  return it->second;
+  known = have_common(x.inside, y.inside, [](const Exchange::Load& l) { return l.resource; }) ||
+          have_common(x.fabric->links(), y.fabric->links(), [](const LinkUses::Link& l) { return l.link; });
+  return known != 0;
 }
 
 const std::vector<double>& Meetings::paces(const Flight& flight) {

@@ -51,7 +51,8 @@ class Meetings {
   /// By resource: what all exchanges in flight have it behind, or none; untouched between calls.
   std::vector<std::uint32_t> behind_;
   std::unordered_map<Flight, std::vector<double>, FlightHash> flights_, joined_;
-  std::map<std::pair<std::uint32_t, std::uint32_t>, bool> meet_;
+  /// By pair, the larger number first: whether they have a link in common; unknown until it is asked for.
+  std::vector<std::vector<signed char>> meet_;
 };
 
 }  // namespace fabricast

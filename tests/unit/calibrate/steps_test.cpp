@@ -152,7 +152,75 @@ TEST_CASE("kernels timed by themselves tell what a GPU reaches") {
     CHECK(std::abs(row.error()) < 0.01);
     CHECK(row.within());
   }
-  CHECK(leave_out_steps(cases, prior_hardware(), LeftOutSteps::software, {}).empty());
+  CHECK(leave_out_fits(cases, prior_hardware(), {LeftOutSteps::software}, {}).empty());
+}
+
+TEST_CASE("fits without a source know nothing of it, and begin where no fit has been") {
+  // Two laboratories whose GPUs reach another rate: a fit of both lies between, and each without the other does not.
+  std::vector<StepCase> steps;
+  const auto add = [&](const std::string& source, const char* id, double rate) {
+    StepCase c = step_called(id);
+    Hardware hidden = prior_hardware();
+    hidden.find("compute.ampere.gemm_16")->value *= rate;
+    c.source = source, c.noise = 0.01, c.seconds = StepRunner(c).seconds(hidden);
+    steps.push_back(std::move(c));
+  };
+  for (const char* id : {"sc21-1p7b", "sc21-3p6b", "sc21-7p5b"}) add("slow-lab", id, 0.9), add("fast-lab", id, 1.1);
+  add("fast-lab-again", "korthikanti-22b-full", 1.1);
+  const auto rate_of = [](Hardware h) {
+    return h.find("compute.ampere.gemm_16")->value * h.find("stacks.megatron-2021.gemm")->value;
+  };
+  const double whole = rate_of(fit_steps(steps, prior_hardware(), {}).hardware);
+  const auto fits = leave_out_fits(steps, prior_hardware(), {LeftOutSteps::source, LeftOutSteps::family}, {});
+  const auto without = [&](LeftOutSteps by, const std::string& group) -> const LeftOutFit& {
+    for (const LeftOutFit& f : fits)
+      if (f.by == by && f.group == group) return f;
+    FAIL("nothing was left out as " << group);
+    return fits.front();
+  };
+  REQUIRE(fits.size() == 5);
+  // Families are of the first word.
+  CHECK(without(LeftOutSteps::family, "fast").rows.size() == 4);
+  CHECK(rows_left_out(fits, LeftOutSteps::source).size() == steps.size());
+  const LeftOutFit& slow = without(LeftOutSteps::source, "slow-lab");
+  const LeftOutFit& fast = without(LeftOutSteps::family, "fast");
+  CHECK(rate_of(slow.fit.hardware) > 1.05 * whole);
+  CHECK(rate_of(fast.fit.hardware) < 0.95 * whole);
+  // As if what is left out had never been measured: other times of it change nothing.
+  std::vector<StepCase> others = steps, fewer;
+  for (StepCase& c : others)
+    if (c.source == "slow-lab") c.seconds *= 3;
+  const auto again = leave_out_fits(others, prior_hardware(), {LeftOutSteps::source}, {});
+  for (const LeftOutFit& f : again)
+    if (f.group == "slow-lab") {
+      REQUIRE(f.fit.parameters.size() == slow.fit.parameters.size());
+      for (std::size_t p = 0; p < f.fit.parameters.size(); ++p)
+        CHECK(f.fit.parameters[p].after.value == slow.fit.parameters[p].after.value);
+      for (std::size_t r = 0; r < f.rows.size(); ++r) {
+        CHECK(f.rows[r].forecast == slow.rows[r].forecast);
+        CHECK(f.rows[r].factor == slow.rows[r].factor);
+      }
+    }
+  // And nearly where a fit to the others alone ends.
+  for (const StepCase& c : steps)
+    if (c.source != "slow-lab") fewer.push_back(c);
+  CHECK(rate_of(slow.fit.hardware) == Approx(rate_of(fit_steps(fewer, prior_hardware(), {}).hardware)).epsilon(0.02));
+}
+
+TEST_CASE("intervals of sources that were left out hold nine tenths of them") {
+  std::vector<StepRow> rows;
+  for (int source = 0; source < 5; ++source)
+    for (int i = 1; i <= 20; ++i) {
+      StepRow row;
+      row.source = std::to_string(source), row.measured = 1, row.forecast = std::exp(0.01 * i * (i % 2 ? 1 : -1));
+      rows.push_back(row);
+    }
+  const auto learned = learned_step_spread(rows, prior_hardware());
+  REQUIRE(learned.size() == 1);  // no MoE
+  CHECK(learned.front().path == "forecast.steps.dense");
+  CHECK(learned.front().after.value == Approx(0.18 / quantile_95));
+  rows.erase(rows.begin() + 40, rows.end());
+  CHECK(learned_step_spread(rows, prior_hardware()).empty());
 }
 
 TEST_CASE("files of steps that are damaged are refused with their place") {
