@@ -20,7 +20,7 @@ namespace {
 struct ModelName {
   std::string_view source;  ///< what the row's source begins with; empty: any
   std::string_view name;
-  std::string_view preset;  ///< empty: there can be none yet
+  std::string_view preset;
 };
 
 constexpr std::array<ModelName, 53> model_names{{
@@ -70,8 +70,8 @@ constexpr std::array<ModelName, 53> model_names{{
     {"", "Nemotron-15B", "nemotron4-15b"},
     {"", "Nemotron-22B", "nemotron3-22b"},
     {"", "Nemotron-340B", "nemotron4-340b"},
-    {"", "Nemotron_3_Nano", ""},
-    {"", "Nemotron-3-Nano-30B-A3B", ""},
+    {"", "Nemotron_3_Nano", "nemotron3-nano-30b-a3b"},
+    {"", "Nemotron-3-Nano-30B-A3B", "nemotron3-nano-30b-a3b"},
     {"", "Qwen1.5-MoE-A2.7B", "qwen1.5-moe-a2.7b"},
     {"", "Qwen3-30B-A3B", "qwen3-30b-a3b"},
     {"", "Qwen3_30B_a3B", "qwen3-30b-a3b"},
@@ -119,10 +119,6 @@ SaidModel say_model(const PublishedRow& row, MappedRow& mapped) {
   for (const ModelName& m : model_names)
     if (m.name == name && row.source.starts_with(m.source)) preset = m.preset;
   SaidModel said;
-  if (preset.empty()) {
-    miss(mapped, "workload.model: layers of Mamba");
-    return said;
-  }
   if (const ModelPreset* known = find_by_name(model_presets(), preset)) {
     said.json = {{"preset", preset}};
     said.layers = known->dimensions.layers, said.experts = known->dimensions.experts > 0;

@@ -46,8 +46,8 @@ struct SaidModel {
   bool experts = false;
 };
 SaidModel say_model(const PublishedRow& row, MappedRow& mapped);
-/// The scenario's word; empty: there is none.
-std::string say_precision(const PublishedRow& row, MappedRow& mapped);
+/// `precision` and `scaling`.
+void say_precision(Json& workload, const PublishedRow& row, MappedRow& mapped);
 void say_recompute(Json& workload, const PublishedRow& row, const Release& software, MappedRow& mapped);
 /// `parallel`, of a model with so many layers.
 Json say_parallel(const PublishedRow& row, const Note& note, const Release& software, const SaidModel& model,

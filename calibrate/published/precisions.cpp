@@ -1,4 +1,4 @@
-// Names of precisions in published tables. A scenario says how many bits; how numbers are scaled is the software's.
+// Names of precisions in published tables. A scenario says how many bits, and how they are scaled.
 #include <array>
 
 #include "fabricast/core/text.hpp"
@@ -11,7 +11,7 @@ namespace {
 struct PrecisionName {
   std::string_view name;  ///< in small letters
   std::string_view word;
-  std::string_view recipe;  ///< empty: that of the stack
+  std::string_view scaling;  ///< empty: that of the stack
 };
 
 constexpr std::array<PrecisionName, 11> precision_names{{
@@ -20,25 +20,25 @@ constexpr std::array<PrecisionName, 11> precision_names{{
     {"fp32", "fp32", ""},
     {"tf32", "tf32", ""},
     {"fp8", "fp8", ""},
-    {"fp8-tensorwise", "fp8", ""},
-    {"fp8-rowwise", "fp8", "FP8 scaling by row"},
-    {"fp8-cs", "fp8", "FP8 current scaling"},
-    {"fp8-mx", "fp8", "FP8 scaling by MX block"},
-    {"fp8-sc", "fp8", "FP8 scaling by block"},
-    {"nvfp4", "fp4", "NVFP4 recipe"},
+    {"fp8-tensorwise", "fp8", "current"},
+    {"fp8-rowwise", "fp8", "rowwise"},
+    {"fp8-cs", "fp8", "current"},
+    {"fp8-mx", "fp8", "mxfp8"},
+    {"fp8-sc", "fp8", "blockwise"},
+    {"nvfp4", "fp4", "nvfp4"},
 }};
 
 }  // namespace
 
-std::string say_precision(const PublishedRow& row, MappedRow& mapped) {
+void say_precision(Json& workload, const PublishedRow& row, MappedRow& mapped) {
   const std::string name = lower_case(row.precision);
   for (const PrecisionName& p : precision_names) {
     if (p.name != name) continue;
-    if (!p.recipe.empty()) mapped.unsaid.emplace_back(p.recipe);
-    return std::string(p.word);
+    workload["precision"] = p.word;
+    if (!p.scaling.empty()) workload["scaling"] = p.scaling;
+    return;
   }
   miss(mapped, "workload.precision: '" + row.precision + "' is not known");
-  return {};
 }
 
 }  // namespace fabricast::published

@@ -39,7 +39,7 @@ Json workload_of(const PublishedRow& row, const Note& note, const Release& softw
   if (!software.exact)
     mapped.assumed.push_back({"workload.stack", std::string(software.stack), "nearest to " + note.software});
   workload["model"] = model.json;
-  workload["precision"] = say_precision(row, mapped);
+  say_precision(workload, row, mapped);
   workload["batch"] = batch_of(row, note, mapped);
   workload["parallel"] = say_parallel(row, note, software, model, mapped);
   say_recompute(workload, row, software, mapped);

@@ -68,11 +68,13 @@ void say_offload(Json& workload, const PublishedRow& row, const Note& note, Mapp
 }
 
 /// `attn` of Transformer Engine's scopes has attention in it, all others begin with the router; `local` scopes hold the step.
-void say_graphs(Json& workload, const Note& note) {
+void say_graphs(Json& workload, const Note& note, MappedRow& mapped) {
   if (note.says("cg=local") || note.says("full_iteration"))
     workload["cuda_graphs"] = "step";
   else if (note.says("cg=transformer_engine:attn"))
     workload["cuda_graphs"] = "attention";
+  else if (note.says("cg=transformer_engine:mamba"))
+    mapped.unsaid.emplace_back("CUDA graphs of Mamba alone");
   else if (note.says("cg=transformer_engine") || note.says("TE graphs"))
     workload["cuda_graphs"] = "router";
 }
@@ -105,7 +107,7 @@ void say_settings(Json& workload, const PublishedRow& row, const Note& note, con
   for (const Setting& s : needed)
     if (note.says(s.words)) miss(mapped, std::string(s.name));
   if (model.experts) say_experts(workload, note, mapped);
-  say_graphs(workload, note);
+  say_graphs(workload, note, mapped);
   say_offload(workload, row, note, mapped);
   for (const Setting& s : unsaid)
     if (note.says(s.words) && (mapped.unsaid.empty() || mapped.unsaid.back() != s.name))

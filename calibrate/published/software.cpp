@@ -17,7 +17,7 @@ namespace {
 // of its forks [NeMo-performance]; InternEvo's mode `mtp` is without [InternEvo]; BLOOM's trainer is older [BigScience-176B].
 // Experts: Megatron split them as all else until expert_tensor_parallel_size came [Megatron-Core-MoE].
 // Recomputation: of the JAX rows the projections of queries, keys and values alone were kept [DGXC-benchmarking].
-constexpr std::array<Release, 17> releases{{
+constexpr std::array<Release, 18> releases{{
     {"megatron-sc21", "", "megatron", "megatron-2021", true, false, true, "none", "selective"},
     {"korthikanti22", "", "megatron", "megatron-2022", true, false, true, "none", "selective"},
     {"megascale-tab2-Megatron-LM", "", "megatron", "megatron-2023", true, true, true, "selective", "selective"},
@@ -30,7 +30,8 @@ constexpr std::array<Release, 17> releases{{
     {"", "Megatron-Bridge", "nemo", "nemo-24.07", false, true, false, "none", "selective"},
     {"", "NeMo", "nemo", "nemo-24.07", false, true, true, "none", "selective"},
     {"", "torchtitan", "fsdp", "torchtitan-24.12", false, true, false, "none", "ops"},
-    {"", "InternEvo", "megatron", "megatron-2024", false, false, false, "none", "selective"},
+    {"", "InternEvo v0.2", "megatron", "internevo-0.2", true, false, false, "none", "selective"},
+    {"", "InternEvo", "megatron", "internevo-0.2", false, false, false, "none", "selective"},
     {"", "Megatron-DeepSpeed", "megatron", "megatron-2021", false, false, false, "none", "selective"},
     {"", "DeepSpeed", "deepspeed", "deepspeed-0.14", false, false, false, "none", "selective"},
     {"", "JAX", "fsdp", "torchtitan-24.12", false, true, false, "full", "full"},

@@ -83,7 +83,7 @@ Fit posterior(StepProblem& problem, const LeastSquares& task, const Minimum& sta
 Fit fit_steps(const std::vector<StepCase>& steps, const Hardware& prior, const StepFitOptions& options) {
   StepProblem problem(steps, prior);
   LeastSquares task = problem.task(options.iterations);
-  task.progress = options.progress;
+  task.progress = options.progress, task.tolerance = options.tolerance;
   const Minimum start = evaluate(task, problem.centre());
   const Minimum near = minimize(task, start);
   problem.forget();  // once more with derivatives of here
@@ -112,7 +112,8 @@ std::vector<LeftOutFit> leave_out_fits(const std::vector<StepCase>& steps, const
     for (const std::size_t i : mine) weights[static_cast<Eigen::Index>(i)] = 0;
     // From the priors, whose derivatives know no measured time: nothing of what is left out may enter.
     problem.restart(problem.at_priors());
-    const LeastSquares task = problem.task(options.iterations, weights);
+    LeastSquares task = problem.task(options.iterations, weights);
+    task.tolerance = options.tolerance;
     const Minimum start = evaluate(task, problem.centre());
     LeftOutFit left_out;
     left_out.fit = posterior(problem, task, start, minimize(task, start), {mine.begin(), mine.end()});

@@ -105,7 +105,8 @@ const Eigen::MatrixXd& StepProblem::derivatives(const Eigen::VectorXd& theta, co
   if (!retakes_) return linear_.matrix;
   std::vector<Eigen::Index> columns;
   for (Eigen::Index j = 0; j < size(); ++j)
-    if (!(std::abs(theta[j] - linear_.taken_at[j]) <= moved_enough)) columns.push_back(j), linear_.taken_at[j] = theta[j];
+    if (!(std::abs(theta[j] - linear_.taken_at[j]) <= moved_enough))
+      columns.push_back(j), linear_.taken_at[j] = theta[j];
   std::vector<Hardware> moved;
   for (const Eigen::Index j : columns) {
     Eigen::VectorXd there = theta;

@@ -11,9 +11,9 @@ namespace fabricast {
 
 /// Derivatives, where each column was taken, and the last place that they were corrected at.
 struct StepDerivatives {
-  Eigen::MatrixXd matrix;     ///< [step][parameter]
-  Eigen::VectorXd taken_at;   ///< by parameter
-  Eigen::VectorXd x, at;      ///< parameters, and residuals there
+  Eigen::MatrixXd matrix;    ///< [step][parameter]
+  Eigen::VectorXd taken_at;  ///< by parameter
+  Eigen::VectorXd x, at;     ///< parameters, and residuals there
 };
 
 /// Residuals are ln(forecast / measured) over the noise of a step's publication; every parameter has a prior at its

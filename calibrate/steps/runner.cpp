@@ -61,9 +61,9 @@ double StepRunner::seconds(const Hardware& hardware) {
   if (state_->known.size() >= most_known) state_->known.clear();
   const auto [it, fresh] = state_->known.try_emplace(asked_by(program, step.stack.interference.value), 0);
   if (!fresh) return it->second;
-  it->second = run_program(program, *state_->traffic,
-                           timeline_options(step.stack.interference.value, program, *state_->traffic))
-                   .seconds;
+  it->second =
+      run_program(program, *state_->traffic, timeline_options(step.stack.interference.value, program, *state_->traffic))
+          .seconds;
   return it->second;
 }
 
@@ -75,9 +75,7 @@ std::string StepRunner::stack() const {
   return state_->world ? state_->world->scenario.workload.training.stack : std::string();
 }
 
-bool StepRunner::experts() const {
-  return state_->world && step_of(*state_->world).model.experts > 0;
-}
+bool StepRunner::experts() const { return state_->world && step_of(*state_->world).model.experts > 0; }
 
 bool StepRunner::uses(const std::string& parameter) const {
   return std::any_of(state_->prefixes.begin(), state_->prefixes.end(),

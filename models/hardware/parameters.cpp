@@ -126,8 +126,9 @@ std::vector<ParameterRef> parameters(ForecastSpread& s) {
 }
 
 std::vector<ParameterRef> parameters(StepSpread& s) {
-  return {{"dense", "", "spread of steps of dense models beyond their parameters, as a standard deviation of ln", &s.dense},
-          {"experts", "", "the same of MoE", &s.experts}};
+  return {
+      {"dense", "", "spread of steps of dense models beyond their parameters, as a standard deviation of ln", &s.dense},
+      {"experts", "", "the same of MoE", &s.experts}};
 }
 
 std::vector<ParameterRef> parameters(ServingSpread& s) {

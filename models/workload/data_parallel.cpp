@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "fabricast/core/names.hpp"
+#include "linear_layers.hpp"
 
 namespace fabricast {
 
@@ -37,6 +38,7 @@ DataParallel::DataParallel(const TrainingStep& step, ProgramBuilder& builder, St
   replicas_ = shards() ? all / layout.shard : all;
   if (shard_ > 1) shard_groups_ = builder.groups(split_neighbours(ranks, shard_));
   if (replicas_ > 1) replica_groups_ = builder.groups(split_apart(ranks, replicas_));
+  if (owners() && all > 1) all_groups_ = replicas_ > 1 ? builder.groups(ranks) : shard_groups_;
   if (step.model.experts > 0) {
     const RankGroups holders = layout.expert_tensor > 1
                                    ? ranks
@@ -78,6 +80,21 @@ std::uint32_t DataParallel::gather(const HeldParameters& held, int calls) {
   return last;
 }
 
+/// One call for each owner: there are no more than tensors. The next owner has to have what comes before its own, so the
+/// calls follow each other.
+std::uint32_t DataParallel::broadcast(const HeldParameters& held) {
+  std::uint32_t last = no_activity;
+  const double tensors = tensors_of_layer(step_.model) * static_cast<double>(layers_.size()) + 2;
+  const auto send = [&](std::uint32_t groups, double parameters, int ranks) {
+    const int calls = static_cast<int>(std::min<double>(ranks, tensors));
+    if (parameters > 0 && ranks > 1)
+      last = exchange(groups, CollectiveOp::broadcast, parameters * parameter_bytes, calls);
+  };
+  send(shard_groups_, held.plain, shard_);
+  send(expert_groups_, held.experts, expert_replicas_);
+  return last;
+}
+
 void DataParallel::begin_step() {
   if (!gathers_ahead()) return;
   HeldParameters bucket;
@@ -113,12 +130,16 @@ void DataParallel::prefetch(int layer) {
 void DataParallel::flush() {
   const double bytes = step_.stack.gradient_bytes * step_.compression;
   const int n = calls((waiting_.plain + waiting_.experts) * step_.stack.gradient_bytes);
-  const CollectiveOp op = shards() ? CollectiveOp::reduce_scatter : CollectiveOp::all_reduce;
+  const CollectiveOp op = shards() && !owners() ? CollectiveOp::reduce_scatter : CollectiveOp::all_reduce;
   const auto add = [&](std::uint32_t groups, CollectiveOp what, double parameters) {
     if (parameters > 0) reductions_.push_back(exchange(groups, what, parameters * bytes, n));
   };
-  if (shard_ > 1) add(shard_groups_, op, waiting_.plain);
-  if (replicas_ > 1) add(replica_groups_, CollectiveOp::all_reduce, waiting_.plain / shard_);
+  if (owners()) {
+    if (shard_ * replicas_ > 1) add(all_groups_, op, waiting_.plain);
+  } else {
+    if (shard_ > 1) add(shard_groups_, op, waiting_.plain);
+    if (replicas_ > 1) add(replica_groups_, CollectiveOp::all_reduce, waiting_.plain / shard_);
+  }
   if (expert_replicas_ > 1) add(expert_groups_, op, waiting_.experts);
   waiting_ = {};
 }
@@ -143,7 +164,7 @@ void DataParallel::finish() {
   const double held = all.plain / shard_ + all.experts / (shards() ? expert_replicas_ : 1);
   queue_.work(optimizer(step_.kernels, Bytes{std::llround(held * step_.stack.optimizer.value)}).value, Part::optimizer,
               "optimizer");
-  if (shards() && !gathers_layers() && !gathers_ahead()) queue_.wait_for(gather(all));
+  if (shards() && !gathers_layers() && !gathers_ahead()) queue_.wait_for(owners() ? broadcast(all) : gather(all));
 }
 
 }  // namespace fabricast

@@ -3,6 +3,7 @@
 //   zero 0      gradients of the last micro-batch's backward pass are all-reduced, bucket by bucket
 //   zero 1, 2   reduce-scattered; parameters gathered after the optimizer: ahead of the next step's first use of them
 //               with overlap, else at once
+//               where ranks own whole tensors, all-reduced instead, and each owner broadcasts its own, one after the other
 //   zero 3      gathered layer by layer, forward and backward, one layer ahead; gradients reduce-scattered by layer
 //
 // ZeRO 2 and 3 reduce after every micro-batch, and 3 gathers in each: but for pipelines, which do both once per step.
@@ -45,12 +46,15 @@ class DataParallel {
   bool shards() const { return step_.zero > 0; }
   bool once_per_step() const { return step_.layout.pipeline > 1; }
   bool gathers_layers() const { return step_.zero == 3 && !once_per_step(); }
-  bool gathers_ahead() const { return shards() && !gathers_layers() && step_.overlap_data; }
+  /// Each rank has whole tensors, of which it is the owner.
+  bool owners() const { return step_.stack.owns_tensors && (step_.zero == 1 || step_.zero == 2); }
+  bool gathers_ahead() const { return shards() && !gathers_layers() && step_.overlap_data && !owners(); }
   bool reduces_always() const { return step_.zero >= 2 && !once_per_step(); }
   /// In how many calls a bucket goes that holds so many bytes.
   int calls(double bytes) const;
   std::uint32_t exchange(std::uint32_t groups, CollectiveOp op, double bytes, int calls);
   std::uint32_t gather(const HeldParameters& held, int calls = 1);
+  std::uint32_t broadcast(const HeldParameters& held);
   void flush();
   std::uint32_t kind(std::uint32_t groups, CollectiveOp op, double bytes);
 
@@ -59,6 +63,7 @@ class DataParallel {
   StageQueue& queue_;
   std::vector<HeldParameters> layers_;
   std::uint32_t shard_groups_ = 0, replica_groups_ = 0, expert_groups_ = 0;
+  std::uint32_t all_groups_ = 0;  ///< of owners, who reduce over all
   int shard_ = 1, replicas_ = 1, expert_replicas_ = 1;
   std::vector<std::uint32_t> gathered_;  ///< by layer: what its next pass waits for
   HeldParameters waiting_;               ///< gradients whose bucket is not full yet

@@ -267,6 +267,8 @@ void complete(InferenceSpec& spec, const Hardware& hardware, const NodeSpec& nod
   check_weights(linear_of(spec), "weight_precision", faults);
   check_weights(experts_of(spec), "experts.weight_precision", faults);
   const Transformer model = resolve(spec.model);
+  if (model.mamba_layers > 0)
+    faults.add("model.mamba_layers", "serving of models with Mamba is not modelled", "kind: training_step");
   const std::int64_t gpus = std::int64_t{nodes} * node.gpus;
   const PrefillNodes& prefill = spec.disaggregated.prefill;
   if (prefill.gpus >= gpus)

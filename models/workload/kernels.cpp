@@ -205,6 +205,10 @@ Seconds unfused_forward(const Kernels& kernels, const AttentionBlock& block) {
   return unfused(kernels, block, 1, softmax_forward);
 }
 
+Seconds unfused_products(const Kernels& k, double operations) {
+  return {operations / at_power(k, peak_16(k), k.model.unfused.value)};
+}
+
 Seconds unfused_backward(const Kernels& kernels, const AttentionBlock& block) {
   return unfused(kernels, block, 2, softmax_backward);
 }

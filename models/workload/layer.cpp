@@ -47,6 +47,34 @@ class LayerTimer {
     return half;
   }
 
+  /// Mamba 2 by chunks of tokens [Dao2024]: inside a chunk it is attention without a softmax, of heads of `state_dim`
+  /// whose keys a group shares; between chunks states are handed on, which is memory's work.
+  HalfLayer mamba() const {
+    HalfLayer half;
+    for (const Linear& l : mamba_products(model_, tensor_)) add(half, l, tokens_);
+    const double width = static_cast<double>(model_.mamba_width()) / tensor_,
+                 state = static_cast<double>(model_.state_dim);
+    const double chunk = std::min(static_cast<double>(model_.mamba_chunk), static_cast<double>(model_.sequence));
+    const double keys = static_cast<double>(model_.mamba_groups) * state / tensor_;
+    const double operations = tokens_ * 2 * (chunk * (keys + width) / 2 + 2 * width * state);
+    const double core = unfused_products(step_.kernels, operations).value;
+    const double states = tokens_ / chunk * width * state;
+    const double bytes =
+        tokens_ * (4 * static_cast<double>(model_.mamba_convolved()) / tensor_ + 12 * width) + 4 * 4 * states;
+    half.forward += core, half.data_gradient += 2.5 * core;  // backward needs what is inside chunks once more
+    add_elementwise(half, outside() + bytes);
+    half.data_gradient += cast(half, mamba_products(model_, tensor_), tokens_, stack_.cast);
+    half.norm = norm();
+    wait_for_host(half);
+    if (step_.cuda_graphs < CudaGraphs::attention) half.launch = stack_.launch.us().value;
+    return half;
+  }
+  /// Of a layer in the mean.
+  HalfLayer mixer() const {
+    if (model_.mamba_layers == 0) return attention();
+    return mean_of(attention(), model_.attention_share(), mamba(), model_.mamba_share());
+  }
+
   HalfLayer dense(double width) const {
     HalfLayer half;
     const std::vector<Linear> layers = ffn_layers(width / tensor_);
@@ -156,9 +184,11 @@ class LayerTimer {
     if (!casts()) return 0;
     double in = 0, out = 0;
     for (const Linear& l : layers) in += l.in, out += l.out;
-    const double forward = stream_seconds(step_, rows * bytes.value * in);
+    // `bytes` is of delayed scaling.
+    const double each = bytes.value * cast_traffic(step_.scaling) / cast_traffic(Scaling::delayed);
+    const double forward = stream_seconds(step_, rows * each * in);
     half.forward += forward, half.elementwise += forward;
-    return stream_seconds(step_, rows * bytes.value * out);
+    return stream_seconds(step_, rows * each * out);
   }
   bool casts() const { return step_.precision == Precision::fp8 || step_.precision == Precision::fp4; }
 
@@ -210,9 +240,21 @@ double sent_tokens(const TrainingStep& step) {
   return copies * busiest_tokens(step);
 }
 
+HalfLayer mean_of(const HalfLayer& one, double of_one, const HalfLayer& other, double of_other) {
+  HalfLayer mean;
+  for (double HalfLayer::*part :
+       {&HalfLayer::parts, &HalfLayer::before, &HalfLayer::forward, &HalfLayer::core, &HalfLayer::elementwise,
+        &HalfLayer::products, &HalfLayer::norm, &HalfLayer::activation, &HalfLayer::latent, &HalfLayer::shared,
+        &HalfLayer::before_backward, &HalfLayer::data_gradient, &HalfLayer::weight_gradient, &HalfLayer::launch_before,
+        &HalfLayer::launch})
+    mean.*part = of_one * one.*part + of_other * other.*part;
+  mean.synchronizes = one.synchronizes || other.synchronizes;
+  return mean;
+}
+
 LayerTimes time_layer(const TrainingStep& step, bool experts) {
   const LayerTimer timer(step);
-  return {timer.attention(), experts ? timer.experts() : timer.dense(static_cast<double>(step.model.ffn))};
+  return {timer.mixer(), experts ? timer.experts() : timer.dense(static_cast<double>(step.model.ffn))};
 }
 
 double again_seconds(const TrainingStep& step, const LayerTimes& t, bool experts) {

@@ -117,16 +117,16 @@ std::uint32_t LayerPasses::exchange_keys(int count, double times) {
       static_cast<double>(m.kv_rank > 0 ? m.query_width() + m.value_width() : 2 * m.kv_heads * m.head_dim);
   const std::uint32_t k = kind(groups_.context, Part::context, CollectiveOp::sendrecv,
                                times * 2 * step_.tokens() * width / step_.layout.tensor);
-  const double x = step_.stack.context_exposed.value;
-  queue_.wait_for(queue_.exchange(k, others, count * ring * x));
-  return queue_.exchange(k, others, count * ring * (1 - x));
+  const double x = step_.stack.context_exposed.value, calls = count * ring * m.attention_share();
+  queue_.wait_for(queue_.exchange(k, others, calls * x));
+  return queue_.exchange(k, others, calls * (1 - x));
 }
 
 /// A product reads all tokens and gives all tokens back: gathered before and reduced behind it, or reduced as a whole.
 void LayerPasses::forward_half(const HalfLayer& half, bool experts, int count, Part part, const char* what) {
   const bool tensor_experts = experts && step_.layout.expert_tensor == 1;
   const bool split = step_.layout.tensor > 1 && !tensor_experts;
-  const double slower = slower_ * count;
+  const double slower = slower_ * count, calls = count * half.parts;
   std::vector<std::uint32_t> beside;
   std::uint32_t counted = no_activity;
   if (experts) {
@@ -138,24 +138,24 @@ void LayerPasses::forward_half(const HalfLayer& half, bool experts, int count, P
   }
   if (split && step_.sequence_parallel) {
     const double x = exposed();
-    queue_.wait_for(queue_.exchange(tensor_kind(CollectiveOp::all_gather), tensor, count * x));
-    beside.push_back(queue_.exchange(tensor_kind(CollectiveOp::all_gather), tensor, count * (1 - x)));
-    beside.push_back(queue_.exchange(tensor_kind(CollectiveOp::reduce_scatter), tensor, count * (1 - x)));
+    queue_.wait_for(queue_.exchange(tensor_kind(CollectiveOp::all_gather), tensor, calls * x));
+    beside.push_back(queue_.exchange(tensor_kind(CollectiveOp::all_gather), tensor, calls * (1 - x)));
+    beside.push_back(queue_.exchange(tensor_kind(CollectiveOp::reduce_scatter), tensor, calls * (1 - x)));
   }
   queue_.work(half.forward * slower, part, what);
   launched(half.launch, count, counted);
   for (const std::uint32_t id : beside) queue_.wait_for(id);
   if (split)
     queue_.wait_for(step_.sequence_parallel
-                        ? queue_.exchange(tensor_kind(CollectiveOp::reduce_scatter), tensor, count * exposed())
-                        : queue_.exchange(tensor_kind(CollectiveOp::all_reduce), tensor, count));
+                        ? queue_.exchange(tensor_kind(CollectiveOp::reduce_scatter), tensor, calls * exposed())
+                        : queue_.exchange(tensor_kind(CollectiveOp::all_reduce), tensor, calls));
   if (experts) exchange_tokens(count, true);
 }
 
 void LayerPasses::backward_half(const HalfLayer& half, bool experts, int count, bool with_weights, const char* what) {
   const bool split = step_.layout.tensor > 1 && !(experts && step_.layout.expert_tensor == 1);
   const bool hides = step_.stack.hides_tensor_backward;
-  const double slower = slower_ * count;
+  const double slower = slower_ * count, calls = count * half.parts;
   std::vector<std::uint32_t> beside;
   if (experts) {
     exchange_tokens(count, false);
@@ -163,10 +163,10 @@ void LayerPasses::backward_half(const HalfLayer& half, bool experts, int count, 
   }
   if (split && step_.sequence_parallel) {
     const double x = exposed();
-    queue_.wait_for(queue_.exchange(tensor_kind(CollectiveOp::all_gather), tensor, count * x));
-    beside.push_back(queue_.exchange(tensor_kind(CollectiveOp::all_gather), tensor, count * (1 - x)));
+    queue_.wait_for(queue_.exchange(tensor_kind(CollectiveOp::all_gather), tensor, calls * x));
+    beside.push_back(queue_.exchange(tensor_kind(CollectiveOp::all_gather), tensor, calls * (1 - x)));
     // What the product read was kept in parts only.
-    if (hides) beside.push_back(queue_.exchange(tensor_kind(CollectiveOp::all_gather), tensor, count));
+    if (hides) beside.push_back(queue_.exchange(tensor_kind(CollectiveOp::all_gather), tensor, calls));
   }
   queue_.work(half.data_gradient * slower, Part::backward, what);
   launched(half.launch, count);
@@ -176,8 +176,8 @@ void LayerPasses::backward_half(const HalfLayer& half, bool experts, int count, 
     const auto op = step_.sequence_parallel ? CollectiveOp::reduce_scatter : CollectiveOp::all_reduce;
     const bool behind = hides && with_weights;
     const double x = behind ? 0 : exposed();
-    queue_.wait_for(queue_.exchange(tensor_kind(op), tensor, count * x));
-    reduced = queue_.exchange(tensor_kind(op), tensor, count * (1 - x));
+    queue_.wait_for(queue_.exchange(tensor_kind(op), tensor, calls * x));
+    reduced = queue_.exchange(tensor_kind(op), tensor, calls * (1 - x));
   }
   if (with_weights) queue_.work(half.weight_gradient * slower, Part::backward, what);
   queue_.wait_for(reduced);

@@ -38,10 +38,23 @@ inline std::vector<Linear> latent_products(const Transformer& m, double tensor) 
   return up;
 }
 
+/// Of Mamba 2, split over `tensor` ranks by heads.
+inline std::vector<Linear> mamba_products(const Transformer& m, double tensor) {
+  const double hidden = static_cast<double>(m.hidden);
+  return {{hidden, static_cast<double>(m.mamba_in()) / tensor},
+          {static_cast<double>(m.mamba_width()) / tensor, hidden}};
+}
+
 /// Of a feed-forward part that is so wide.
 inline std::vector<Linear> ffn_products(const Transformer& m, double width) {
   const double hidden = static_cast<double>(m.hidden);
   return {{hidden, (m.gated ? 2 : 1) * width}, {width, hidden}};
+}
+
+/// Tensors that an optimizer knows of a layer: matrices, their biases, norms. Queries, keys and values are one.
+inline double tensors_of_layer(const Transformer& m) {
+  const double attention = m.kv_rank > 0 ? 4 : 2, ffn = m.gated ? 3 : 2, norms = 2;
+  return (attention + ffn) * (m.biases ? 2 : 1) + norms;
 }
 
 }  // namespace fabricast

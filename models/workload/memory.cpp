@@ -118,6 +118,19 @@ class StageMemory {
   double kept_by_norm(const Recomputed& again) const {
     return (bytes_ + (again.has(RecomputeModule::layernorm) ? 0 : input_bytes()) + (q_.dropout ? 1 : 0)) * d(m_.hidden);
   }
+  Kept kept_by_mixer(const Recomputed& again) const {
+    if (m_.mamba_layers == 0) return kept_by_attention(again);
+    const Kept one = kept_by_attention(again), other = kept_by_mamba(again);
+    const double a = m_.attention_share(), s = m_.mamba_share();
+    return {a * one.split + s * other.split, a * one.whole + s * other.whole};
+  }
+  /// What goes into the convolution and comes out of the heads; the states of chunks are computed again.
+  Kept kept_by_mamba(const Recomputed& again) const {
+    Kept k;
+    k.whole = kept_by_norm(again);
+    k.split = bytes_ * d(m_.mamba_in() + m_.mamba_width()) + input_bytes() * d(m_.mamba_width());
+    return k;
+  }
   Kept kept_by_attention(const Recomputed& again) const {
     const double input = input_bytes();
     Kept k;
@@ -175,7 +188,7 @@ class StageMemory {
       return begin + bytes_ * ((split / tensor() + whole) / 2 + d(m_.value_width()) / tensor()) +
              kept_by_core() / tensor();
     }
-    return divided(kept_by_attention(again)) + divided(kept_by_ffn(sparse, again));
+    return divided(kept_by_mixer(again)) + divided(kept_by_ffn(sparse, again));
   }
 
   /// Bytes of a token that a stage's layers keep. Of those that wait in host memory, a GPU holds the one that it works on

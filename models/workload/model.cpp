@@ -32,6 +32,22 @@ Elements attention(const Transformer& m) {
   return e;
 }
 
+/// Into the heads, out of them; convolution over 4 tokens, decays and steps of heads, and two norms beside.
+Elements mamba(const Transformer& m) {
+  constexpr std::int64_t taps = 4;
+  return {m.hidden * (m.mamba_in() + m.mamba_width()),
+          m.mamba_convolved() * (taps + 1) + 3 * m.mamba_heads + m.mamba_width() + norm(m)};
+}
+
+/// Mixers of all layers.
+Elements mixers(const Transformer& m) {
+  const Elements a = attention(m);
+  if (m.mamba_layers == 0) return {m.layers * a.matrices, m.layers * a.other};
+  const Elements s = mamba(m);
+  return {m.attention_layers * a.matrices + m.mamba_layers * s.matrices,
+          m.attention_layers * a.other + m.mamba_layers * s.other};
+}
+
 /// A feed-forward part without its norm.
 Elements feed_forward(const Transformer& m, std::int64_t width) {
   Elements e;
@@ -46,7 +62,8 @@ Elements router(const Transformer& m) { return {m.hidden * m.experts, m.biases ?
 
 ParameterCount count_parameters(const Transformer& m) {
   ParameterCount c;
-  c.attention = attention(m).sum();
+  const std::int64_t all_mixers = mixers(m).sum();
+  c.attention = m.layers > 0 ? all_mixers / m.layers : 0;
   const std::int64_t expert = m.experts > 0 ? feed_forward(m, m.expert_ffn).sum() : 0;
   const int sparse = m.expert_layers(), dense = m.layers - sparse;
   if (dense > 0) c.ffn = feed_forward(m, m.ffn).sum() + norm(m);
@@ -56,8 +73,7 @@ ParameterCount count_parameters(const Transformer& m) {
   }
   c.embedding = m.vocab * m.hidden + (m.learned_positions ? m.sequence * m.hidden : 0);
   c.head = (m.tied ? 0 : m.vocab * m.hidden) + norm(m);
-  const std::int64_t without_experts =
-      m.layers * c.attention + dense * c.ffn + sparse * c.shared + c.embedding + c.head;
+  const std::int64_t without_experts = all_mixers + dense * c.ffn + sparse * c.shared + c.embedding + c.head;
   c.total = without_experts + sparse * c.experts;
   c.active = without_experts + sparse * m.active_experts * expert;
   return c;
@@ -67,15 +83,19 @@ ModelFlops model_flops(const Transformer& m, std::int64_t sequence) {
   const auto d = [](std::int64_t n) { return static_cast<double>(n); };
   const double s = d(sequence);
   const int sparse = m.expert_layers(), dense = m.layers - sparse;
-  double matrices = m.layers * d(attention(m).matrices) + dense * d(feed_forward(m, m.ffn).matrices);
+  double matrices = d(mixers(m).matrices) + dense * d(feed_forward(m, m.ffn).matrices);
   if (sparse > 0)
     matrices += sparse * (d(router(m).matrices) +
                           (m.active_experts + m.shared_experts) * d(feed_forward(m, m.expert_ffn).matrices));
   // Pairs of tokens: of a causal window half of the band around the diagonal is left, as of the square.
   const double back = m.window > 0 ? std::min(s, m.window) : s;
-  const double pairs = m.full_layers() * s * s + (m.layers - m.full_layers()) * (2 * s * back - back * back);
+  const double pairs = m.mamba_layers > 0
+                           ? m.attention_layers * s * s
+                           : m.full_layers() * s * s + (m.layers - m.full_layers()) * (2 * s * back - back * back);
+  // A number of a state decays, takes in and is added to what goes out: five operations.
+  const double states = 5.0 * m.mamba_layers * s * d(m.mamba_width() * m.state_dim);
   ModelFlops f;
-  f.linear = 2 * s * matrices;
+  f.linear = 2 * s * matrices + states;
   f.attention = 2 * pairs * d(m.query_width() + m.value_width());
   f.vocabulary = 2 * s * d(m.vocab * m.hidden);
   return f;

@@ -16,6 +16,7 @@ class Checks {
   std::vector<Diagnostic> run() {
     present();
     attention();
+    mamba();
     experts();
     if (list_.empty()) size();
     return std::move(list_);
@@ -54,6 +55,21 @@ class Checks {
     if (m_.kv_rank > 0 && m_.rope_dim == 0) refuse("rope_dim", "is missing: kv_rank makes attention latent");
     if (m_.kv_rank == 0 && m_.q_rank > 0) refuse("q_rank", "needs kv_rank");
     if (m_.full_every > 0 && m_.window == 0) refuse("full_every", "needs window");
+  }
+
+  void mamba() {
+    if (m_.mamba_layers == 0) {
+      if (m_.attention_layers > 0) refuse("attention_layers", "needs mamba_layers: without, all have attention");
+      return;
+    }
+    if (m_.mamba_heads == 0) refuse("mamba_heads", "is missing: mamba_layers have heads");
+    if (m_.mamba_head_dim == 0) refuse("mamba_head_dim", "is missing: the width of a head of Mamba");
+    if (m_.state_dim == 0) refuse("state_dim", "is missing: the state of a head of Mamba");
+    divides("mamba_groups", m_.mamba_groups, "mamba_heads", m_.mamba_heads, "each group serves as many heads");
+    if (m_.window > 0) refuse("window", "is of models whose layers all have attention");
+    if (std::int64_t{m_.mamba_layers} + m_.attention_layers < m_.layers)
+      refuse("mamba_layers", fmt::format("{} mixers of Mamba and {} of attention are fewer than the {} layers",
+                                         m_.mamba_layers, m_.attention_layers, m_.layers));
   }
 
   void experts() {
@@ -96,8 +112,10 @@ class Checks {
     const auto d = [](std::int64_t n) { return static_cast<double>(n); };
     const double attention = d(m_.hidden) * (4.0 * d(m_.heads) * (d(m_.head_dim) + d(m_.rope_dim) + d(m_.value_dim)) +
                                              d(m_.q_rank) + d(m_.kv_rank));
+    const double mixer = d(m_.hidden) * 4.0 * d(m_.mamba_heads) * (d(m_.mamba_head_dim) + d(m_.state_dim));
     const double ffn = 3.0 * d(m_.hidden) * (d(m_.ffn) + (m_.experts + m_.shared_experts) * d(m_.expert_ffn));
-    const double total = m_.layers * (attention + ffn) + d(m_.hidden) * (2.0 * d(m_.vocab) + d(m_.sequence));
+    const double total = (m_.layers + m_.attention_layers) * (attention + ffn) + m_.mamba_layers * mixer +
+                         d(m_.hidden) * (2.0 * d(m_.vocab) + d(m_.sequence));
     if (total > 1e16) refuse("", fmt::format("a model of about {:.0e} parameters", total), "check its dimensions");
   }
 

@@ -49,6 +49,15 @@ void visit_dimensions(FieldVisitor& visit, Transformer& m, Gated& gated) {
   visit("kv_rank", m.kv_rank, "width that keys and values are compressed to (MLA); 0: plain attention",
         between(0, 1e6));
   visit("rope_dim", m.rope_dim, "width of a head's rotated part (MLA), beside head_dim", between(0, 1e6));
+  visit("mamba_layers", m.mamba_layers, "mixers of Mamba 2 among the layers; 0: all have attention",
+        between(0, 100000));
+  visit("attention_layers", m.attention_layers, "with mamba_layers: mixers of attention among the layers",
+        between(0, 100000));
+  visit("mamba_heads", m.mamba_heads, "heads of Mamba 2", between(0, 1e6));
+  visit("mamba_head_dim", m.mamba_head_dim, "width of such a head", between(0, 1e6));
+  visit("mamba_groups", m.mamba_groups, "groups of heads that share what goes in and out of states", between(1, 1e6));
+  visit("state_dim", m.state_dim, "of a head's state, for each of its width", between(0, 1e6));
+  visit("mamba_chunk", m.mamba_chunk, "tokens that Mamba 2 takes at once", between(1, 1e6));
   visit("value_dim", m.value_dim, "width of a head's values (MLA); 0: head_dim", between(0, 1e6));
 }
 

@@ -177,6 +177,15 @@ void check_parallel(const TrainingSpec& spec, const Transformer& model, Complain
         "change parallel.expert or the other degrees");
 }
 
+void check_mamba(const ParallelSpec& p, const Transformer& model, Complaints& faults) {
+  if (model.mamba_layers == 0) return;
+  if (model.mamba_heads % p.tensor != 0 || model.mamba_groups % p.tensor != 0)
+    faults.add("parallel.tensor", fmt::format("tensor {} does not divide {} heads and {} groups of Mamba", p.tensor,
+                                              model.mamba_heads, model.mamba_groups));
+  if (p.context > 1)
+    faults.add("parallel.context", "sequences of models with Mamba are not split: that is not modelled", "context: 1");
+}
+
 void check_batch(const TrainingSpec& spec, Complaints& faults) {
   const BatchSpec& b = spec.batch;
   const ParallelSpec& p = spec.parallel;
@@ -194,6 +203,20 @@ void check_batch(const TrainingSpec& spec, Complaints& faults) {
         fmt::format("e.g. {}", (m / p.pipeline + 1) * p.pipeline * at_once));
 }
 
+void complete_scaling(TrainingSpec& spec, const Stack& stack, Complaints& faults) {
+  const bool narrow = spec.precision == Precision::fp8 || spec.precision == Precision::fp4;
+  if (spec.scaling == Scaling::automatic) {
+    if (narrow)
+      spec.scaling = spec.precision == Precision::fp4 ? Scaling::nvfp4
+                     : stack.current_scaling          ? Scaling::current
+                                                      : Scaling::delayed;
+    return;
+  }
+  if (!scales(spec.scaling, spec.precision))
+    faults.add("scaling", fmt::format("{} is not of {}", name_of(spec.scaling), name_of(spec.precision)),
+               narrow ? "leave it out" : "precision: fp8 or fp4");
+}
+
 /// NVLink-C2C where there is one.
 BytesPerSecond host_rate(const NodeSpec& node, const Hardware& hardware) {
   const GpuKind& gpu = hardware.gpus.find(node.gpu)->second;
@@ -207,6 +230,9 @@ void visit_fields(FieldVisitor& visit, TrainingSpec& spec) {
   visit("stack", spec.stack, "its generation (`fabricast list stacks`); empty: its newest");
   visit("model", spec.model, "the transformer");
   visit("precision", spec.precision, "of products; fp8: of linear layers, as the framework's recipe has it");
+  visit("scaling", spec.scaling,
+        "how numbers of 8 and 4 bits are scaled: delayed, current, rowwise, blockwise, mxfp8, nvfp4; auto: as the "
+        "framework does");
   visit("batch", spec.batch, "sequences");
   visit("parallel", spec.parallel, "how the step is split");
   visit("recompute", spec.recompute,
@@ -281,9 +307,11 @@ void complete(TrainingSpec& spec, const Hardware& hardware, std::int64_t gpus) {
       faults.add("recompute_modules", fmt::format("are of recompute selective, not {}", name_of(spec.recompute)),
                  "recompute: selective");
   }
+  complete_scaling(spec, stack, faults);
   if (spec.fixed.value < 0) spec.fixed = Seconds{stack.step_fixed.value};
   const Transformer model = resolve(spec.model);
   check_parallel(spec, model, faults);
+  check_mamba(p, model, faults);
   if (faults.none()) check_batch(spec, faults);
   faults.raise();
 }
@@ -306,6 +334,7 @@ TrainingStep training_step(const TrainingSpec& spec, const NodeSpec& node, const
   step.dispatcher = spec.experts.dispatcher;
   step.fused_permutation = spec.experts.fused_permutation == Choose::yes;
   step.cuda_graphs = spec.cuda_graphs, step.nvlink_ranks = nvlink_ranks;
+  step.scaling = spec.scaling;
   step.stack = find_stack(hardware, spec.framework, spec.stack);
   step.stack.gradient_bytes = spec.gradients.precision == GradientPrecision::bf16 ? 2 : 4;
   step.stack.step_fixed.value = spec.fixed.value;

@@ -92,7 +92,9 @@ int validate(const std::vector<std::string>& arguments) {
       "leave-out", po::value<std::vector<std::string>>()->composing(),
       "fit anew from the priors without each `site`, `kind`, `system` or `fifth` of the sites in turn (of steps: "
       "`software`, `source` or `family` of sources; of serving: `source`), and count its errors then: minutes; may be "
-      "repeated")("terms", "say what each term of the models is worth on sites left out: an hour")(
+      "repeated")("differences",
+                  "of the shipped steps also say whether pairs that differ in one thing keep sign and size")(
+      "terms", "say what each term of the models is worth on sites left out: an hour")(
       "calibrated",
       "with --leave-out, then calibrate each system with some of its own cases, and count its errors on "
       "the others: minutes more")("identified", po::value<std::string>(),
@@ -162,8 +164,7 @@ int fit(const std::vector<std::string>& arguments) {
       "fit what serving engines cost instead, to a CSV of published measurements, or the shipped one")(
       "spread",
       "with --steps or --serving, learn how far forecasts are off where no fit has been: leaves out each family of "
-      "sources, or each source, in turn")(
-      "only", po::value<std::string>(), "only cases whose id contains this")(
+      "sources, or each source, in turn")("only", po::value<std::string>(), "only cases whose id contains this")(
       "profile", po::value<std::string>(), "start from this profile laid over the shipped parameters")(
       "from-priors", "start from data sheets and studies, without the shipped fit")(
       "identified", po::value<std::string>(),

@@ -224,6 +224,8 @@ std::string describe_stack(Stack stack) {
   };
   say("attention is fused", stack.fused_attention);
   say("the loss is fused", stack.fused_loss);
+  say("8 bits are scaled by what they are now", stack.current_scaling);
+  say("ranks own whole tensors, which they broadcast", stack.owns_tensors);
   say("products add gradients up", stack.fused_accumulation);
   say("tensor collectives behind weight gradients", stack.hides_tensor_backward);
   say("a compiler fuses element-wise kernels", stack.compiled);

@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "fabricast/calibrate/published_validation.hpp"
+#include "fabricast/calibrate/step_pairs.hpp"
 #include "fabricast/calibrate/steps.hpp"
 #include "fabricast/core/file.hpp"
 
@@ -49,15 +50,16 @@ std::vector<StepCase> steps_to_fit(const Chosen& chosen) {
 }
 
 std::string markdown_of(const StepValidation& v, const std::vector<PublishedResult>& published,
-                        const Hardware& hardware) {
+                        const std::vector<StepDifference>& differences, const Hardware& hardware) {
   if (published.empty()) return steps_markdown(v, hardware);
   if (v.rows.empty())
     return "# Published training steps\n" + published_markdown(published) + published_rows_markdown(published);
-  return steps_markdown(v, hardware, published_markdown(published), published_rows_markdown(published));
+  const std::string pairs = differences.empty() ? std::string() : differences_markdown(differences);
+  return steps_markdown(v, hardware, pairs + published_markdown(published), published_rows_markdown(published));
 }
 
-/// Of each fit without some: more move nothing that shows.
-constexpr int left_out_iterations = 10;
+/// Of each fit without some: more moves nothing that shows.
+StepFitOptions how_left_out() { return {10, 1e-3, {}}; }
 
 std::vector<LeftOutSteps> kinds_to_leave_out(const Options& options) {
   std::vector<LeftOutSteps> kinds;
@@ -85,18 +87,24 @@ int validate_steps_of(const Options& options) {
   if (options.has("profile")) overlay_profile(hardware, read_file(options.text("profile")), options.text("profile"));
   const std::vector<LeftOutSteps> left_out = kinds_to_leave_out(options);
   const Chosen chosen = chosen_of(options);
+  if (options.has("differences") && (chosen.known.empty() || chosen.published.empty()))
+    throw UserError("--differences is of the shipped steps and tables", "--steps --differences");
   StepValidation v;
   if (!chosen.steps.empty()) v = validate_steps(chosen.steps, hardware, progress_bar());
   if (!left_out.empty())
-    v.left_out =
-        leave_out_fits(steps_to_fit(chosen), prior_hardware(), left_out, {left_out_iterations, {}}, progress_bar());
+    v.left_out = leave_out_fits(steps_to_fit(chosen), prior_hardware(), left_out, how_left_out(), progress_bar());
   const std::vector<PublishedResult> published =
       validate_published(chosen.published, chosen.known, hardware, progress_bar());
-  if (!markdown.empty()) emit(markdown, markdown_of(v, published, hardware));
+  std::vector<StepDifference> differences;
+  if (options.has("differences"))
+    differences = step_differences(read_step_pairs(shipped_step_pairs_path()), chosen.known, chosen.published, hardware,
+                                   progress_bar());
+  if (!markdown.empty()) emit(markdown, markdown_of(v, published, differences, hardware));
   if (!json.empty()) emit(json, steps_json(v, published));
   if (markdown == "-" || json == "-") return 0;
   std::string text = v.rows.empty() ? std::string() : steps_text(v) + (published.empty() ? "" : "\n");
   if (!published.empty()) text += published_text(published, options.has("rows"));
+  if (!differences.empty()) text += "\n" + differences_text(differences);
   emit("-", text);
   return 0;
 }
@@ -111,7 +119,7 @@ int fit_steps_of(const Options& options) {
   const std::vector<StepCase> steps = steps_to_fit(chosen_of(options));
   Fit fit = fit_steps(steps, hardware, how);
   if (options.has("spread")) {
-    const auto fits = leave_out_fits(steps, hardware, {LeftOutSteps::family}, {left_out_iterations, {}}, progress_bar());
+    const auto fits = leave_out_fits(steps, hardware, {LeftOutSteps::family}, how_left_out(), progress_bar());
     for (FittedParameter& p : learned_step_spread(rows_left_out(fits, LeftOutSteps::family), hardware)) {
       *fit.hardware.find(p.path) = p.after;
       fit.parameters.push_back(std::move(p));

@@ -70,9 +70,8 @@ void add_interval(const World& world, StepForecast& forecast, const RunOptions& 
       seconds[d] = seconds_of(step_with(base, drawn_hardware(base.hardware, d)), *traffics[n]);
     }
   });
-  forecast.factor =
-      interval_factor(nominal, seconds,
-                      spread_of_steps(base.hardware, base.workload.training.stack, step_of(world).model.experts > 0));
+  forecast.factor = interval_factor(
+      nominal, seconds, spread_of_steps(base.hardware, base.workload.training.stack, step_of(world).model.experts > 0));
 }
 
 }  // namespace fabricast

@@ -107,6 +107,7 @@ StepValidation validate_steps(const std::vector<StepCase>& steps, const Hardware
 
 struct StepFitOptions {
   int iterations = 20;
+  double tolerance = 1e-4;  ///< a step that gains less of the loss is the last
   std::function<void(int iteration, double loss)> progress;
 };
 /// Fits what the steps that are not held out depend on. \throws UserError if there are none

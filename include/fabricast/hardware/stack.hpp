@@ -34,18 +34,24 @@ struct Stack {
   bool overlaps_data = false, overlaps_tensor = false, overlaps_pipeline = false;  ///< defaults of `overlap`
   int zero = 0;                                                                    ///< default of `parallel.zero`
   int gradient_bytes = 4;                                                          ///< of a gradient as it is reduced
-  std::int64_t bucket = 25 << 20;                                                  ///< B, default of `overlap.bucket`
+  /// ZeRO 1 of whole tensors: gradients are all-reduced, and each owner broadcasts its tensors to the others. Else each
+  /// rank has a slice of all: gradients are reduce-scattered, parameters all-gathered.
+  bool owns_tensors = false;
+  bool current_scaling = false;    ///< numbers of 8 bits are scaled by what they are now; else by what they have been
+  std::int64_t bucket = 25 << 20;  ///< B, default of `overlap.bucket`
   // Traffic of element-wise kernels, B per token and element of width, forward; backward is twice that.
   double outside = 22;            ///< per hidden element: norms, dropout, residuals
   double attention = 8;           ///< per element of queries, and of keys (or values)
   double ffn = 4, gated_ffn = 6;  ///< per element of the feed-forward width
   double logit = 24;              ///< per logit, forward and backward
   // What is measured.
-  Parameter gemm;             ///< rate of products, relative to the GPU's
-  Parameter attention_rate;   ///< rate of attention, relative to the GPU's
-  Parameter eager;            ///< element-wise traffic without a compiler, relative
-  Parameter tensor_exposed;   ///< with overlap.tensor: part of a collective of tensor parallelism that stays exposed
-  Parameter cast;             ///< B per element that is cast to 8 bits or fewer: what products read
+  Parameter gemm;            ///< rate of products, relative to the GPU's
+  Parameter attention_rate;  ///< rate of attention, relative to the GPU's
+  Parameter eager;           ///< element-wise traffic without a compiler, relative
+  Parameter tensor_exposed;  ///< with overlap.tensor: part of a collective of tensor parallelism that stays exposed
+  /// B per element that is cast to 8 bits with delayed scaling: what products read, and norms and activations have not
+  /// cast on their way. Other recipes go with their traffic.
+  Parameter cast;
   Parameter expert_cast;      ///< the same of what products of experts read
   Parameter context_exposed;  ///< the same of the exchange of keys and values
   Parameter expert_exposed;   ///< with overlap.expert: part of the exchange of tokens that stays exposed

@@ -7,6 +7,7 @@ namespace fabricast {
 
 /// Attention with what is around it, or a feed-forward part; s on one GPU for one micro-batch.
 struct HalfLayer {
+  double parts = 1;        ///< that a layer has in the mean: each has exchanges of its own
   double before = 0;       ///< ahead of the exchange of tokens with experts: norm, router, shared experts
   double forward = 0;      ///< before excluded
   double core = 0;         ///< of forward: attention without its linear layers
@@ -25,6 +26,9 @@ struct HalfLayer {
 struct LayerTimes {
   HalfLayer attention, ffn;
 };
+/// Both of a layer's mixers, each as often as a layer has it in the mean.
+HalfLayer mean_of(const HalfLayer& one, double of_one, const HalfLayer& other, double of_other);
+
 /// \param experts whether its feed-forward part is made of experts
 LayerTimes time_layer(const TrainingStep& step, bool experts);
 

@@ -4,8 +4,11 @@
 // `head_dim`, of which groups share the keys and values of `kv_heads` heads; or its keys and values are compressed to a
 // latent vector (MLA, as DeepSeek has it). Counts are of matrices and of the vectors beside them (norms, biases).
 //
-// Not modelled: state-space and recurrent layers, encoders of images or sound, mixtures of layer kinds other than dense
-// and expert layers, heads that predict more than one token.
+// Hybrid models have Mamba 2 beside or in place of attention [Dao2024]: so many mixers of either kind among the layers,
+// which are taken as spread evenly. A layer then has the mean of them, and its feed-forward part; a mixer without one
+// counts with its neighbour's (Nemotron 3 Nano: 23 layers of experts with 23 mixers of Mamba and 6 of attention).
+//
+// Not modelled: other recurrent layers, encoders of images or sound, heads that predict more than one token.
 #pragma once
 
 #include <cstdint>
@@ -36,6 +39,21 @@ struct Transformer {
   std::int64_t q_rank = 0, kv_rank = 0;      ///< q_rank 0: queries are not compressed
   std::int64_t rope_dim = 0, value_dim = 0;  ///< of a head: the part of query and key that is rotated; the value
 
+  // Mamba 2. `mamba_layers` 0: every layer has attention.
+  int mamba_layers = 0, attention_layers = 0;  ///< mixers of the model, of either kind
+  std::int64_t mamba_heads = 0, mamba_head_dim = 0;
+  std::int64_t mamba_groups = 1;   ///< of heads that share what goes in and out of their states
+  std::int64_t state_dim = 0;      ///< of a head's state, for each of its `mamba_head_dim`
+  std::int64_t mamba_chunk = 128;  ///< tokens that are taken at once, as products
+
+  /// Mixers of a layer in the mean.
+  double attention_share() const { return mamba_layers > 0 ? static_cast<double>(attention_layers) / layers : 1; }
+  double mamba_share() const { return static_cast<double>(mamba_layers) / layers; }
+  /// Width of all Mamba heads; of what goes in: gate, values, in and out of states, steps; of what the convolution takes.
+  std::int64_t mamba_width() const { return mamba_heads * mamba_head_dim; }
+  std::int64_t mamba_in() const { return 2 * mamba_width() + 2 * mamba_groups * state_dim + mamba_heads; }
+  std::int64_t mamba_convolved() const { return mamba_width() + 2 * mamba_groups * state_dim; }
+
   bool has_experts(int layer) const { return experts > 0 && layer >= dense_layers; }
   int expert_layers() const { return experts > 0 ? layers - dense_layers : 0; }
   /// Layers that look back at all tokens.
@@ -48,7 +66,7 @@ struct Transformer {
 
 /// Parameters by what holds them.
 struct ParameterCount {
-  std::int64_t attention = 0;  ///< of one layer, with its norm
+  std::int64_t attention = 0;  ///< of one layer's mixer, with its norm; of hybrid models the mean
   std::int64_t ffn = 0;        ///< of one dense layer, with its norm
   std::int64_t experts = 0;    ///< of one expert layer, all experts, without what is shared
   std::int64_t shared = 0;     ///< of one expert layer: shared experts, router and norm
@@ -61,7 +79,7 @@ ParameterCount count_parameters(const Transformer& model);
 
 /// Floating-point operations of the model for one sequence, multiply and add counted as two.
 struct ModelFlops {
-  double linear = 0;      ///< forward: all matrices but the vocabulary's
+  double linear = 0;      ///< forward: all matrices but the vocabulary's, and states of Mamba
   double attention = 0;   ///< forward: scores and what they weigh, the full square (of a window: the band)
   double vocabulary = 0;  ///< forward
   double forward(bool causal) const { return linear + vocabulary + attention * (causal ? 0.5 : 1); }

@@ -98,6 +98,7 @@ struct TrainingSpec {
   OverlapSpec overlap;
   GradientSpec gradients;
   ExpertSpec experts;
+  Scaling scaling = Scaling::automatic;
   Choose compiled = Choose::automatic;
   CudaGraphs cuda_graphs = CudaGraphs::none;
   Seconds fixed{-1};  ///< per step; below 0: the software's

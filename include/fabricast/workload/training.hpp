@@ -18,6 +18,7 @@
 #include "fabricast/workload/parallel.hpp"
 #include "fabricast/workload/program.hpp"
 #include "fabricast/workload/recompute.hpp"
+#include "fabricast/workload/scaling.hpp"
 #include "fabricast/workload/schedule.hpp"
 
 namespace fabricast {
@@ -29,6 +30,7 @@ struct TrainingStep {
   int global_batch = 1;            ///< sequences
   int micro_batch = 1;             ///< sequences
   Precision precision = Precision::bf16;
+  Scaling scaling = Scaling::delayed;  ///< of 8 and 4 bits
   Recomputed recompute;
   double offloaded = 0;  ///< layers of a stage whose activations wait in host memory
   int zero =

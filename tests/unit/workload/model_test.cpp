@@ -53,6 +53,16 @@ TEST_CASE("counts worked by hand", "[workload]") {
   CHECK(n.total == 2 * 18 + 44 + 40 + 120 + 6 + (6 + 2));
   CHECK(n.total - n.active == 2 * 30);
 
+  // Three mixers among the two layers: one of attention, two of Mamba with 2 heads of 3 whose states have 5 numbers each
+  // and share 1 group: in 2 -> 2 x 6 + 2 x 5 + 2, out 6 -> 2, 4 taps and a bias over 6 + 2 x 5, 3 numbers a head, norms.
+  Transformer h = e;
+  h.attention_layers = 1, h.mamba_layers = 2, h.mamba_heads = 2, h.mamba_head_dim = 3, h.state_dim = 5;
+  const std::int64_t mixer = 2 * 24 + 6 * 2 + 16 * 5 + 3 * 2 + 6 + 2;
+  CHECK(count_parameters(h).total == n.total - 18 + 2 * mixer);
+  // Its matrices once, and five operations for each of 6 x 5 numbers of a state, of each of 7 tokens.
+  CHECK(model_flops(h, 7).linear == Approx(model_flops(e, 7).linear + 7 * (2 * (2 * 60 - 16) + 2 * 5 * 30)));
+  CHECK(model_flops(h, 7).attention == Approx(model_flops(e, 7).attention / 2));
+
   // Latent attention: queries 2 -> 3 -> 2 heads of 4 + 1, keys and values 2 -> 6 + 1 -> 2 heads of 4 + 5, 10 -> 2.
   Transformer l = e;
   l.heads = l.kv_heads = 2, l.head_dim = 4, l.q_rank = 3, l.kv_rank = 6, l.rope_dim = 1, l.value_dim = 5;

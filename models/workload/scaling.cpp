@@ -1,0 +1,18 @@
+#include "fabricast/workload/scaling.hpp"
+
+namespace fabricast {
+
+double cast_traffic(Scaling scaling) {
+  switch (scaling) {
+    case Scaling::current:
+    case Scaling::rowwise: return 6;
+    case Scaling::blockwise: return 4 + 2 * 4.0 / 128;
+    case Scaling::mxfp8: return 4 + 2 * 1.0 / 32;
+    case Scaling::nvfp4: return 5 + 2 * 1.0 / 16;
+    case Scaling::automatic:
+    case Scaling::delayed: break;
+  }
+  return 4;
+}
+
+}  // namespace fabricast

@@ -1,0 +1,107 @@
+// Mixers other than attention, recipes of few bits and owners of tensors in whole steps, against sums done here.
+#include <catch2/catch.hpp>
+#include <map>
+
+#include "fabricast/core/error.hpp"
+#include "fabricast/workload/layer.hpp"
+#include "fabricast/workload/step_memory.hpp"
+#include "support/step_jobs.hpp"
+
+namespace fabricast {
+namespace {
+
+using test::Sets;
+using test::step_world;
+
+Sets hybrid(int mamba, int attention) {
+  return {"workload.model.mamba_layers=" + std::to_string(mamba),
+          "workload.model.attention_layers=" + std::to_string(attention),
+          "workload.model.mamba_heads=128",
+          "workload.model.mamba_head_dim=64",
+          "workload.model.mamba_groups=8",
+          "workload.model.state_dim=128"};
+}
+
+TrainingStep step_with(const Sets& set) { return step_of(*step_world("zero3", set)); }
+
+TEST_CASE("a layer has the mean of its mixers") {
+  const int layers = step_with({}).model.layers;
+  const auto mixer = [](const Sets& set) { return time_layer(step_with(set), false).attention; };
+  const HalfLayer attention = mixer({}), all = mixer(hybrid(layers, 0)), half = mixer(hybrid(layers / 2, layers / 2));
+  CHECK(half.forward == Approx((attention.forward + all.forward) / 2));
+  CHECK(half.weight_gradient == Approx((attention.weight_gradient + all.weight_gradient) / 2));
+  CHECK(half.parts == Approx(1));
+  const HalfLayer more = mixer(hybrid(layers, layers));
+  CHECK(more.data_gradient == Approx(attention.data_gradient + all.data_gradient));
+  CHECK(more.parts == Approx(2));
+  // Without attention a sequence twice as long takes twice as long, whatever its length.
+  Sets longer = hybrid(layers, 0);
+  longer.push_back("workload.model.sequence=" + std::to_string(2 * step_with({}).model.sequence));
+  CHECK(mixer(longer).forward == Approx(2 * all.forward).epsilon(0.05));
+}
+
+TEST_CASE("what is not modelled of hybrid models is refused") {
+  const int layers = step_with({}).model.layers;
+  CHECK_THROWS_WITH(step_world("zero3", {"workload.model.attention_layers=1"}), Catch::Contains("needs mamba_layers"));
+  CHECK_THROWS_WITH(step_world("zero3", hybrid(1, 1)), Catch::Contains("fewer than the"));
+  Sets missing = hybrid(layers, 1);
+  missing.pop_back();
+  CHECK_THROWS_WITH(step_world("zero3", missing), Catch::Contains("state_dim"));
+}
+
+TEST_CASE("casts cost what their recipe reads and writes") {
+  const auto times = [](const std::string& scaling) {
+    return time_layer(step_with({"workload.precision=fp8", "workload.scaling=" + scaling}), false).ffn;
+  };
+  const HalfLayer delayed = times("delayed"), current = times("current"), mx = times("mxfp8");
+  CHECK(current.forward > delayed.forward);
+  CHECK((mx.forward - delayed.forward) / (current.forward - delayed.forward) == Approx(2.0 / 32 / 2).epsilon(0.02));
+  CHECK(times("rowwise").forward == Approx(current.forward));
+  CHECK(times("auto").forward == Approx(delayed.forward));
+  CHECK(cast_traffic(Scaling::blockwise) == Approx(2 + 1 + 1 + 2 * 4.0 / 128));
+  CHECK(cast_traffic(Scaling::nvfp4) == Approx(2 + 2 + 0.5 + 0.5 + 2.0 / 16));
+  CHECK_THROWS_WITH(step_world("zero3", {"workload.scaling=current"}), Catch::Contains("is not of bf16"));
+  CHECK_THROWS_WITH(step_world("zero3", {"workload.precision=fp8", "workload.scaling=nvfp4"}),
+                    Catch::Contains("is not of fp8"));
+}
+
+/// Bytes of all calls of data parallelism, and how many calls, by operation.
+std::map<CollectiveOp, std::pair<double, double>> data_exchanges(const Program& program) {
+  std::map<CollectiveOp, std::pair<double, double>> found;
+  for (const Activity& a : program.activities) {
+    if (!a.is_exchange()) continue;
+    const ExchangeKind& kind = program.exchanges[a.exchange];
+    if (kind.part != Part::data) continue;
+    found[kind.op].first += static_cast<double>(kind.bytes) * a.calls, found[kind.op].second += a.calls;
+  }
+  return found;
+}
+
+TEST_CASE("owners of whole tensors broadcast them one after the other, and reduce over all") {
+  const Sets internevo{"workload.framework=megatron", "workload.stack=internevo-0.2", "workload.parallel.zero=1",
+                       "cluster.nodes=4", "workload.batch.global=64"};
+  const TrainingStep step = step_with(internevo);
+  REQUIRE(step.layout.pipeline == 1);
+  const double parameters = static_cast<double>(count_parameters(step.model).total);
+  const auto all = data_exchanges(training_program(step));
+  CHECK_FALSE(all.contains(CollectiveOp::all_gather));
+  CHECK_FALSE(all.contains(CollectiveOp::reduce_scatter));
+  CHECK(all.at(CollectiveOp::all_reduce).first == Approx(2 * parameters).epsilon(0.001));
+  CHECK(all.at(CollectiveOp::broadcast).first == Approx(2 * parameters).epsilon(0.001));
+  // One call of each rank that owns any.
+  CHECK(all.at(CollectiveOp::broadcast).second == step.layout.data);
+  Sets within = internevo;
+  within.push_back("workload.parallel.shard=8");
+  CHECK(data_exchanges(training_program(step_with(within))).at(CollectiveOp::broadcast).second == 8);
+  // No more than there are tensors: of 32 layers seven each, and two of the vocabulary.
+  Sets many = internevo;
+  many[3] = "cluster.nodes=32", many[4] = "workload.batch.global=256";
+  CHECK(data_exchanges(training_program(step_with(many))).at(CollectiveOp::broadcast).second == 32 * 7 + 2);
+  // Slices instead, as all other software has them.
+  Sets sliced = internevo;
+  sliced[1] = "workload.stack=megatron-2024";
+  CHECK_FALSE(data_exchanges(training_program(step_with(sliced))).contains(CollectiveOp::broadcast));
+}
+
+}  // namespace
+}  // namespace fabricast
