@@ -54,6 +54,14 @@ std::vector<LeftOutSteps> kinds_left_out(const StepValidation& v) {
   return kinds;
 }
 
+/// What rows that no fit has seen ask for, dense models and MoE.
+std::string spreads_text(const std::vector<StepRow>& left_out, const char* form) {
+  std::string out;
+  for (const FittedParameter& p : learned_step_spread(left_out, prior_hardware()))
+    out += fmt::format(fmt::runtime(form), p.path, p.after.value, p.after.low, p.after.high);
+  return out;
+}
+
 std::string asked_for(const StepValidation& v) {
   std::string out;
   for (const LeftOutSteps by : kinds_left_out(v)) out += fmt::format(" --leave-out {}", name_of(by));
@@ -73,6 +81,7 @@ std::string left_out_markdown(const StepValidation& v) {
           "came from a study of the\nrows of `calibrate/data/steps.json` [steptime-study], so for these it flatters.\n";
     out += fmt::format("\nEach source counts once:\n\n{}\n{}", summary_markdown(kinds_of(rows)),
                        summary_markdown(summarize(rows)));
+    out += spreads_text(rows, "\nSpread that these errors ask for, `{}`: {:.3g} ({:.2g} to {:.2g}).\n");
   }
   return out;
 }
@@ -90,6 +99,7 @@ std::string steps_text(const StepValidation& v) {
     const std::vector<StepRow> rows = rows_left_out(v.left_out, by);
     out += summary_text(fmt::format("by fits without any step of the same {}", name_of(by)), summarize(rows));
     out += summary_text("the same, each source counting once", kinds_of(rows));
+    out += spreads_text(rows, "{:>31}: {:.4g}, 90 %: {:.4g} to {:.4g}\n");
   }
   return out;
 }
@@ -125,7 +135,7 @@ std::string steps_markdown(const StepValidation& v, const Hardware& hardware, co
   out += "\n## Parameters\n\n| parameter | value | 90 % interval | source |\n|---|---:|---:|---|\n";
   Hardware copy = hardware;
   for (const auto& [path, p] : copy.all_parameters())
-    if (path.starts_with("compute.") || path.starts_with("stacks."))
+    if (path.starts_with("compute.") || path.starts_with("stacks.") || path.starts_with("forecast.steps."))
       out += fmt::format("| {} | {:.4g} {} | {:.4g} to {:.4g} | {} |\n", path, p.parameter->value, p.unit,
                          p.parameter->low, p.parameter->high, p.parameter->source);
   return out + rows_of_tables;
