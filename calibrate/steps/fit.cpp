@@ -85,8 +85,15 @@ Fit fit_steps(const std::vector<StepCase>& steps, const Hardware& prior, const S
   LeastSquares task = problem.task(options.iterations);
   task.progress = options.progress, task.tolerance = options.tolerance;
   const Minimum start = evaluate(task, problem.centre());
+  // Of many steps derivatives take longer than all else; those at the priors, corrected on the way, do as in each fit
+  // without some. Of few they are taken anew where the first search ends.
+  constexpr std::size_t many = 100;
+  if (problem.steps().size() > many) {
+    problem.restart(problem.at_priors());
+    return posterior(problem, task, start, minimize(task, start), {});
+  }
   const Minimum near = minimize(task, start);
-  problem.forget();  // once more with derivatives of here
+  problem.forget();
   return posterior(problem, task, start, minimize(task, near), {});
 }
 

@@ -59,7 +59,7 @@ std::string markdown_of(const StepValidation& v, const std::vector<PublishedResu
 }
 
 /// Of each fit without some: more moves nothing that shows.
-StepFitOptions how_left_out() { return {10, 1e-3, {}}; }
+StepFitOptions how_left_out() { return {6, 1e-3, {}}; }
 
 std::vector<LeftOutSteps> kinds_to_leave_out(const Options& options) {
   std::vector<LeftOutSteps> kinds;
