@@ -67,8 +67,17 @@ void say_offload(Json& workload, const PublishedRow& row, const Note& note, Mapp
     }
 }
 
+/// Recipes that capture whole layers, which capacities allow: every expert has as many tokens [Megatron-Bridge].
+struct RecipeGraphs {
+  std::string_view source, model, system;
+};
+constexpr std::array<RecipeGraphs, 2> recipe_graphs{{
+    {"megatron-bridge-25.09", "Qwen3_30B_a3B", "DGX-GB200"},
+    {"megatron-bridge-25.09", "Qwen3_30B_a3B", "DGX-B200"},
+}};
+
 /// `attn` of Transformer Engine's scopes has attention in it, all others begin with the router; `local` scopes hold the step.
-void say_graphs(Json& workload, const Note& note, MappedRow& mapped) {
+void say_graphs(Json& workload, const PublishedRow& row, const Note& note, MappedRow& mapped) {
   if (note.says("cg=local") || note.says("full_iteration"))
     workload["cuda_graphs"] = "step";
   else if (note.says("cg=transformer_engine:attn"))
@@ -77,6 +86,11 @@ void say_graphs(Json& workload, const Note& note, MappedRow& mapped) {
     mapped.unsaid.emplace_back("CUDA graphs of Mamba alone");
   else if (note.says("cg=transformer_engine") || note.says("TE graphs"))
     workload["cuda_graphs"] = "router";
+  for (const RecipeGraphs& r : recipe_graphs)
+    if (row.source == r.source && row.model == r.model && row.system == r.system) {
+      workload["cuda_graphs"] = "step";
+      mapped.assumed.push_back({"workload.cuda_graphs", "step", "its recipe; not stated"});
+    }
 }
 
 void say_experts(Json& workload, const Note& note, MappedRow& mapped) {
@@ -107,7 +121,7 @@ void say_settings(Json& workload, const PublishedRow& row, const Note& note, con
   for (const Setting& s : needed)
     if (note.says(s.words)) miss(mapped, std::string(s.name));
   if (model.experts) say_experts(workload, note, mapped);
-  say_graphs(workload, note, mapped);
+  say_graphs(workload, row, note, mapped);
   say_offload(workload, row, note, mapped);
   for (const Setting& s : unsaid)
     if (note.says(s.words) && (mapped.unsaid.empty() || mapped.unsaid.back() != s.name))
