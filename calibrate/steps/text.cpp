@@ -110,7 +110,7 @@ std::string steps_markdown(const StepValidation& v, const Hardware& hardware, co
       fmt::format(
           "# Validation of step times\n\n"
           "Written by `fabricast calibrate validate --steps{} --markdown docs/validation-steps.md`.\n",
-          asked_for(v)) +
+          asked_for(v) + (tables.find("## Differences") == std::string::npos ? "" : " --differences")) +
       "Published steps are in `calibrate/data/steps.json`, each with its scenario and source; what was not published "
       "of\n"
       "them and is taken from public run scripts, identities or guesses is said in\n"
