@@ -72,14 +72,14 @@ TEST_CASE("the shipped table holds every source with all its rows, and each is s
                                                             {"nemo-24.07", {12, 12}},
                                                             {"torchtitan-2024-12", {8, 8}},
                                                             {"llm-foundry", {15, 15}},
-                                                            {"megatron-bridge-26.04.01", {17, 12}},
-                                                            {"megatron-bridge-26.04", {16, 12}},
-                                                            {"megatron-bridge-26.02.01", {16, 12}},
+                                                            {"megatron-bridge-26.04.01", {17, 17}},
+                                                            {"megatron-bridge-26.04", {16, 16}},
+                                                            {"megatron-bridge-26.02.01", {16, 16}},
                                                             {"megatron-bridge-26.02", {12, 12}},
                                                             {"megatron-bridge-25.09", {12, 12}},
                                                             {"mbridge-ab-qwen30-h100", {9, 8}},
                                                             {"mbridge-ab-recompute-moonlight", {6, 6}},
-                                                            {"mbridge-ab-recompute-nano3", {2, 0}},
+                                                            {"mbridge-ab-recompute-nano3", {2, 2}},
                                                             {"xtuner-h800-qwen235", {16, 12}},
                                                             {"pai-h800-qwen30", {2, 2}},
                                                             {"dgxc-24.11", {87, 87}},
@@ -180,13 +180,14 @@ TEST_CASE("rows become the scenarios that one would write by hand") {
   // Eight GPUs of a GB200 NVL72 are two trays.
   is("megatron-bridge-25.09/6", R"({"fabricast": 1, "node": {"profile": "gb200-nvl72"}, "cluster": {"nodes": 2},
     "workload": {"kind": "training_step", "framework": "nemo", "stack": "nemo-24.07",
-      "model": {"preset": "qwen3-30b-a3b", "sequence": 4096}, "precision": "fp8", "batch": {"global": 512, "micro": 4},
-      "parallel": {"expert": 8, "data": 8}, "recompute": "none", "experts": {"capacity": 1}}})");
+      "model": {"preset": "qwen3-30b-a3b", "sequence": 4096}, "precision": "fp8", "scaling": "mxfp8", "batch": {"global": 512, "micro": 4},
+      "parallel": {"expert": 8, "data": 8}, "recompute": "none", "experts": {"capacity": 1},
+      "cuda_graphs": "step"}})");
   // Four NICs of 100 Gb/s, the optimizer's state shared in a node.
   is("internevo-a100-roce/16", R"({"fabricast": 1,
     "node": {"profile": "dgx-a100", "nics": {"count": 4, "rate": "100Gbps", "link": "roce"}}, "cluster": {"nodes": 128},
     "fabric": {"kind": "fat_tree"}, "routing": {"kind": "ecmp", "seeds": 1},
-    "workload": {"kind": "training_step", "framework": "megatron", "stack": "megatron-2024",
+    "workload": {"kind": "training_step", "framework": "megatron", "stack": "internevo-0.2",
       "model": {"preset": "internlm-7b", "sequence": 2048}, "precision": "bf16", "batch": {"global": 8192, "micro": 2},
       "parallel": {"data": 1024, "zero": 1, "shard": 8}, "recompute": "none"}})");
   // FSDP in groups of 128 of 2,048 GPUs.
