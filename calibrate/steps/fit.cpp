@@ -46,6 +46,14 @@ std::string group_of(const StepProblem& problem, std::size_t i, LeftOutSteps wha
   return what == LeftOutSteps::source ? source : source.substr(0, source.find('-'));
 }
 
+/// Parameters that cannot be above 1.
+std::set<std::string> shares_of(Hardware hardware) {
+  std::set<std::string> shares;
+  for (const auto& [path, ref] : hardware.all_parameters())
+    if (ref.share) shares.insert(path);
+  return shares;
+}
+
 /// What is known at the minimum. \param left_out  steps that had no weight
 Fit posterior(StepProblem& problem, const LeastSquares& task, const Minimum& start, const Minimum& found,
               const std::set<std::size_t>& left_out) {
@@ -55,6 +63,7 @@ Fit posterior(StepProblem& problem, const LeastSquares& task, const Minimum& sta
   const Eigen::MatrixXd information = information_at(task, found, problem.derivatives(found.x, found.residuals));
   const Eigen::MatrixXd covariance = (information + Eigen::MatrixXd(task.precision.asDiagonal())).inverse();
   const Eigen::MatrixXd draws = draws_of(found.x, covariance);
+  const std::set<std::string> shares = shares_of(fit.hardware);
   for (std::size_t j = 0; j < problem.paths().size(); ++j) {
     const auto k = static_cast<Eigen::Index>(j);
     FittedParameter p;
@@ -62,11 +71,13 @@ Fit posterior(StepProblem& problem, const LeastSquares& task, const Minimum& sta
     p.error = std::sqrt(covariance(k, k));
     p.error_by_data =
         information(k, k) > 0 ? 1 / std::sqrt(information(k, k)) : std::numeric_limits<double>::infinity();
-    p.after.value = std::exp(found.x[k]);
-    p.after.low = p.after.value * std::exp(-quantile_95 * p.error);
-    p.after.high = p.after.value * std::exp(quantile_95 * p.error);
+    const double most = shares.contains(p.path) ? 1 : std::numeric_limits<double>::infinity();
+    const auto at = [&](double theta) { return std::min(most, std::exp(theta)); };
+    p.after.value = at(found.x[k]);
+    p.after.low = at(found.x[k] - quantile_95 * p.error);
+    p.after.high = at(found.x[k] + quantile_95 * p.error);
     p.after.draws.clear();
-    for (Eigen::Index d = 0; d < draws.cols(); ++d) p.after.draws.push_back(std::exp(draws(k, d)));
+    for (Eigen::Index d = 0; d < draws.cols(); ++d) p.after.draws.push_back(at(draws(k, d)));
     fit.parameters.push_back(std::move(p));
   }
   std::map<std::string, std::vector<double>> errors;

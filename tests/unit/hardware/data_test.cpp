@@ -144,8 +144,9 @@ TEST_CASE("a set's parameters are its own and those it inherits, where they have
   CHECK_FALSE(has("architectures", "turing", "architectures.hopper.hop_ll"));
   CHECK(has("architectures", "turing", "architectures.hopper.copy_start"));  // Volta has none either
   CHECK_FALSE(has("architectures", "turing", "architectures.volta.launch"));
-  CHECK(has("stacks", "deepspeed-0.14", "stacks.pytorch-ddp-2.4.gemm"));
-  CHECK(hardware.stack("deepspeed-0.14").gemm.value == hardware.stacks.at("pytorch-ddp-2.4").gemm.value);
+  CHECK(has("stacks", "deepspeed-0.14", "stacks.pytorch-ddp-2.4.expert_exposed"));
+  CHECK(hardware.stack("deepspeed-0.14").expert_exposed.value ==
+        hardware.stacks.at("pytorch-ddp-2.4").expert_exposed.value);
   CHECK(hardware.parameters_of("architectures", "hopper").size() == 1);
   hardware.own("architectures.turing");
   CHECK(hardware.parameters_of("architectures", "turing").size() == 1);
