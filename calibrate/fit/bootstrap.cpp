@@ -5,6 +5,7 @@
 #include <map>
 
 #include "fabricast/core/rng.hpp"
+#include "source_spread.hpp"
 
 namespace fabricast {
 
@@ -88,16 +89,6 @@ Eigen::VectorXd draw_errors(const FitProblem& problem, const FitTask& task, cons
         model.spread[row.band] * (std::sqrt(model.alike) * system->second + std::sqrt(1 - model.alike) * own);
   }
   return errors;
-}
-
-/// \param weighted  values and their weights, at least one
-double quantile_of(std::vector<std::pair<double, double>> weighted, double fraction) {
-  std::sort(weighted.begin(), weighted.end());
-  double all = 0, below = 0;
-  for (const auto& [value, weight] : weighted) all += weight;
-  for (const auto& [value, weight] : weighted)
-    if ((below += weight) >= fraction * all) return value;
-  return weighted.back().first;
 }
 
 }  // namespace

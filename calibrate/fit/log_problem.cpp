@@ -2,11 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "fabricast/core/parallel.hpp"
-#include "fabricast/core/rng.hpp"
 #include "fabricast/core/stop.hpp"
+#include "log_posterior.hpp"
 
 namespace fabricast {
 
@@ -75,13 +74,6 @@ Eigen::VectorXd LogProblem::precision() const {
   Eigen::VectorXd q(size());
   for (Eigen::Index j = 0; j < size(); ++j) q[j] = std::pow(deviation_of(priors_[static_cast<std::size_t>(j)]), -2);
   return q;
-}
-
-bool LogProblem::is_share(const std::string& path) const {
-  Hardware h = prior_;
-  for (const auto& [its, ref] : h.all_parameters())
-    if (its == path) return ref.share;
-  return false;
 }
 
 Hardware LogProblem::hardware(const Eigen::VectorXd& theta) const {
@@ -169,30 +161,8 @@ Fit LogProblem::posterior(const LeastSquares& task, double loss_before, const Mi
   fit.loss_before = loss_before;
   fit.loss_after = found.loss;
   const Eigen::MatrixXd information = information_at(task, found, derivatives(found.x, found.residuals));
-  const Eigen::MatrixXd covariance = (information + Eigen::MatrixXd(task.precision.asDiagonal())).inverse();
-  const Eigen::MatrixXd root = covariance.llt().matrixL();
-  Rng rng(1);
-  Eigen::MatrixXd normal(size(), static_cast<Eigen::Index>(kept_draws));
-  for (Eigen::Index s = 0; s < normal.cols(); ++s)
-    for (Eigen::Index j = 0; j < normal.rows(); ++j) normal(j, s) = rng.normal();
-  const Eigen::MatrixXd samples = (root * normal).colwise() + found.x;
-  for (Eigen::Index j = 0; j < size(); ++j) {
-    FittedParameter p;
-    p.path = paths_[static_cast<std::size_t>(j)];
-    p.before = p.after = priors_[static_cast<std::size_t>(j)];
-    p.error = std::sqrt(covariance(j, j));
-    p.error_by_data =
-        information(j, j) > 0 ? 1 / std::sqrt(information(j, j)) : std::numeric_limits<double>::infinity();
-    const double most = is_share(p.path) ? 1 : std::numeric_limits<double>::infinity();
-    const auto at = [&](double theta) { return std::min(most, std::exp(theta)); };
-    p.after.value = at(found.x[j]);
-    p.after.low = at(found.x[j] - quantile_95 * p.error);
-    p.after.high = at(found.x[j] + quantile_95 * p.error);
-    p.after.draws.clear();
-    for (Eigen::Index s = 0; s < samples.cols(); ++s) p.after.draws.push_back(at(samples(j, s)));
-    *fit.hardware.find(p.path) = p.after;
-    fit.parameters.push_back(std::move(p));
-  }
+  fit.parameters = log_posterior(paths_, priors_, shares_of(prior_), found.x, information, task.precision);
+  for (const FittedParameter& p : fit.parameters) *fit.hardware.find(p.path) = p.after;
   return fit;
 }
 

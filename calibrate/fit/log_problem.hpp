@@ -57,7 +57,6 @@ class LogProblem {
   /// Residuals of a case, from `first` on.
   void write_residuals(std::size_t c, const Hardware& hardware, Eigen::VectorXd& to) const;
   bool uses(std::size_t c, const std::string& path) const;
-  bool is_share(const std::string& path) const;
   void keep_what_matters();
 
   std::vector<LogCase> cases_;

@@ -5,6 +5,7 @@
 #include "fabricast/calibrate/published_validation.hpp"
 #include "fabricast/core/error.hpp"
 #include "fabricast/core/stop.hpp"
+#include "fabricast/core/thin.hpp"
 #include "repeats.hpp"
 
 namespace fabricast {
@@ -22,14 +23,6 @@ bool has_forecast(const StepCase& c) {
     StepRunner runner(c);
     return true;
   } catch (const UserError&) { return false; }
-}
-
-/// So many of a list, its first and its last among them.
-std::vector<std::size_t> spread_over(std::size_t size, std::size_t most) {
-  std::vector<std::size_t> list;
-  const std::size_t n = std::min(size, most);
-  for (std::size_t i = 0; i < n; ++i) list.push_back(n == 1 ? 0 : (i * (size - 1) + (n - 1) / 2) / (n - 1));
-  return list;
 }
 
 }  // namespace

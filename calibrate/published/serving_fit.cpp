@@ -9,6 +9,7 @@
 #include "fabricast/calibrate/published_serving_validation.hpp"
 #include "fabricast/core/error.hpp"
 #include "fabricast/core/stop.hpp"
+#include "fabricast/core/thin.hpp"
 #include "fabricast/scenario/scenario.hpp"
 
 namespace fabricast {
@@ -40,15 +41,6 @@ bool has_figures(const FittedScenario& s) {
   } catch (const UserError&) { return false; }
 }
 
-/// So many of a list, its first and its last among them.
-template <class T>
-std::vector<T> spread_over(const std::vector<T>& list, std::size_t most) {
-  if (list.size() <= most) return list;
-  std::vector<T> some;
-  for (std::size_t i = 0; i < most; ++i) some.push_back(list[(i * (list.size() - 1) + (most - 1) / 2) / (most - 1)]);
-  return some;
-}
-
 /// How much memory an engine uses is a setting: times do not tell it.
 bool may_move(std::string_view path) { return path.starts_with("serving.") && !path.ends_with(".memory"); }
 
@@ -71,9 +63,9 @@ std::vector<FittedScenario> scenarios_of(const std::vector<MappedServing>& rows)
   }
   std::vector<FittedScenario> chosen;
   for (auto& [group, list] : groups)
-    for (FittedScenario& s : spread_over(list, most_scenarios)) {
+    for (const std::size_t i : spread_over(list.size(), most_scenarios)) {
       stop_if_requested();
-      if (has_figures(s)) chosen.push_back(std::move(s));
+      if (has_figures(list[i])) chosen.push_back(std::move(list[i]));
     }
   return chosen;
 }

@@ -1,26 +1,15 @@
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <set>
 
-#include "fabricast/core/rng.hpp"
+#include "../fit/log_posterior.hpp"
 #include "problem.hpp"
 #include "step_spread.hpp"
 
 namespace fabricast {
 
 namespace {
-
-/// Of the normal posterior: the n-th of all parameters belong together.
-Eigen::MatrixXd draws_of(const Eigen::VectorXd& centre, const Eigen::MatrixXd& covariance) {
-  const Eigen::MatrixXd root = covariance.llt().matrixL();
-  Rng rng(1);
-  Eigen::MatrixXd normal(centre.size(), static_cast<Eigen::Index>(kept_draws));
-  for (Eigen::Index d = 0; d < normal.cols(); ++d)
-    for (Eigen::Index j = 0; j < normal.rows(); ++j) normal(j, d) = rng.normal();
-  return (root * normal).colwise() + centre;
-}
 
 /// What remains of a software generation's errors, with what was thought of it before as so many errors.
 FittedParameter spread_of(const std::string& stack, Hardware hardware, const std::vector<double>& errors) {
@@ -46,14 +35,6 @@ std::string group_of(const StepProblem& problem, std::size_t i, LeftOutSteps wha
   return what == LeftOutSteps::source ? source : source.substr(0, source.find('-'));
 }
 
-/// Parameters that cannot be above 1.
-std::set<std::string> shares_of(Hardware hardware) {
-  std::set<std::string> shares;
-  for (const auto& [path, ref] : hardware.all_parameters())
-    if (ref.share) shares.insert(path);
-  return shares;
-}
-
 /// What is known at the minimum. \param left_out  steps that had no weight
 Fit posterior(StepProblem& problem, const LeastSquares& task, const Minimum& start, const Minimum& found,
               const std::set<std::size_t>& left_out) {
@@ -61,25 +42,8 @@ Fit posterior(StepProblem& problem, const LeastSquares& task, const Minimum& sta
   fit.hardware = problem.hardware(found.x);
   fit.loss_before = start.loss, fit.loss_after = found.loss;
   const Eigen::MatrixXd information = information_at(task, found, problem.derivatives(found.x, found.residuals));
-  const Eigen::MatrixXd covariance = (information + Eigen::MatrixXd(task.precision.asDiagonal())).inverse();
-  const Eigen::MatrixXd draws = draws_of(found.x, covariance);
-  const std::set<std::string> shares = shares_of(fit.hardware);
-  for (std::size_t j = 0; j < problem.paths().size(); ++j) {
-    const auto k = static_cast<Eigen::Index>(j);
-    FittedParameter p;
-    p.path = problem.paths()[j], p.before = p.after = problem.priors()[j];
-    p.error = std::sqrt(covariance(k, k));
-    p.error_by_data =
-        information(k, k) > 0 ? 1 / std::sqrt(information(k, k)) : std::numeric_limits<double>::infinity();
-    const double most = shares.contains(p.path) ? 1 : std::numeric_limits<double>::infinity();
-    const auto at = [&](double theta) { return std::min(most, std::exp(theta)); };
-    p.after.value = at(found.x[k]);
-    p.after.low = at(found.x[k] - quantile_95 * p.error);
-    p.after.high = at(found.x[k] + quantile_95 * p.error);
-    p.after.draws.clear();
-    for (Eigen::Index d = 0; d < draws.cols(); ++d) p.after.draws.push_back(at(draws(k, d)));
-    fit.parameters.push_back(std::move(p));
-  }
+  fit.parameters =
+      log_posterior(problem.paths(), problem.priors(), shares_of(fit.hardware), found.x, information, task.precision);
   std::map<std::string, std::vector<double>> errors;
   for (std::size_t i = 0; i < problem.steps().size(); ++i)
     if (!left_out.contains(i) && !problem.stack(i).empty())

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 
+#include "../fit/source_spread.hpp"
 #include "fabricast/report/step_interval.hpp"
 
 namespace fabricast {
@@ -16,40 +17,20 @@ double needed_spread(const StepRow& row) {
   return std::sqrt(std::max(0.0, reach * reach - row.deviation * row.deviation));
 }
 
-/// The value that nine tenths of the weight do not exceed.
-double ninth_decile(std::vector<std::pair<double, double>> values) {
-  std::sort(values.begin(), values.end());
-  double all = 0, below = 0;
-  for (const auto& [value, weight] : values) all += weight;
-  for (const auto& [value, weight] : values)
-    if ((below += weight) >= 0.9 * all) return value;
-  return 0;
-}
-
 }  // namespace
 
 std::vector<FittedParameter> learned_step_spread(const std::vector<StepRow>& left_out, const Hardware& prior) {
   // Two sources tell nothing of a ninth decile.
   constexpr std::size_t fewest_sources = 3;
+  constexpr double least = 0.02;
   std::vector<FittedParameter> learned;
-  Hardware hardware = prior;
   for (const bool experts : {false, true}) {
-    std::map<std::string, std::vector<double>> sources;
+    std::map<std::string, std::vector<double>> needed;
     for (const StepRow& row : left_out)
-      if (row.experts == experts) sources[row.source].push_back(needed_spread(row));
-    if (sources.size() < fewest_sources) continue;
-    std::vector<std::pair<double, double>> weighed;
-    for (const auto& [source, list] : sources)
-      for (const double spread : list) weighed.emplace_back(spread, 1 / static_cast<double>(list.size()));
-    FittedParameter p;
-    p.path = experts ? "forecast.steps.experts" : "forecast.steps.dense";
-    p.before = p.after = *hardware.find(p.path);
-    p.after.value = std::max(0.02, ninth_decile(std::move(weighed)));
-    p.error = p.error_by_data = 1 / std::sqrt(2 * static_cast<double>(sources.size()));
-    p.after.low = p.after.value * std::exp(-quantile_95 * p.error);
-    p.after.high = p.after.value * std::exp(quantile_95 * p.error);
-    p.after.draws.clear();
-    learned.push_back(std::move(p));
+      if (row.experts == experts) needed[row.source].push_back(std::max(least, needed_spread(row)));
+    if (needed.size() < fewest_sources) continue;
+    const char* path = experts ? "forecast.steps.experts" : "forecast.steps.dense";
+    learned.push_back(spread_over_sources(path, prior, needed));
   }
   return learned;
 }
