@@ -23,7 +23,7 @@ struct Engine {
 
 // FasterTransformer and TurboMind launch kernel by kernel: no CUDA graph of GPT is in their source [FasterTransformer].
 // vLLM since V1, the default from 0.8 on, mixes prompts into passes that decode [VLLM-tuning].
-constexpr std::array<Engine, 10> engines{{
+constexpr std::array<Engine, 12> engines{{
     {"vllm", "0.6", "vllm-0.6", true, true},
     {"vllm", "0.5", "vllm-0.6", false, true},
     {"vllm", "0.11", "vllm-0.11", true, true},
@@ -35,17 +35,14 @@ constexpr std::array<Engine, 10> engines{{
     {"trtllm", "MLPerf v4", "tensorrt-llm-0.15", false, true},
     {"trtllm", "0.1", "tensorrt-llm-0.15", false, true},
     {"trtllm", "", "tensorrt-llm-1.0", false, true},
-}};
-constexpr std::array<Engine, 2> others{{
     {"other", "FasterTransformer", "fastertransformer-5", true, false},
     {"other", "lmdeploy", "turbomind-0.1", true, false},
 }};
 
 const Engine* find_engine(const ServingRow& row) {
   const auto fits = [&](const Engine& e) { return row.engine == e.name && row.version.starts_with(e.version); };
-  if (const auto e = std::find_if(engines.begin(), engines.end(), fits); e != engines.end()) return &*e;
-  const auto e = std::find_if(others.begin(), others.end(), fits);
-  return e == others.end() ? nullptr : &*e;
+  const auto e = std::find_if(engines.begin(), engines.end(), fits);
+  return e == engines.end() ? nullptr : &*e;
 }
 
 /// What InferenceX's scripts set beside the engines' defaults [InferenceX].

@@ -13,23 +13,23 @@ MemoryUse of_one_sequence(const InferenceStep& step, const NodeSpec& node) {
 }
 
 /// B, as the engine comes.
-double usual_capacity(const InferenceStep& step, const NodeSpec& node) {
+double usual_capacity(const InferenceStep& step, const NodeSpec& node, const MemoryUse& one) {
   const auto all = static_cast<double>(node.memory.value);
-  if (!step.stack.memory_of_free) return all * step.stack.memory.value;
-  const MemoryUse one = of_one_sequence(step, node);
-  const double taken = std::min(all, one.total() - one.cache);
+  const double taken = step.stack.memory_of_free ? std::min(all, one.total() - one.cache) : 0;
   return taken + (all - taken) * step.stack.memory.value;
 }
 
 }  // namespace
 
 bool needs_more_memory(const InferenceStep& step, const NodeSpec& node) {
-  return of_one_sequence(step, node).total() > usual_capacity(step, node);
+  const MemoryUse one = of_one_sequence(step, node);
+  return one.total() > usual_capacity(step, node, one);
 }
 
 Bytes memory_capacity(const InferenceStep& step, const NodeSpec& node) {
-  if (needs_more_memory(step, node)) return node.memory;
-  return Bytes{static_cast<std::int64_t>(usual_capacity(step, node))};
+  const MemoryUse one = of_one_sequence(step, node);
+  const double usual = usual_capacity(step, node, one);
+  return one.total() > usual ? node.memory : Bytes{static_cast<std::int64_t>(usual)};
 }
 
 int largest_batch(const InferenceStep& step, const NodeSpec& node) {
@@ -55,7 +55,7 @@ std::vector<Diagnostic> memory_faults(const InferenceSpec& spec, const Hardware&
   std::vector<Diagnostic> faults;
   const auto check = [&](const InferenceStep& step, int batch) {
     const int nvlink_ranks = node.gpus * std::max(1, nvlink_nodes);
-    const double usual = usual_capacity(step, node);
+    const double usual = usual_capacity(step, node, of_one_sequence(step, node));
     const double tolerated = static_cast<double>(memory_capacity(step, node).value) / usual;
     const MemoryQuestion question = memory_question(step, batch, nvlink_ranks);
     if (auto fault = memory_fault(step.model, question, Bytes{std::llround(usual)}, tolerated))

@@ -24,13 +24,10 @@ struct Group {
   std::vector<double> sender_free;                          ///< by replica: when its last cache has been sent
   std::vector<std::pair<std::size_t, std::size_t>> unseen;  ///< replica and request, until the engine looks
 
-  bool busy() const {
-    return !unseen.empty() ||
-           std::any_of(replicas.begin(), replicas.end(), [](const ServingReplica& r) { return r.requests() > 0; });
-  }
   bool idle() const {
     return std::none_of(replicas.begin(), replicas.end(), [](const ServingReplica& r) { return r.requests() > 0; });
   }
+  bool busy() const { return !unseen.empty() || !idle(); }
   std::int64_t sequences() const {
     std::int64_t all = 0;
     for (const ServingReplica& r : replicas) all += r.sequences();

@@ -39,8 +39,8 @@ MemoryUse memory_at(const World& world, const InferenceStep& step, int batch) {
 std::vector<BatchRow> batch_rows(const World& world, const InferenceStep& step, const ServingSample& draw) {
   std::vector<int> batches;
   constexpr int most = 1 << 14;
-  for (int b = 1; b <= most && memory_at(world, step, b).total() <= capacity_of(world, step); b *= 2)
-    batches.push_back(b);
+  const double capacity = capacity_of(world, step);
+  for (int b = 1; b <= most && memory_at(world, step, b).total() <= capacity; b *= 2) batches.push_back(b);
   if (std::find(batches.begin(), batches.end(), step.batch) == batches.end()) batches.push_back(step.batch);
   std::sort(batches.begin(), batches.end());
   std::vector<BatchRow> rows;

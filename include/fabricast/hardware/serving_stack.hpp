@@ -41,16 +41,14 @@ struct ServingStack {
   // What is measured.
   Parameter gemm;            ///< rate of GEMMs, relative to the GPU's
   Parameter attention_rate;  ///< rate of attention, relative to the GPU's
-  Parameter small_kernel;  ///< us that a kernel besides GEMMs takes however little it does, beside the gap to the next
-  Parameter expert_rate;   ///< rate of GEMMs of experts, relative to the GPU's of well-filled ones
-  Parameter
-      expert_fixed;  ///< us of a layer with experts beside its kernels: routing and order of tokens depend on each other
-  Parameter kernel_launch;  ///< us of the host per kernel, without CUDA graphs
-  Parameter layer_launch;   ///< us of the host per layer beside its kernels, without CUDA graphs
-  Parameter expert_launch;  ///< us more per layer with experts
-  Parameter dispatch;       ///< us that tokens take to or from their experts' ranks beside the collective
-  Parameter
-      collective;  ///< us that a collective takes in a pass beside what it takes alone: ranks wait for their slowest
+  Parameter small_kernel;    ///< us of a kernel besides GEMMs, however little it does, beside the gap to the next
+  Parameter expert_rate;     ///< rate of GEMMs of experts, relative to the GPU's of well-filled ones
+  Parameter expert_fixed;    ///< us of a layer with experts beside its kernels: routing and order of tokens
+  Parameter kernel_launch;   ///< us of the host per kernel, without CUDA graphs
+  Parameter layer_launch;    ///< us of the host per layer beside its kernels, without CUDA graphs
+  Parameter expert_launch;   ///< us more per layer with experts
+  Parameter dispatch;        ///< us that tokens take to or from their experts' ranks beside the collective
+  Parameter collective;      ///< us of a collective in a pass beside its own time: ranks wait for their slowest
   Parameter reduce_start;    ///< start of an own all-reduce, relative to that of a collective of NCCL on the GPU
   Parameter reduce_rate;     ///< share of NVLink's rate that an own all-reduce reads at
   Parameter reduce_launch;   ///< us of the host per own all-reduce, without CUDA graphs
@@ -58,10 +56,9 @@ struct ServingStack {
   Parameter sequence_fixed;  ///< the same per sequence
   Parameter request_fixed;   ///< us of a request outside of passes: its way to the engine, and of tokens to the client
   Parameter request_serial;  ///< us of it during which no other request of the engine gets on
-  Parameter
-      transfer_fixed;      ///< us more where prompts have GPUs of their own: routing, memory for the cache, completion
-  Parameter interference;  ///< part of its speed that computation loses to a collective beside it
-  Parameter memory;        ///< part of a GPU's memory that is used, or of what is left for the cache
+  Parameter transfer_fixed;  ///< us more where prompts have GPUs of their own: routing, memory, completion
+  Parameter interference;    ///< part of its speed that computation loses to a collective beside it
+  Parameter memory;          ///< part of a GPU's memory that is used, or of what is left for the cache
 };
 std::vector<ParameterRef> parameters(ServingStack& stack);
 

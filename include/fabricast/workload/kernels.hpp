@@ -71,9 +71,9 @@ double attended(const AttentionBlock& block);
 /// Fused: scores stay on chip. Backward computes them again: 5 products to the forward's 2.
 Seconds flash_forward(const Kernels& kernels, const AttentionBlock& block);
 Seconds flash_backward(const Kernels& kernels, const AttentionBlock& block);
-/// By separate products over the full square, scores in memory; softmax, mask and dropout are passes over them.
 /// Products of 16 bits as small as those of a head, by themselves: at the rate that attention's reach.
 Seconds unfused_products(const Kernels& kernels, double operations);
+/// By separate products over the full square, scores in memory; softmax, mask and dropout are passes over them.
 Seconds unfused_forward(const Kernels& kernels, const AttentionBlock& block);
 Seconds unfused_backward(const Kernels& kernels, const AttentionBlock& block);
 /// `queries` new tokens of each sequence over a cache of `context` tokens: reads the cache once.
