@@ -67,13 +67,23 @@ void say_offload(Json& workload, const PublishedRow& row, const Note& note, Mapp
     }
 }
 
-/// Recipes that capture whole layers, which capacities allow: every expert has as many tokens [Megatron-Bridge].
+/// What recipes capture that tables do not state, and their dispatcher [Megatron-Bridge]. Capacities allow whole layers:
+/// every expert has as many tokens.
 struct RecipeGraphs {
+  std::string_view source, model, system, graphs, dispatcher;
+};
+constexpr std::array<RecipeGraphs, 3> recipe_graphs{{
+    {"megatron-bridge-25.09", "Qwen3_30B_a3B", "DGX-GB200", "step", ""},
+    {"megatron-bridge-25.09", "Qwen3_30B_a3B", "DGX-B200", "step", ""},
+    {"megatron-bridge-26.02.01", "Qwen3_30B_a3B", "DGX-B200", "attention", "hybridep"},
+}};
+
+/// Tables whose split and dispatcher are of a release before: the recipe of the release has others [Megatron-Bridge].
+struct StaleTable {
   std::string_view source, model, system;
 };
-constexpr std::array<RecipeGraphs, 2> recipe_graphs{{
-    {"megatron-bridge-25.09", "Qwen3_30B_a3B", "DGX-GB200"},
-    {"megatron-bridge-25.09", "Qwen3_30B_a3B", "DGX-B200"},
+constexpr std::array<StaleTable, 1> stale_tables{{
+    {"megatron-bridge-26.02.01", "Qwen3_30B_a3B", "DGX-H100"},
 }};
 
 /// `attn` of Transformer Engine's scopes has attention in it, all others begin with the router; `local` scopes hold the step.
@@ -86,10 +96,17 @@ void say_graphs(Json& workload, const PublishedRow& row, const Note& note, Mappe
     mapped.unsaid.emplace_back("CUDA graphs of Mamba alone");
   else if (note.says("cg=transformer_engine") || note.says("TE graphs"))
     workload["cuda_graphs"] = "router";
+  else if (note.says("matched A/B")) {
+    workload["cuda_graphs"] = "router";
+    mapped.assumed.push_back({"workload.cuda_graphs", "router", "as of the row that it is matched with"});
+  }
   for (const RecipeGraphs& r : recipe_graphs)
     if (row.source == r.source && row.model == r.model && row.system == r.system) {
-      workload["cuda_graphs"] = "step";
-      mapped.assumed.push_back({"workload.cuda_graphs", "step", "its recipe; not stated"});
+      workload["cuda_graphs"] = r.graphs;
+      mapped.assumed.push_back({"workload.cuda_graphs", std::string(r.graphs), "its recipe; not stated"});
+      if (r.dispatcher.empty()) continue;
+      workload["experts"]["dispatcher"] = r.dispatcher;
+      mapped.assumed.push_back({"workload.experts.dispatcher", std::string(r.dispatcher), "its recipe; not stated"});
     }
 }
 
@@ -120,6 +137,9 @@ void say_settings(Json& workload, const PublishedRow& row, const Note& note, con
     workload["compiled"] = true;
   for (const Setting& s : needed)
     if (note.says(s.words)) miss(mapped, std::string(s.name));
+  for (const StaleTable& t : stale_tables)
+    if (row.source == t.source && row.model == t.model && row.system == t.system)
+      miss(mapped, "workload.parallel: the table and the release's recipe differ");
   if (model.experts) say_experts(workload, note, mapped);
   say_graphs(workload, row, note, mapped);
   say_offload(workload, row, note, mapped);

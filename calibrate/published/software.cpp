@@ -34,8 +34,8 @@ constexpr std::array<Release, 18> releases{{
     {"", "InternEvo", "megatron", "internevo-0.2", false, false, false, "none", "selective"},
     {"", "Megatron-DeepSpeed", "megatron", "megatron-2021", false, false, false, "none", "selective"},
     {"", "DeepSpeed", "deepspeed", "deepspeed-0.14", false, false, false, "none", "selective"},
-    {"", "JAX", "fsdp", "torchtitan-24.12", false, true, false, "full", "full"},
-    {"", "Paxml", "fsdp", "torchtitan-24.12", false, true, false, "full", "full"},
+    {"", "JAX", "fsdp", "maxtext-24.12", true, true, false, "full", "full"},
+    {"", "Paxml", "fsdp", "maxtext-24.12", false, true, false, "full", "full"},
 }};
 
 /// A stack's own name in the note of a user's table.

@@ -75,6 +75,7 @@ void read_stacks(const json& file, std::map<std::string, Stack, std::less<>>& st
     s.fused_attention = j.at("fused_attention"), s.fused_accumulation = j.at("fused_accumulation");
     s.fused_loss = j.value("fused_loss", false);
     s.owns_tensors = j.value("owns_tensors", false);
+    s.gathers_cast = j.value("gathers_cast", false), s.reorders_parts = j.value("reorders_parts", false);
     s.current_scaling = j.value("current_scaling", false);
     s.hides_tensor_backward = j.at("hides_tensor_backward"), s.compiled = j.at("compiled");
     s.overlaps_data = j.at("overlaps_data"), s.overlaps_tensor = j.at("overlaps_tensor");

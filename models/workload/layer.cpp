@@ -36,10 +36,11 @@ class LayerTimer {
     half.forward += half.core, half.data_gradient += core(true);
     const double widths = static_cast<double>(model_.query_width()) + key_width();
     add_elementwise(half, outside() + tokens_ * stack_.attention * widths / tensor_);
-    half.data_gradient += cast(half, attention_layers(), tokens_, stack_.cast);
+    half.data_gradient += cast(half, attention_layers(), tokens_, stack_.cast, gathers_cast(step_));
     half.norm = norm();
     if (model_.kv_rank > 0)
       for (const Linear& l : latent_products(model_, tensor_)) half.latent += product(tokens_, l.out, l.in);
+    reorder_parts(half);
     wait_for_host(half);
     // Latent attention has twice the products, and kernels between them.
     const double products = static_cast<double>(attention_layers().size());
@@ -63,8 +64,9 @@ class LayerTimer {
         tokens_ * (4 * static_cast<double>(model_.mamba_convolved()) / tensor_ + 12 * width) + 4 * 4 * states;
     half.forward += core, half.data_gradient += 2.5 * core;  // backward needs what is inside chunks once more
     add_elementwise(half, outside() + bytes);
-    half.data_gradient += cast(half, mamba_products(model_, tensor_), tokens_, stack_.cast);
+    half.data_gradient += cast(half, mamba_products(model_, tensor_), tokens_, stack_.cast, gathers_cast(step_));
     half.norm = norm();
+    reorder_parts(half);
     wait_for_host(half);
     if (step_.cuda_graphs < CudaGraphs::attention) half.launch = stack_.launch.us().value;
     return half;
@@ -80,8 +82,9 @@ class LayerTimer {
     const std::vector<Linear> layers = ffn_layers(width / tensor_);
     for (const Linear& l : layers) add(half, l, tokens_);
     add_elementwise(half, outside() + tokens_ * ffn_traffic() * width / tensor_);
-    half.data_gradient += cast(half, layers, tokens_, stack_.cast);
+    half.data_gradient += cast(half, layers, tokens_, stack_.cast, gathers_cast(step_));
     half.norm = norm();
+    reorder_parts(half);
     wait_for_host(half);
     if (step_.cuda_graphs < CudaGraphs::attention) half.launch = stack_.launch.us().value;
     return half;
@@ -100,7 +103,7 @@ class LayerTimer {
       half.data_gradient += product(rows, l.in, l.out, local),
           half.weight_gradient += product(l.out, l.in, rows, local);
     }
-    half.data_gradient += cast(half, layers, copies * split, stack_.expert_cast);
+    half.data_gradient += cast(half, layers, copies * split, stack_.expert_cast, false);
     // Norm, router, copies in the order of experts and back.
     const double own = tokens_ / (step_.sequence_parallel && split == 1 ? tensor_ : 1);
     HalfLayer around;
@@ -180,15 +183,21 @@ class LayerTimer {
     half.elementwise += seconds, half.forward += seconds, half.data_gradient += 2 * seconds;
   }
   /// Casts of what products read to 8 bits: adds those of the forward pass, returns those of the backward pass.
-  double cast(HalfLayer& half, const std::vector<Linear>& layers, double rows, const Parameter& bytes) const {
+  double cast(HalfLayer& half, const std::vector<Linear>& layers, double rows, const Parameter& bytes,
+              bool gathered) const {
     if (!casts()) return 0;
-    double in = 0, out = 0;
-    for (const Linear& l : layers) in += l.in, out += l.out;
     // `bytes` is of delayed scaling.
     const double each = bytes.value * cast_traffic(step_.scaling) / cast_traffic(Scaling::delayed);
-    const double forward = stream_seconds(step_, rows * each * in);
+    double in = 0, out = 0;
+    for (const Linear& l : layers) in += cast_of(l.in, each, gathered), out += cast_of(l.out, each, gathered);
+    const double forward = stream_seconds(step_, rows * in);
     half.forward += forward, half.elementwise += forward;
-    return stream_seconds(step_, rows * each * out);
+    return stream_seconds(step_, rows * out);
+  }
+  /// B of a token that is so wide. Of what is gathered after the cast each rank casts its part, and turns round all.
+  double cast_of(double width, double each, bool gathered) const {
+    if (!gathered || width != static_cast<double>(model_.hidden)) return width * each;
+    return width * (each / tensor_ + 2);
   }
   bool casts() const { return step_.precision == Precision::fp8 || step_.precision == Precision::fp4; }
 
@@ -206,9 +215,18 @@ class LayerTimer {
     const double each = casts() && step_.capacity == 0 ? 3 : 1;
     // Dispatch, permutation, activation and combining are as many kernels as a dense half.
     half.launch = stack_.launch.us().value + local_experts * each * stack_.expert_launch.us().value;
-    if (step_.cuda_graphs < CudaGraphs::router) half.launch_before = stack_.router_launch.us().value;
+    const bool fused = step_.dispatcher == Dispatcher::hybridep;
+    if (step_.cuda_graphs < CudaGraphs::router)
+      half.launch_before = (fused ? stack_.fused_launch : stack_.router_launch).us().value;
     // HybridEP counts on the GPU; with a capacity all experts get as much.
-    half.synchronizes = step_.dispatcher != Dispatcher::hybridep && step_.capacity == 0;
+    half.synchronizes = !fused && step_.capacity == 0;
+  }
+
+  /// Copies of a gathered and of a reduced tensor, which are read and written [PyTorch-DTensor].
+  void reorder_parts(HalfLayer& half) const {
+    if (!stack_.reorders_parts || !step_.sequence_parallel || tensor_ == 1 || step_.overlap_tensor) return;
+    const double seconds = 2 * stream_seconds(step_, 2 * 2 * tokens_ * static_cast<double>(model_.hidden));
+    half.forward += seconds, half.data_gradient += seconds;
   }
 
   void wait_for_host(HalfLayer& half) const {
@@ -250,6 +268,11 @@ HalfLayer mean_of(const HalfLayer& one, double of_one, const HalfLayer& other, d
     mean.*part = of_one * one.*part + of_other * other.*part;
   mean.synchronizes = one.synchronizes || other.synchronizes;
   return mean;
+}
+
+bool gathers_cast(const TrainingStep& step) {
+  return step.layout.tensor > 1 && step.sequence_parallel && step.precision == Precision::fp8 &&
+         step.stack.gathers_cast && travels_cast(step.scaling);
 }
 
 LayerTimes time_layer(const TrainingStep& step, bool experts) {

@@ -62,6 +62,13 @@ std::uint32_t LayerPasses::tensor_kind(CollectiveOp op) {
   return kind(groups_.tensor, Part::tensor, op, 2 * step_.tokens() * static_cast<double>(step_.model.hidden));
 }
 
+/// What GEMMs read.
+std::uint32_t LayerPasses::gathered_kind() {
+  const double bytes = gathers_cast(step_) ? 1 : 2;
+  return kind(groups_.tensor, Part::tensor, CollectiveOp::all_gather,
+              bytes * step_.tokens() * static_cast<double>(step_.model.hidden));
+}
+
 /// Tokens go to the ranks of their experts, or come back, at 16 bits: what experts compute in 8 is cast where it arrives.
 void LayerPasses::send_tokens(double calls, bool back, std::vector<std::uint32_t>& sent) {
   if (step_.layout.expert == 1) return;
@@ -88,20 +95,29 @@ void LayerPasses::send_tokens(double calls, bool back, std::vector<std::uint32_t
   if (domains > 1) alltoall(groups_.between, own * copies.between * domains, domains, experts_between);
   if (local > 1) alltoall(groups_.within, own * copies.within, local, others);
 }
-/// What stays exposed of it.
+
+/// On their way where they are needed, unless they go beside the pass.
 void LayerPasses::exchange_tokens(int count, bool back) {
+  if (step_.overlap_expert) return;
   std::vector<std::uint32_t> sent;
-  send_tokens(count * (step_.overlap_expert ? step_.stack.expert_exposed.value : 1), back, sent);
-  for (const std::uint32_t id : sent) queue_.wait_for(id);
+  send_tokens(count, back, sent);
+  wait_for(sent);
 }
-/// And what runs beside computation, both ways.
+
+/// Tokens of one micro-batch are on their way while another computes, whatever it computes [Megatron-Core-MoE]; a part stays
+/// exposed. \returns what to wait for at the end of the pass
 std::vector<std::uint32_t> LayerPasses::tokens_beside(int count) {
-  std::vector<std::uint32_t> sent;
-  const double hidden = step_.overlap_expert ? 1 - step_.stack.expert_exposed.value : 0;
-  if (hidden == 0) return sent;
-  send_tokens(count * hidden, false, sent);
-  send_tokens(count * hidden, true, sent);
-  return sent;
+  std::vector<std::uint32_t> exposed, hidden;
+  if (!step_.overlap_expert || count == 0) return hidden;
+  const double x = step_.stack.expert_exposed.value;
+  for (const bool back : {false, true}) send_tokens(count * x, back, exposed);
+  wait_for(exposed);
+  for (const bool back : {false, true}) send_tokens(count * (1 - x), back, hidden);
+  return hidden;
+}
+
+void LayerPasses::wait_for(const std::vector<std::uint32_t>& exchanges) {
+  for (const std::uint32_t id : exchanges) queue_.wait_for(id);
 }
 
 void LayerPasses::launched(double seconds, int count, std::uint32_t after) {
@@ -134,17 +150,16 @@ void LayerPasses::forward_half(const HalfLayer& half, bool experts, int count, P
     launched(half.launch_before, count);
     if (half.synchronizes) counted = before;
     exchange_tokens(count, false);
-    beside = tokens_beside(count);
   }
   if (split && step_.sequence_parallel) {
     const double x = exposed();
-    queue_.wait_for(queue_.exchange(tensor_kind(CollectiveOp::all_gather), tensor, calls * x));
-    beside.push_back(queue_.exchange(tensor_kind(CollectiveOp::all_gather), tensor, calls * (1 - x)));
+    queue_.wait_for(queue_.exchange(gathered_kind(), tensor, calls * x));
+    beside.push_back(queue_.exchange(gathered_kind(), tensor, calls * (1 - x)));
     beside.push_back(queue_.exchange(tensor_kind(CollectiveOp::reduce_scatter), tensor, calls * (1 - x)));
   }
   queue_.work(half.forward * slower, part, what);
   launched(half.launch, count, counted);
-  for (const std::uint32_t id : beside) queue_.wait_for(id);
+  wait_for(beside);
   if (split)
     queue_.wait_for(step_.sequence_parallel
                         ? queue_.exchange(tensor_kind(CollectiveOp::reduce_scatter), tensor, calls * exposed())
@@ -157,20 +172,17 @@ void LayerPasses::backward_half(const HalfLayer& half, bool experts, int count, 
   const bool hides = step_.stack.hides_tensor_backward;
   const double slower = slower_ * count, calls = count * half.parts;
   std::vector<std::uint32_t> beside;
-  if (experts) {
-    exchange_tokens(count, false);
-    beside = tokens_beside(count);
-  }
+  if (experts) exchange_tokens(count, false);
   if (split && step_.sequence_parallel) {
     const double x = exposed();
-    queue_.wait_for(queue_.exchange(tensor_kind(CollectiveOp::all_gather), tensor, calls * x));
-    beside.push_back(queue_.exchange(tensor_kind(CollectiveOp::all_gather), tensor, calls * (1 - x)));
+    queue_.wait_for(queue_.exchange(gathered_kind(), tensor, calls * x));
+    beside.push_back(queue_.exchange(gathered_kind(), tensor, calls * (1 - x)));
     // What the product read was kept in parts only.
-    if (hides) beside.push_back(queue_.exchange(tensor_kind(CollectiveOp::all_gather), tensor, calls));
+    if (hides) beside.push_back(queue_.exchange(gathered_kind(), tensor, calls));
   }
   queue_.work(half.data_gradient * slower, Part::backward, what);
   launched(half.launch, count);
-  for (const std::uint32_t id : beside) queue_.wait_for(id);
+  wait_for(beside);
   std::uint32_t reduced = no_activity;
   if (split) {
     const auto op = step_.sequence_parallel ? CollectiveOp::reduce_scatter : CollectiveOp::all_reduce;
@@ -190,10 +202,17 @@ void LayerPasses::backward_half(const HalfLayer& half, bool experts, int count, 
 
 void LayerPasses::forward(bool experts, int count) {
   const LayerTimes& t = experts ? sparse_ : dense_;
-  const std::uint32_t beside = exchange_keys(count, 1);
+  const std::vector<std::uint32_t> tokens = tokens_beside(experts ? count : 0);
+  const std::uint32_t keys = exchange_keys(count, 1);
   forward_half(t.attention, false, count, Part::forward, "attention");
-  queue_.wait_for(beside);
+  queue_.wait_for(keys);
   forward_half(t.ffn, experts, count, Part::forward, experts ? "experts" : "feed-forward");
+  wait_for(tokens);
+}
+
+/// Whether tokens go to their experts and come back again.
+bool LayerPasses::sends_again() const {
+  return step_.recompute.kind == Recompute::full || step_.recompute.has(RecomputeModule::moe);
 }
 
 void LayerPasses::again(bool experts, int count) {
@@ -203,8 +222,7 @@ void LayerPasses::again(bool experts, int count) {
     forward_half(t.ffn, experts, count, Part::recompute, "feed-forward again");
     return;
   }
-  // Tokens go to their experts and come back again.
-  const bool sends = experts && step_.recompute.has(RecomputeModule::moe);
+  const bool sends = experts && sends_again();
   const double seconds = again_seconds(step_, t, experts) - (sends ? t.ffn.before + t.ffn.forward : 0);
   if (seconds > 0) queue_.work(seconds * slower_ * count, Part::recompute, "parts of layers again");
   if (sends) forward_half(t.ffn, true, count, Part::recompute, "experts again");
@@ -212,11 +230,13 @@ void LayerPasses::again(bool experts, int count) {
 
 void LayerPasses::backward(bool experts, int count, bool with_weights) {
   const LayerTimes& t = experts ? sparse_ : dense_;
+  const std::vector<std::uint32_t> tokens = tokens_beside(experts ? count * (sends_again() ? 2 : 1) : 0);
   again(experts, count);
   backward_half(t.ffn, experts, count, with_weights, experts ? "experts" : "feed-forward");
-  const std::uint32_t beside = exchange_keys(count, 2);  // their gradients go round as well
+  const std::uint32_t keys = exchange_keys(count, 2);  // their gradients go round as well
   backward_half(t.attention, false, count, with_weights, "attention");
-  queue_.wait_for(beside);
+  queue_.wait_for(keys);
+  wait_for(tokens);
 }
 
 void LayerPasses::weights(bool experts, int count) {

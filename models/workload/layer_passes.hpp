@@ -33,16 +33,19 @@ class LayerPasses {
   void gather_received();
 
  private:
+  bool sends_again() const;
   void again(bool experts, int count);
   void forward_half(const HalfLayer& half, bool experts, int count, Part part, const char* what);
   void backward_half(const HalfLayer& half, bool experts, int count, bool with_weights, const char* what);
   void exchange_tokens(int count, bool back);
   std::vector<std::uint32_t> tokens_beside(int count);
+  void wait_for(const std::vector<std::uint32_t>& exchanges);
   void send_tokens(double calls, bool back, std::vector<std::uint32_t>& sent);
   void launched(double seconds, int count, std::uint32_t after = no_activity);
   std::uint32_t exchange_keys(int count, double times);
   std::uint32_t kind(std::uint32_t groups, Part part, CollectiveOp op, double bytes);
   std::uint32_t tensor_kind(CollectiveOp op);
+  std::uint32_t gathered_kind();
   double exposed() const { return step_.overlap_tensor ? step_.stack.tensor_exposed.value : 1; }
 
   const TrainingStep& step_;

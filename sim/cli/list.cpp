@@ -227,6 +227,8 @@ std::string describe_stack(Stack stack) {
   say("8 bits are scaled by what they are now", stack.current_scaling);
   say("ranks own whole tensors, which they broadcast", stack.owns_tensors);
   say("products add gradients up", stack.fused_accumulation);
+  say("GEMMs' input is gathered in 8 bits", stack.gathers_cast);
+  say("gathered parts are put in order by a copy", stack.reorders_parts);
   say("tensor collectives behind weight gradients", stack.hides_tensor_backward);
   say("a compiler fuses element-wise kernels", stack.compiled);
   say("overlap.data", stack.overlaps_data), say("overlap.tensor", stack.overlaps_tensor);

@@ -30,7 +30,12 @@ struct Stack {
   bool fused_accumulation = true;  ///< products add weight gradients to what is there; else a pass of its own
   bool fused_loss = false;         ///< one kernel from 16-bit logits to their gradient; else a 32-bit softmax is kept
   bool hides_tensor_backward = true;  ///< collectives of tensor parallelism run behind products of weight gradients
-  bool compiled = true;               ///< element-wise kernels are fused by a compiler, or by hand
+  /// Tensor parallelism gathers what GEMMs read after it is cast to 8 bits, if its scales allow; else at 16 bits.
+  bool gathers_cast = false;
+  /// A collective puts parts of sequences one behind the other: a copy of all brings them into order, unless the
+  /// collective is overlapped, which takes it apart.
+  bool reorders_parts = false;
+  bool compiled = true;  ///< element-wise kernels are fused by a compiler, or by hand
   bool overlaps_data = false, overlaps_tensor = false, overlaps_pipeline = false;  ///< defaults of `overlap`
   int zero = 0;                                                                    ///< default of `parallel.zero`
   int gradient_bytes = 4;                                                          ///< of a gradient as it is reduced
@@ -63,6 +68,7 @@ struct Stack {
   Parameter layer_launch;  ///< us per layer and pass that the GPU waits for its host; backward twice
   Parameter launch;  ///< us that the host takes to launch half a layer, forward or backward; it runs ahead of the GPU
   Parameter router_launch;  ///< us to launch router, permutation and what prepares the dispatch, forward or backward
+  Parameter fused_launch;   ///< the same of router and dispatch where dispatching permutes tokens, too: HybridEP
   Parameter expert_launch;  ///< us to launch a product of a local expert, likewise
   Parameter step_fixed;     ///< s per step: data, synchronization with the host, logging
   Parameter jitter;         ///< standard deviation of a layer's time, relative: groups wait for their slowest

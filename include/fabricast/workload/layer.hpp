@@ -29,6 +29,9 @@ struct LayerTimes {
 /// Both of a layer's mixers, each as often as a layer has it in the mean.
 HalfLayer mean_of(const HalfLayer& one, double of_one, const HalfLayer& other, double of_other);
 
+/// Whether tensor parallelism gathers what GEMMs read, or their gradients, when they are cast to 8 bits already.
+bool gathers_cast(const TrainingStep& step);
+
 /// \param experts whether its feed-forward part is made of experts
 LayerTimes time_layer(const TrainingStep& step, bool experts);
 

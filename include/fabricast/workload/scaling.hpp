@@ -5,7 +5,8 @@
 //
 //   delayed    one scale for all, of the largest of steps before: one pass              2 + 1 + 1
 //   current    one scale for all, of the largest of now: a pass to find it              2 + 2 + 1 + 1
-//   rowwise    a scale for each row of either product's operand: a pass for each        2 + 1 + 2 + 1
+//   rowwise    a scale for each row of either GEMM's operand: one pass by rows, which  2 + 1 + 2 + 2 + 1
+//              fit on chip; two by columns, as long as there are tokens
 //   blockwise  32-bit scales of 128 elements                                            2 + 1 + 1 + 2 x 4/128
 //   mxfp8      8-bit scales of 32 elements                                              2 + 1 + 1 + 2 x 1/32
 //   nvfp4      8-bit scales of 16 elements of 4 bits, and one for all: a pass for that  2 + 2 + 1/2 + 1/2 + 2 x 1/16
@@ -27,6 +28,10 @@ struct EnumNames<Scaling> {
 
 /// B that are read and written of an element.
 double cast_traffic(Scaling scaling);
+
+/// Whether what is cast can be gathered along rows: its scales hold for all ranks, or travel with it. torchao gathers
+/// rows scaled one by one at 16 bits, and blocks would be cut [torchao-float8], [Transformer-Engine].
+inline bool travels_cast(Scaling scaling) { return scaling != Scaling::rowwise && scaling != Scaling::blockwise; }
 
 /// Whether a recipe is of numbers of so many bits.
 inline bool scales(Scaling scaling, Precision precision) {

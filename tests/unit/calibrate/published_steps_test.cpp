@@ -74,7 +74,7 @@ TEST_CASE("the shipped table holds every source with all its rows, and each is s
                                                             {"llm-foundry", {15, 15}},
                                                             {"megatron-bridge-26.04.01", {17, 17}},
                                                             {"megatron-bridge-26.04", {16, 16}},
-                                                            {"megatron-bridge-26.02.01", {16, 16}},
+                                                            {"megatron-bridge-26.02.01", {16, 15}},
                                                             {"megatron-bridge-26.02", {12, 12}},
                                                             {"megatron-bridge-25.09", {12, 12}},
                                                             {"mbridge-ab-qwen30-h100", {9, 8}},

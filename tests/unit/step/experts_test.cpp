@@ -97,6 +97,50 @@ TEST_CASE("what is in a graph takes the host nothing") {
   CHECK(attention - none < 48 * 2 * slow * 1e-6);
 }
 
+TEST_CASE("where dispatching permutes tokens, the host launches less") {
+  const auto world = step_world("experts", test::both(alone, dispatched("hybridep")));
+  TrainingStep step = step_of(*world);
+  step.stack.router_launch.value = 5000, step.stack.fused_launch.value = 300;
+  CHECK(time_layer(step, true).ffn.launch_before == Approx(300e-6));
+  step.dispatcher = Dispatcher::alltoall;
+  CHECK(time_layer(step, true).ffn.launch_before == Approx(5000e-6));
+  step.cuda_graphs = CudaGraphs::router;
+  CHECK(time_layer(step, true).ffn.launch_before == 0);
+}
+
+/// B of all calls of a rank's exchanges of tokens.
+double all_bytes(const Program& program) {
+  double sum = 0;
+  for (const Activity& a : program.activities)
+    if (a.is_exchange() && program.exchanges[a.exchange].part == Part::expert)
+      sum += static_cast<double>(program.exchanges[a.exchange].bytes) * a.calls;
+  return sum;
+}
+
+TEST_CASE("overlapped tokens are as many, beside the whole pass of their layer") {
+  const auto world = step_world("experts", alone);
+  TrainingStep step = step_of(*world);
+  step.stack.launch.value = step.stack.router_launch.value = step.stack.expert_launch.value = 0;
+  step.stack.interference.value = 0;
+  const auto waited = [&] {
+    const StepForecast f = run_step(*world, step, {});
+    return f.mean.exposed[static_cast<std::size_t>(Part::expert)];
+  };
+  const double bytes = all_bytes(training_program(step)), all = waited();
+  REQUIRE(all > 0);
+  step.overlap_expert = true, step.stack.expert_exposed.value = 1;
+  CHECK(all_bytes(training_program(step)) == Approx(bytes));
+  CHECK(waited() == Approx(all).epsilon(0.03));
+  step.stack.expert_exposed.value = 0.25;
+  CHECK(all_bytes(training_program(step)) == Approx(bytes));
+  // At the start of a pass it shares links with what is gathered for the next.
+  CHECK(waited() > 0.98 * all / 4);
+  CHECK(waited() < 1.5 * all / 4);
+  // What attention takes is there to hide tokens, too: experts' GEMMs alone are shorter than their tokens' way.
+  step.stack.expert_exposed.value = 0;
+  CHECK(waited() < 0.03 * all);
+}
+
 TEST_CASE("each local expert is launched by itself, and cast with 8 bits") {
   const auto world = step_world("experts", alone);
   TrainingStep step = step_of(*world);

@@ -1,6 +1,7 @@
 // Mixers other than attention, recipes of few bits and owners of tensors in whole steps, against sums done here.
 #include <catch2/catch.hpp>
 #include <map>
+#include <set>
 
 #include "fabricast/core/error.hpp"
 #include "fabricast/workload/layer.hpp"
@@ -56,13 +57,51 @@ TEST_CASE("casts cost what their recipe reads and writes") {
   const HalfLayer delayed = times("delayed"), current = times("current"), mx = times("mxfp8");
   CHECK(current.forward > delayed.forward);
   CHECK((mx.forward - delayed.forward) / (current.forward - delayed.forward) == Approx(2.0 / 32 / 2).epsilon(0.02));
-  CHECK(times("rowwise").forward == Approx(current.forward));
+  CHECK(times("rowwise").forward - delayed.forward == Approx(2 * (current.forward - delayed.forward)));
   CHECK(times("auto").forward == Approx(current.forward));  // of torchtitan
   CHECK(cast_traffic(Scaling::blockwise) == Approx(2 + 1 + 1 + 2 * 4.0 / 128));
   CHECK(cast_traffic(Scaling::nvfp4) == Approx(2 + 2 + 0.5 + 0.5 + 2.0 / 16));
   CHECK_THROWS_WITH(step_world("zero3", {"workload.scaling=current"}), Catch::Contains("is not of bf16"));
   CHECK_THROWS_WITH(step_world("zero3", {"workload.precision=fp8", "workload.scaling=nvfp4"}),
                     Catch::Contains("is not of fp8"));
+}
+
+/// B of a call of tensor parallelism, by operation: of layers, not of the vocabulary.
+std::map<CollectiveOp, std::set<std::int64_t>> tensor_bytes(const TrainingStep& step) {
+  std::map<CollectiveOp, std::set<std::int64_t>> found;
+  for (const ExchangeKind& kind : training_program(step).exchanges)
+    if (kind.part == Part::tensor) found[kind.op].insert(kind.bytes);
+  return found;
+}
+
+TEST_CASE("what is cast ahead of a gather travels in 8 bits, if its scales let it") {
+  const auto step = [](const std::string& scaling) {
+    return step_with({"workload.parallel.tensor=2", "workload.parallel.sequence=true", "workload.precision=fp8",
+                      "workload.scaling=" + scaling});
+  };
+  const TrainingStep one = step("current"), rows = step("rowwise");
+  const auto wide = static_cast<std::int64_t>(2 * one.tokens() * static_cast<double>(one.model.hidden));
+  CHECK(tensor_bytes(one).at(CollectiveOp::all_gather).contains(wide / 2));
+  CHECK(tensor_bytes(rows).at(CollectiveOp::all_gather) == std::set<std::int64_t>{wide});
+  for (const TrainingStep& s : {one, rows})
+    CHECK(tensor_bytes(s).at(CollectiveOp::reduce_scatter) == std::set<std::int64_t>{wide});
+  CHECK_FALSE(gathers_cast(
+      step_with({"workload.parallel.tensor=2", "workload.precision=fp8", "workload.parallel.sequence=false"})));
+  CHECK_FALSE(gathers_cast(step_with({"workload.precision=fp8"})));
+}
+
+TEST_CASE("parts of sequences are put in order by copies, unless the collective is taken apart") {
+  TrainingStep step = step_with({"workload.parallel.tensor=2", "workload.parallel.sequence=true"});
+  const auto forward = [&] { return time_layer(step, false).ffn.forward; };
+  const double with = forward();
+  step.stack.reorders_parts = false;
+  // A gathered and a reduced tensor, each read and written at 16 bits.
+  const double rate = step.kernels.memory_rate.value * step.kernels.model.stream.value;
+  const double bytes = 2 * 4 * step.tokens() * static_cast<double>(step.model.hidden);
+  CHECK(with - forward() == Approx(bytes / rate).epsilon(0.01));
+  const double without = forward();
+  step.stack.reorders_parts = true, step.overlap_tensor = true;
+  CHECK(forward() == Approx(without));
 }
 
 /// Bytes of all calls of data parallelism, and how many calls, by operation.
