@@ -66,6 +66,8 @@ void visit_fields(FieldVisitor& visit, ServingExpertSpec& spec) {
   visit("precision", spec.precision, "of routed experts' GEMMs; auto: `precision`");
   visit("weight_precision", spec.weight_precision,
         "of routed experts' weights in memory; auto: that of their GEMMs, or `weight_precision`");
+  visit("redundant", spec.redundant, "copies of routed experts that many tokens ask for, in all ranks together",
+        between(0, 1e5));
 }
 
 void visit_fields(FieldVisitor& visit, SpeculationSpec& spec) {
@@ -153,14 +155,14 @@ void check_load(const LoadSpec& load, Complaints& faults) {
 }
 
 /// Ranks that split experts lie in one replica, or are all of several.
-void complete_expert_tensor(const ServingParallel& p, const Transformer& m, const std::string& path,
-                            Complaints& faults) {
+void complete_expert_tensor(const ServingParallel& p, const Transformer& m, std::int64_t placed,
+                            const std::string& path, Complaints& faults) {
   const std::string key = path + ".expert_tensor";
   const std::int64_t ways = p.expert_tensor, group = ways * p.expert, ranks = std::int64_t{p.tensor} * p.data;
   if (m.expert_ffn % ways != 0)
     faults.add(key, fmt::format("expert_tensor {} does not divide {} columns of an expert", ways, m.expert_ffn));
-  if (p.expert > 1 && m.experts % p.expert != 0)
-    faults.add(path + ".expert", fmt::format("expert {} does not divide {} experts", p.expert, m.experts),
+  if (p.expert > 1 && placed % p.expert != 0)
+    faults.add(path + ".expert", fmt::format("expert {} does not divide {} experts", p.expert, placed),
                fmt::format("change {}.expert or the model", path));
   const bool inside = group == p.tensor, across = p.expert == 1 && ways % p.tensor == 0;
   if (ways > 1 && !inside && !across)
@@ -176,8 +178,9 @@ void complete_expert_tensor(const ServingParallel& p, const Transformer& m, cons
                "change it or the other degrees");
 }
 
-void complete_parallel(ServingParallel& p, const Transformer& m, std::int64_t gpus, const std::string& path,
-                       const char* whose, Complaints& faults) {
+/// \param placed  experts, redundant ones with them
+void complete_parallel(ServingParallel& p, const Transformer& m, std::int64_t placed, std::int64_t gpus,
+                       const std::string& path, const char* whose, Complaints& faults) {
   const std::int64_t replica = std::int64_t{p.tensor} * p.pipeline;
   const std::string product = fmt::format("tensor {} x pipeline {}", p.tensor, p.pipeline);
   if (p.data == 0) {
@@ -203,8 +206,8 @@ void complete_parallel(ServingParallel& p, const Transformer& m, std::int64_t gp
   if (p.expert == 1 && p.expert_tensor == 0) return;
   if (m.experts == 0 && p.expert > 1) return faults.add(path + ".expert", "the model has no experts", "expert: 1");
   if (m.experts == 0) return faults.add(path + ".expert_tensor", "the model has no experts", "leave out expert_tensor");
-  if (p.expert_tensor > 0) return complete_expert_tensor(p, m, path, faults);
-  divides(p.expert, m.experts, "expert", "experts");
+  if (p.expert_tensor > 0) return complete_expert_tensor(p, m, placed, path, faults);
+  divides(p.expert, placed, "expert", "experts");
   if (std::int64_t{p.tensor} * p.data % p.expert != 0)
     faults.add(path + ".expert",
                fmt::format("expert {} does not divide tensor {} x data {}", p.expert, p.tensor, p.data),
@@ -285,11 +288,14 @@ void complete(InferenceSpec& spec, const Hardware& hardware, const NodeSpec& nod
   if (prefill.gpus > 0 && spec.chunk > 0)
     faults.add("chunk", "prompts do not ride along with decoding where they have GPUs of their own", "chunk: 0");
   faults.raise();
-  complete_parallel(spec.parallel, model, gpus - prefill.gpus, "parallel",
+  if (spec.experts.redundant > 0 && model.experts == 0)
+    faults.add("experts.redundant", "the model has no experts", "leave it out");
+  const std::int64_t placed = model.experts + spec.experts.redundant;
+  complete_parallel(spec.parallel, model, placed, gpus - prefill.gpus, "parallel",
                     prefill.gpus > 0 ? "GPUs that decode" : "GPUs", faults);
   if (prefill.gpus > 0) {
-    complete_parallel(spec.disaggregated.prefill.parallel, model, prefill.gpus, "disaggregated.prefill.parallel",
-                      "GPUs for prompts", faults);
+    complete_parallel(spec.disaggregated.prefill.parallel, model, placed, prefill.gpus,
+                      "disaggregated.prefill.parallel", "GPUs for prompts", faults);
     complete_disaggregated(spec, node, nodes, nvlink_nodes, faults);
   }
   faults.raise();
@@ -316,7 +322,7 @@ InferenceStep inference_step(const InferenceSpec& spec, const NodeSpec& node, in
   step.layout = layout_of(spec.parallel);
   step.first_rank = static_cast<std::uint32_t>(spec.disaggregated.prefill.gpus);
   step.linear = linear_of(spec);
-  step.experts = experts_of(spec);
+  step.experts = experts_of(spec), step.redundant_experts = spec.experts.redundant;
   step.cache = spec.cache_precision == CacheChoice::fp8 ? Precision::fp8 : Precision::bf16;
   step.batch = spec.batch;
   step.input = spec.input;

@@ -80,7 +80,10 @@ class StageMemory {
   double layer_elements(bool sparse) const {
     return d(count_.attention + (sparse ? count_.shared : count_.ffn)) / tensor();
   }
-  double expert_elements() const { return d(count_.experts) * share_of_experts(); }
+  double expert_elements() const {
+    const double copies = m_.experts > 0 ? 1 + d(q_.redundant_experts) / d(m_.experts) : 1;
+    return d(count_.experts) * copies * share_of_experts();
+  }
   double vocabulary_elements() const {
     const double tied = m_.tied && !first() ? d(m_.vocab * m_.hidden) : 0;  // the last stage has a copy of its own
     return ((first() ? d(count_.embedding) : 0) + (last() ? d(count_.head) + tied : 0)) / tensor();

@@ -51,13 +51,14 @@ class PassTimer {
   LayerTime experts() const {
     LayerTime t;
     const ParallelLayout& l = step_.layout;
-    const double local = d(m_.experts) / l.expert, width = d(m_.expert_ffn) / l.expert_tensor;
+    const double placed = d(m_.experts + step_.redundant_experts), local = placed / l.expert,
+                 width = d(m_.expert_ffn) / l.expert_tensor;
     // Replicas that share experts bring a batch each; a rank's experts get what is theirs of it all, and ranks that
     // split experts get the same.
     const double sharing = std::max(1.0, d(l.expert) * l.expert_tensor / tensor_);
     const double copies = tokens_ * m_.active_experts * l.expert_tensor / tensor_ * step_.imbalance;
-    // Experts that nobody asks for are not read: each token asks for `active` of all.
-    const double missed = std::pow(1 - static_cast<double>(m_.active_experts) / m_.experts, tokens_ * sharing);
+    // Experts that nobody asks for are not read: each token asks for `active` of all, and for one of an expert's copies.
+    const double missed = std::pow(1 - m_.active_experts / placed, tokens_ * sharing);
     const double busy = std::max(1.0, std::min(local * (1 - missed), copies));
     const std::vector<Linear> products = ffn_products(m_, width);
     for (const Linear& p : products) multiply(t, copies / busy, p, step_.experts, busy);
@@ -171,7 +172,7 @@ MemoryQuestion memory_question(const InferenceStep& step, int batch, int nvlink_
   q.weights = step.linear.weights, q.expert_weights = step.experts.weights, q.cache_precision = step.cache;
   q.sequence = step.input + step.output, q.batch = batch;
   q.tokens = std::max<std::int64_t>(batch * (1 + step.speculation.tokens), std::min(step.chunk, step.input * batch));
-  q.nvlink_ranks = nvlink_ranks;
+  q.redundant_experts = step.redundant_experts, q.nvlink_ranks = nvlink_ranks;
   return q;
 }
 

@@ -94,7 +94,9 @@ int validate(const std::vector<std::string>& arguments) {
       "`software`, `source` or `family` of sources; of serving: `source`), and count its errors then: minutes; may be "
       "repeated")("differences",
                   "of the shipped steps also say whether pairs that differ in one thing keep sign and size")(
-      "terms", "say what each term of the models is worth on sites left out: an hour")(
+      "terms",
+      "say what each term of the models is worth on sites left out: an hour; of steps, what each explains of those "
+      "that are fitted: a minute")(
       "calibrated",
       "with --leave-out, then calibrate each system with some of its own cases, and count its errors on "
       "the others: minutes more")("identified", po::value<std::string>(),

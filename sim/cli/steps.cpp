@@ -9,6 +9,7 @@
 
 #include "fabricast/calibrate/published_validation.hpp"
 #include "fabricast/calibrate/step_pairs.hpp"
+#include "fabricast/calibrate/step_terms.hpp"
 #include "fabricast/calibrate/steps.hpp"
 #include "fabricast/core/file.hpp"
 
@@ -87,6 +88,13 @@ int validate_steps_of(const Options& options) {
   if (options.has("profile")) overlay_profile(hardware, read_file(options.text("profile")), options.text("profile"));
   const std::vector<LeftOutSteps> left_out = kinds_to_leave_out(options);
   const Chosen chosen = chosen_of(options);
+  if (options.has("terms")) {
+    if (!left_out.empty() || options.has("differences") || !json.empty())
+      throw UserError("--terms of steps writes text or --markdown alone", "--steps --terms");
+    emit(markdown.empty() ? "-" : markdown,
+         terms_markdown(steps_without_terms(steps_to_fit(chosen), hardware, progress_bar())));
+    return 0;
+  }
   if (options.has("differences") && (chosen.known.empty() || chosen.published.empty()))
     throw UserError("--differences is of the shipped steps and tables", "--steps --differences");
   StepValidation v;

@@ -48,6 +48,7 @@ struct InferenceStep {
   bool graph = true;                   ///< decode passes are CUDA graphs
   bool overlap = false;                ///< two halves of a pass take turns
   double imbalance = 1;                ///< tokens of the busiest rank's experts, relative to the mean
+  int redundant_experts = 0;           ///< copies of experts, of all ranks together
   Speculation speculation;
   ServingStack stack;
   Kernels kernels;

@@ -110,6 +110,7 @@ struct SchedulerSpec {
 struct ServingExpertSpec {
   ExpertPrecision precision = ExpertPrecision::automatic;
   WeightChoice weight_precision = WeightChoice::automatic;
+  int redundant = 0;
 };
 
 struct SpeculationSpec {

@@ -51,6 +51,7 @@ struct MemoryQuestion {
   std::optional<Precision> weights;         ///< of linear layers; none: as `precision`
   std::optional<Precision> expert_weights;  ///< of routed experts; none: as `weights`
   Precision cache_precision = Precision::bf16;
+  int redundant_experts = 0;  ///< copies of experts, of all ranks together
   int nvlink_ranks = 8;  ///< tensor parallelism is not proposed beyond
 };
 

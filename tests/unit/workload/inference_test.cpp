@@ -250,6 +250,26 @@ TEST_CASE("experts that ranks of several replicas split get the tokens of all", 
   CHECK(time_pass(split, pass).sparse.products < 1.5 * time_pass(whole, pass).sparse.products);
 }
 
+TEST_CASE("redundant experts are held and read besides, and let degrees divide", "[inference]") {
+  InferenceSpec spec = spec_of("deepseek-v3");
+  spec.precision = Precision::fp8, spec.parallel.expert = 32;
+  const InferenceStep plain = step_of(spec, 4);
+  spec.experts.redundant = 32;
+  const InferenceStep more = step_of(spec, 4);
+  const auto held = [](const InferenceStep& s) { return peak_memory(s.model, memory_question(s, 1, 8)).parameters; };
+  // One expert more on each rank, three matrices of 7168 x 2048 in each of 58 layers.
+  CHECK(held(more) - held(plain) == Approx(58. * 3 * 7168 * 2048).epsilon(0.01));
+  // 288 experts lie on 36 ranks, 256 do not.
+  spec.parallel.expert = 36;
+  CHECK_NOTHROW(step_of(spec, 9));
+  spec.experts.redundant = 0;
+  CHECK_THROWS_WITH(step_of(spec, 9), Catch::Contains("expert 36 does not divide 256 experts"));
+  // With many tokens every expert is read: nine instead of eight.
+  InferencePass pass;
+  pass.sequences = 512, pass.context = 100;
+  CHECK(time_pass(more, pass).sparse.products > time_pass(plain, pass).sparse.products);
+}
+
 TEST_CASE("experts may be split in two ways inside a replica", "[inference]") {
   InferenceSpec spec = spec_of("mixtral-8x7b", 4);
   const InferenceStep all = step_of(spec);
@@ -357,6 +377,8 @@ TEST_CASE("bad inference sections name the number to change", "[inference]") {
   spec.batch = 100000, spec.phase = InferencePhase::decode;
   CHECK(fault_of(spec).starts_with("workload.model: does not fit: a GPU has 72.0 GiB, it takes "));
   spec.batch = 1;
+  spec.experts.redundant = 4;
+  CHECK(fault_of(spec) == "workload.experts.redundant: the model has no experts");
   // Ways to split experts that make no replicas whole.
   InferenceSpec experts = spec_of("mixtral-8x7b", 2);
   experts.parallel.expert_tensor = 3;
