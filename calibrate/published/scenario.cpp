@@ -1,6 +1,7 @@
 // A published row as a scenario.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 
 #include "parts.hpp"
@@ -18,10 +19,20 @@ double seconds_of(const PublishedRow& row) {
   return static_cast<double>(row.global_batch) * row.sequence / (row.tokens_per_second * row.gpus);
 }
 
-Json batch_of(const PublishedRow& row, const Note& note, MappedRow& mapped) {
+/// Of a row that does not state it. torchtitan adds no gradients up: a rank's batch is one micro-batch, or as many as there
+/// are stages [torchtitan-benchmarks].
+std::int64_t usual_micro_batch(const PublishedRow& row, const Release& software, MappedRow& mapped) {
+  const std::int64_t batches = row.data * row.pipeline;
+  const bool whole = software.stack.starts_with("torchtitan") && batches > 0 && row.global_batch % batches == 0;
+  const std::int64_t micro = whole ? std::max<std::int64_t>(1, row.global_batch / batches) : 1;
+  mapped.assumed.push_back({"workload.batch.micro", std::to_string(micro),
+                            whole ? "not stated: of a rank's batch, one for each stage" : "not stated"});
+  return micro;
+}
+
+Json batch_of(const PublishedRow& row, const Note& note, const Release& software, MappedRow& mapped) {
   if (row.global_batch == 0) miss(mapped, "workload.batch.global: not stated");
-  if (row.micro_batch == 0) mapped.assumed.push_back({"workload.batch.micro", "1", "not stated"});
-  std::int64_t micro = row.micro_batch > 0 ? row.micro_batch : 1;
+  std::int64_t micro = row.micro_batch > 0 ? row.micro_batch : usual_micro_batch(row, software, mapped);
   // Sequences of a micro-batch and micro-batches of a step make the batch; where they do not, their number counts.
   const std::int64_t batches = note.number("GA=") * row.data;
   if (batches > 0 && row.global_batch % batches == 0 && row.global_batch / batches != micro) {
@@ -40,7 +51,7 @@ Json workload_of(const PublishedRow& row, const Note& note, const Release& softw
     mapped.assumed.push_back({"workload.stack", std::string(software.stack), "nearest to " + note.software});
   workload["model"] = model.json;
   say_precision(workload, row, mapped);
-  workload["batch"] = batch_of(row, note, mapped);
+  workload["batch"] = batch_of(row, note, software, mapped);
   workload["parallel"] = say_parallel(row, note, software, model, mapped);
   say_recompute(workload, row, software, mapped);
   say_settings(workload, row, note, model, mapped);

@@ -242,6 +242,13 @@ TEST_CASE("what a row leaves open is assumed, and what a scenario cannot say is 
   const auto missing = [](const std::string& id) { return row_called(id).missing; };
   CHECK(said("megatron-bridge-26.04.01/1", R"("offload_layers":20)"));
   CHECK(said("xtuner-h800-qwen235/1", R"("recompute_modules":["moe_act","layernorm"])"));
+  // A rank's batch: 512 sequences of 32 replicas; 256 of 8, one micro-batch for each of 8 stages.
+  CHECK(said("torchtitan-2024-12/5", R"("batch":{"global":512,"micro":16})"));
+  CHECK(said("torchtitan-2024-12/7", R"("batch":{"global":256,"micro":4})"));
+  // What the recipes capture, and the row that one is matched with.
+  CHECK(said("megatron-bridge-26.02.01/11", R"("cuda_graphs":"attention")"));
+  CHECK(said("megatron-bridge-26.02.01/11", R"("dispatcher":"hybridep")"));
+  CHECK(said("mbridge-ab-qwen30-h100/2", R"("cuda_graphs":"router")"));
   // 128 sequences of 8 replicas in 16 micro-batches, where the row says two of each.
   CHECK(said("megatron-bridge-25.09/4", R"("batch":{"global":128,"micro":1})"));
   CHECK(said("megatron-bridge-26.04.01/13", R"("preset":"nemotron3-nano-30b-a3b")"));
