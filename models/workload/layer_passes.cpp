@@ -62,9 +62,9 @@ std::uint32_t LayerPasses::tensor_kind(CollectiveOp op) {
   return kind(groups_.tensor, Part::tensor, op, 2 * step_.tokens() * static_cast<double>(step_.model.hidden));
 }
 
-/// What GEMMs read.
-std::uint32_t LayerPasses::gathered_kind() {
-  const double bytes = gathers_cast(step_) ? 1 : 2;
+/// What GEMMs read. Tokens of experts are gathered before they are cast.
+std::uint32_t LayerPasses::gathered_kind(bool experts) {
+  const double bytes = gathers_cast(step_) && !experts ? 1 : 2;
   return kind(groups_.tensor, Part::tensor, CollectiveOp::all_gather,
               bytes * step_.tokens() * static_cast<double>(step_.model.hidden));
 }
@@ -153,8 +153,8 @@ void LayerPasses::forward_half(const HalfLayer& half, bool experts, int count, P
   }
   if (split && step_.sequence_parallel) {
     const double x = exposed();
-    queue_.wait_for(queue_.exchange(gathered_kind(), tensor, calls * x));
-    beside.push_back(queue_.exchange(gathered_kind(), tensor, calls * (1 - x)));
+    queue_.wait_for(queue_.exchange(gathered_kind(experts), tensor, calls * x));
+    beside.push_back(queue_.exchange(gathered_kind(experts), tensor, calls * (1 - x)));
     beside.push_back(queue_.exchange(tensor_kind(CollectiveOp::reduce_scatter), tensor, calls * (1 - x)));
   }
   queue_.work(half.forward * slower, part, what);
@@ -175,10 +175,10 @@ void LayerPasses::backward_half(const HalfLayer& half, bool experts, int count, 
   if (experts) exchange_tokens(count, false);
   if (split && step_.sequence_parallel) {
     const double x = exposed();
-    queue_.wait_for(queue_.exchange(gathered_kind(), tensor, calls * x));
-    beside.push_back(queue_.exchange(gathered_kind(), tensor, calls * (1 - x)));
+    queue_.wait_for(queue_.exchange(gathered_kind(experts), tensor, calls * x));
+    beside.push_back(queue_.exchange(gathered_kind(experts), tensor, calls * (1 - x)));
     // What the product read was kept in parts only.
-    if (hides) beside.push_back(queue_.exchange(gathered_kind(), tensor, calls));
+    if (hides) beside.push_back(queue_.exchange(gathered_kind(experts), tensor, calls));
   }
   queue_.work(half.data_gradient * slower, Part::backward, what);
   launched(half.launch, count);

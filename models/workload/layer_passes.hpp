@@ -45,7 +45,7 @@ class LayerPasses {
   std::uint32_t exchange_keys(int count, double times);
   std::uint32_t kind(std::uint32_t groups, Part part, CollectiveOp op, double bytes);
   std::uint32_t tensor_kind(CollectiveOp op);
-  std::uint32_t gathered_kind();
+  std::uint32_t gathered_kind(bool experts);
   double exposed() const { return step_.overlap_tensor ? step_.stack.tensor_exposed.value : 1; }
 
   const TrainingStep& step_;

@@ -79,7 +79,9 @@ TEST_CASE("shares of compute models are shares", "[hardware]") {
   for (const auto& [path, ref] : h.all_parameters()) {
     if (!ref.share) continue;
     INFO(path);
-    CHECK((path.starts_with("compute.") || path.starts_with("serving.")));
+    const bool of_stack =
+        path.starts_with("stacks.") && (path.ends_with("_exposed") || path.ends_with(".context_imbalance"));
+    CHECK((path.starts_with("compute.") || path.starts_with("serving.") || of_stack));
     CHECK((ref.parameter->low > 0 && ref.parameter->high <= 1));
     ++shares;
   }

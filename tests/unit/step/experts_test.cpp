@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include <map>
+#include <set>
 
 #include "fabricast/core/error.hpp"
 #include "fabricast/workload/layer.hpp"
@@ -60,6 +61,20 @@ TEST_CASE("an allgather brings all tokens to all ranks") {
     if (kind.part == Part::expert) bytes[kind.op] = kind.bytes;
   CHECK(bytes == std::map<CollectiveOp, std::int64_t>{{CollectiveOp::all_gather, 64ll * 4096 * 7168 * 2},
                                                       {CollectiveOp::reduce_scatter, 64ll * 4096 * 7168 * 2}});
+}
+
+TEST_CASE("tokens of experts that tensor parallelism splits are gathered before they are cast") {
+  const auto step = step_of(*step_world(
+      "experts", {"cluster.nodes=1", "workload.model={preset: qwen3-30b-a3b, sequence: 4096}", "workload.precision=fp8",
+                  "workload.parallel={tensor: 2, sequence: true, expert: 4, expert_tensor: 2}",
+                  "workload.batch={global: 8, micro: 1}"}));
+  REQUIRE(gathers_cast(step));
+  std::multiset<std::int64_t> gathered;
+  for (const ExchangeKind& kind : training_program(step).exchanges)
+    if (kind.part == Part::tensor && kind.op == CollectiveOp::all_gather) gathered.insert(kind.bytes);
+  // Attention's in 8 bits; experts' and the vocabulary's in 16.
+  CHECK(gathered.contains(4096ll * 2048));
+  CHECK(gathered.contains(4096ll * 2048 * 2));
 }
 
 TEST_CASE("copies are of an alltoall alone") {
