@@ -67,22 +67,26 @@ void say_offload(Json& workload, const PublishedRow& row, const Note& note, Mapp
     }
 }
 
+/// A release's row of a table.
+struct TableRow {
+  std::string_view source, model, system;
+  bool is(const PublishedRow& row) const { return row.source == source && row.model == model && row.system == system; }
+};
+
 /// What recipes capture that tables do not state, and their dispatcher [Megatron-Bridge]. Capacities allow whole layers:
 /// every expert has as many tokens.
 struct RecipeGraphs {
-  std::string_view source, model, system, graphs, dispatcher;
+  TableRow row;
+  std::string_view graphs, dispatcher;
 };
 constexpr std::array<RecipeGraphs, 3> recipe_graphs{{
-    {"megatron-bridge-25.09", "Qwen3_30B_a3B", "DGX-GB200", "step", ""},
-    {"megatron-bridge-25.09", "Qwen3_30B_a3B", "DGX-B200", "step", ""},
-    {"megatron-bridge-26.02.01", "Qwen3_30B_a3B", "DGX-B200", "attention", "hybridep"},
+    {{"megatron-bridge-25.09", "Qwen3_30B_a3B", "DGX-GB200"}, "step", ""},
+    {{"megatron-bridge-25.09", "Qwen3_30B_a3B", "DGX-B200"}, "step", ""},
+    {{"megatron-bridge-26.02.01", "Qwen3_30B_a3B", "DGX-B200"}, "attention", "hybridep"},
 }};
 
-/// Tables whose split and dispatcher are of a release before: the recipe of the release has others [Megatron-Bridge].
-struct StaleTable {
-  std::string_view source, model, system;
-};
-constexpr std::array<StaleTable, 1> stale_tables{{
+/// Rows whose split and dispatcher are of a release before: the recipe of the release has others [Megatron-Bridge].
+constexpr std::array<TableRow, 1> stale_rows{{
     {"megatron-bridge-26.02.01", "Qwen3_30B_a3B", "DGX-H100"},
 }};
 
@@ -101,7 +105,7 @@ void say_graphs(Json& workload, const PublishedRow& row, const Note& note, Mappe
     mapped.assumed.push_back({"workload.cuda_graphs", "router", "as of the row that it is matched with"});
   }
   for (const RecipeGraphs& r : recipe_graphs)
-    if (row.source == r.source && row.model == r.model && row.system == r.system) {
+    if (r.row.is(row)) {
       workload["cuda_graphs"] = r.graphs;
       mapped.assumed.push_back({"workload.cuda_graphs", std::string(r.graphs), "its recipe; not stated"});
       if (r.dispatcher.empty()) continue;
@@ -137,9 +141,8 @@ void say_settings(Json& workload, const PublishedRow& row, const Note& note, con
     workload["compiled"] = true;
   for (const Setting& s : needed)
     if (note.says(s.words)) miss(mapped, std::string(s.name));
-  for (const StaleTable& t : stale_tables)
-    if (row.source == t.source && row.model == t.model && row.system == t.system)
-      miss(mapped, "workload.parallel: the table and the release's recipe differ");
+  for (const TableRow& stale : stale_rows)
+    if (stale.is(row)) miss(mapped, "workload.parallel: the table and the release's recipe differ");
   if (model.experts) say_experts(workload, note, mapped);
   say_graphs(workload, row, note, mapped);
   say_offload(workload, row, note, mapped);

@@ -58,15 +58,13 @@ std::uint32_t LayerPasses::kind(std::uint32_t groups, Part part, CollectiveOp op
   return builder_.exchange(std::move(k));
 }
 
-std::uint32_t LayerPasses::tensor_kind(CollectiveOp op) {
-  return kind(groups_.tensor, Part::tensor, op, 2 * step_.tokens() * static_cast<double>(step_.model.hidden));
+std::uint32_t LayerPasses::tensor_kind(CollectiveOp op, double bytes) {
+  return kind(groups_.tensor, Part::tensor, op, bytes * step_.tokens() * static_cast<double>(step_.model.hidden));
 }
 
 /// What GEMMs read. Tokens of experts are gathered before they are cast.
 std::uint32_t LayerPasses::gathered_kind(bool experts) {
-  const double bytes = gathers_cast(step_) && !experts ? 1 : 2;
-  return kind(groups_.tensor, Part::tensor, CollectiveOp::all_gather,
-              bytes * step_.tokens() * static_cast<double>(step_.model.hidden));
+  return tensor_kind(CollectiveOp::all_gather, gathers_cast(step_) && !experts ? 1 : 2);
 }
 
 /// Tokens go to the ranks of their experts, or come back, at 16 bits: what experts compute in 8 is cast where it arrives.

@@ -44,7 +44,8 @@ class LayerPasses {
   void launched(double seconds, int count, std::uint32_t after = no_activity);
   std::uint32_t exchange_keys(int count, double times);
   std::uint32_t kind(std::uint32_t groups, Part part, CollectiveOp op, double bytes);
-  std::uint32_t tensor_kind(CollectiveOp op);
+  /// \param bytes  of a number
+  std::uint32_t tensor_kind(CollectiveOp op, double bytes = 2);
   std::uint32_t gathered_kind(bool experts);
   double exposed() const { return step_.overlap_tensor ? step_.stack.tensor_exposed.value : 1; }
 
