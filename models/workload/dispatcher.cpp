@@ -53,6 +53,17 @@ TokenCopies merged_copies(const Routing& routing, int ranks, int domains) {
   return copies;
 }
 
+int sms_of(Dispatcher dispatcher) {
+  switch (dispatcher) {
+    case Dispatcher::automatic:
+    case Dispatcher::alltoall:
+    case Dispatcher::allgather: return 0;
+    case Dispatcher::deepep: return 20;
+    case Dispatcher::hybridep: return 16;
+  }
+  return 0;
+}
+
 double permutation_traffic(Dispatcher dispatcher, std::int64_t local_experts) {
   constexpr double read_and_written = 4;
   switch (dispatcher) {

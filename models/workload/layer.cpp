@@ -103,13 +103,17 @@ class LayerTimer {
       half.data_gradient += product(rows, l.in, l.out, local),
           half.weight_gradient += product(l.out, l.in, rows, local);
     }
-    half.data_gradient += cast(half, layers, copies * split, stack_.expert_cast, false);
+    // With FP8 dispatch the input of the first GEMM, and the gradient of the last one's result, arrive cast.
+    const std::vector<Linear> arrive_whole{{0, layers.front().out}, {layers.back().in, 0}};
+    half.data_gradient +=
+        cast(half, step_.fp8_dispatch ? arrive_whole : layers, copies * split, stack_.expert_cast, false);
     // Norm, router, copies in the order of experts and back.
     const double own = tokens_ / (step_.sequence_parallel && split == 1 ? tensor_ : 1);
     HalfLayer around;
     add_elementwise(around, outside() + copies * ffn_traffic() * static_cast<double>(model_.expert_ffn));
     const double permuted = permutation(copies, std::llround(local));
     around.forward += permuted, around.elementwise += permuted, around.data_gradient += permuted;
+    if (step_.fp8_dispatch) around.data_gradient += cast(around, {{hidden, hidden}}, own, stack_.expert_cast, false);
     const double router = product_seconds(step_, own, static_cast<double>(model_.experts), hidden, Precision::bf16);
     around.forward += router, around.products += router;
     half.before = around.forward, half.elementwise = around.elementwise, half.products += around.products;
@@ -312,6 +316,18 @@ VocabularyTimes time_vocabulary(const TrainingStep& step) {
   v.embedding = stream_seconds(step, 4 * hidden * tokens);
   v.embedding_backward = stream_seconds(step, 8 * hidden * tokens);
   return v;
+}
+
+MtpTimes time_mtp(const TrainingStep& step) {
+  const double hidden = static_cast<double>(step.model.hidden), tokens = step.tokens(), split = step.layout.tensor;
+  const VocabularyTimes v = time_vocabulary(step);
+  const double norms = 3 * stream_seconds(step, 4 * tokens * hidden / (step.sequence_parallel ? split : 1));
+  const auto product = [&](double m, double n, double k) { return product_seconds(step, m, n, k, step.precision); };
+  MtpTimes t;
+  t.forward = v.embedding + norms + product(tokens, hidden / split, 2 * hidden);
+  t.backward = v.embedding_backward + 2 * norms + product(tokens, 2 * hidden, hidden / split) +
+               product(hidden / split, 2 * hidden, tokens);
+  return t;
 }
 
 }  // namespace fabricast

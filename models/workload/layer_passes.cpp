@@ -41,6 +41,7 @@ LayerPasses::LayerPasses(const TrainingStep& step, ProgramBuilder& builder, Stag
       dense_(time_layer(step, false)),
       sparse_(step.model.experts > 0 ? time_layer(step, true) : LayerTimes{}),
       vocabulary_(time_vocabulary(step)),
+      mtp_(time_mtp(step)),
       slower_(slowest_of(step)) {
   if (step.offloaded > 0) {
     const MemoryQuestion question = memory_question(step, step.nvlink_ranks);
@@ -55,6 +56,7 @@ std::uint32_t LayerPasses::kind(std::uint32_t groups, Part part, CollectiveOp op
   ExchangeKind k;
   k.name = fmt::format("{} {}", name_of(part), name_of(op));
   k.part = part, k.op = op, k.bytes = std::max<std::int64_t>(1, std::llround(bytes)), k.groups = groups;
+  if (part == Part::expert) k.sms = static_cast<double>(step_.dispatcher_sms) / step_.kernels.multiprocessors;
   return builder_.exchange(std::move(k));
 }
 
@@ -67,10 +69,12 @@ std::uint32_t LayerPasses::gathered_kind(bool experts) {
   return tensor_kind(CollectiveOp::all_gather, gathers_cast(step_) && !experts ? 1 : 2);
 }
 
-/// Tokens go to the ranks of their experts, or come back, at 16 bits: what experts compute in 8 is cast where it arrives.
+/// Tokens go to the ranks of their experts, or come back, at 16 bits; with FP8 dispatch they go in 8 bits, with a 32-bit
+/// scale for 128 of them [DeepSeek2024b], and come back in 16.
 void LayerPasses::send_tokens(double calls, bool back, std::vector<std::uint32_t>& sent) {
   if (step_.layout.expert == 1) return;
-  const double token = 2 * static_cast<double>(step_.model.hidden);
+  const double number = step_.fp8_dispatch && !back ? 1 + 4. / 128 : 2;
+  const double token = number * static_cast<double>(step_.model.hidden);
   const auto send = [&](std::uint32_t groups, CollectiveOp op, double bytes, Stream stream) {
     sent.push_back(queue_.exchange(kind(groups, Part::expert, op, bytes), stream, calls));
   };
@@ -264,6 +268,19 @@ void LayerPasses::vocabulary(bool backward) {
   if (split && backward)
     queue_.wait_for(queue_.exchange(
         tensor_kind(step_.sequence_parallel ? CollectiveOp::reduce_scatter : CollectiveOp::all_reduce), tensor));
+}
+
+/// Its GEMM is split by columns: what it reads is gathered where it is kept in parts, and so is what it gives.
+void LayerPasses::join_tokens(bool backward) {
+  const bool split = step_.layout.tensor > 1;
+  const auto exchange = [&](CollectiveOp op, double calls) {
+    if (split) queue_.wait_for(queue_.exchange(tensor_kind(op), tensor, calls));
+  };
+  const bool parts = step_.sequence_parallel;
+  if (!backward && parts) exchange(CollectiveOp::all_gather, 2);
+  queue_.work(backward ? mtp_.backward : mtp_.forward, backward ? Part::backward : Part::forward, "tokens joined");
+  if (!backward) exchange(CollectiveOp::all_gather, 1);
+  if (backward) exchange(parts ? CollectiveOp::reduce_scatter : CollectiveOp::all_reduce, 2);
 }
 
 void LayerPasses::gather_received() { queue_.wait_for(queue_.exchange(tensor_kind(CollectiveOp::all_gather), tensor)); }

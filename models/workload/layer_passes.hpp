@@ -29,6 +29,8 @@ class LayerPasses {
   std::uint32_t fetch(bool experts, int count);
   void embedding(bool backward);
   void vocabulary(bool backward);
+  /// Ahead of the layer of a module of multi-token prediction.
+  void join_tokens(bool backward);
   /// Gathers what a stage receives as parts of tensor parallelism.
   void gather_received();
 
@@ -55,6 +57,7 @@ class LayerPasses {
   LayerGroups groups_;
   LayerTimes dense_, sparse_;
   VocabularyTimes vocabulary_;
+  MtpTimes mtp_;
   bool host_bound_ = false;                  ///< launches take longer than the work of some half
   double dense_copy_ = 0, sparse_copy_ = 0;  ///< s of what a layer keeps on its way to host memory
   std::uint32_t away_ = no_activity;         ///< what is on its way to host memory

@@ -73,7 +73,10 @@ class StageMemory {
     for (std::size_t c = 0; c < chunks.size(); ++c)
       for (int i = 0; i < chunks[c]; ++i, ++layer)
         if (static_cast<int>(c) % q_.layout.pipeline == use_.stage) ++(m_.has_experts(layer) ? sparse_ : dense_);
+    if (last()) (m_.has_experts(m_.layers - 1) ? sparse_ : dense_) += mtp_layers();
   }
+  /// Layers that predict further tokens.
+  int mtp_layers() const { return q_.training ? q_.mtp_layers : 0; }
 
   double share_of_experts() const { return 1.0 / (d(q_.layout.expert) * q_.layout.expert_tensor); }
   /// Elements on this rank: of a layer without experts' own, of its experts, of matrices of the vocabulary.
@@ -85,8 +88,10 @@ class StageMemory {
     return d(count_.experts) * copies * share_of_experts();
   }
   double vocabulary_elements() const {
-    const double tied = m_.tied && !first() ? d(m_.vocab * m_.hidden) : 0;  // the last stage has a copy of its own
-    return ((first() ? d(count_.embedding) : 0) + (last() ? d(count_.head) + tied : 0)) / tensor();
+    // The last stage has a copy of its own.
+    const double copy = (m_.tied || mtp_layers() > 0) && !first() ? d(m_.vocab * m_.hidden) : 0;
+    const double further = mtp_layers() * d(mtp_join_parameters(m_));
+    return ((first() ? d(count_.embedding) : 0) + (last() ? d(count_.head) + copy + further : 0)) / tensor();
   }
 
   void train_state() {
@@ -222,7 +227,12 @@ class StageMemory {
     if (last()) {
       const double batches = q_.schedule == PipelineSchedule::gpipe ? q_.micro_batches : 1;
       const double per_logit = (q_.fused_loss ? p_.fused_logit : p_.logit).value;
-      use_.logits += batches * (tokens * per_logit * d(m_.vocab) / tensor() + 2 * bytes_ * split_tokens * d(m_.hidden));
+      const double losses = 1 + mtp_layers();
+      use_.logits +=
+          losses * batches * (tokens * per_logit * d(m_.vocab) / tensor() + 2 * bytes_ * split_tokens * d(m_.hidden));
+      // Two vectors before and behind their norms.
+      const double joined = q_.recompute.kind == Recompute::full ? bytes_ : bytes_ + input_bytes();
+      use_.activations += flight * split_tokens * mtp_layers() * 2 * joined * d(m_.hidden);
     }
   }
 

@@ -79,6 +79,13 @@ ParameterCount count_parameters(const Transformer& m) {
   return c;
 }
 
+std::int64_t mtp_join_parameters(const Transformer& m) { return 2 * m.hidden * m.hidden + 3 * norm(m); }
+
+std::int64_t mtp_parameters(const Transformer& m) {
+  const ParameterCount c = count_parameters(m);
+  return c.attention + (m.has_experts(m.layers - 1) ? c.experts + c.shared : c.ffn) + mtp_join_parameters(m);
+}
+
 ModelFlops model_flops(const Transformer& m, std::int64_t sequence) {
   const auto d = [](std::int64_t n) { return static_cast<double>(n); };
   const double s = d(sequence);
@@ -98,6 +105,20 @@ ModelFlops model_flops(const Transformer& m, std::int64_t sequence) {
   f.linear = 2 * s * matrices + states;
   f.attention = 2 * pairs * d(m.query_width() + m.value_width());
   f.vocabulary = 2 * s * d(m.vocab * m.hidden);
+  return f;
+}
+
+ModelFlops model_flops(const Transformer& m, std::int64_t sequence, int mtp_layers) {
+  ModelFlops f = model_flops(m, sequence);
+  if (mtp_layers == 0) return f;
+  // A layer more of the last kind.
+  Transformer longer = m;
+  ++longer.layers;
+  const ModelFlops with = model_flops(longer, sequence);
+  const auto d = [](std::int64_t n) { return static_cast<double>(n); };
+  f.linear += mtp_layers * (with.linear - f.linear + 2 * d(sequence) * 2 * d(m.hidden) * d(m.hidden));
+  f.attention += mtp_layers * (with.attention - f.attention);
+  f.vocabulary *= 1 + mtp_layers;
   return f;
 }
 

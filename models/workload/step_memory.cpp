@@ -8,6 +8,7 @@ MemoryQuestion memory_question(const TrainingStep& step, int nvlink_ranks) {
   q.precision = step.precision;
   q.sequence = step.model.sequence;
   q.sequence_parallel = step.sequence_parallel;
+  q.mtp_layers = step.mtp_layers;
   q.micro_batch = step.micro_batch, q.micro_batches = step.micro_batches();
   q.zero = step.zero, q.recompute = step.recompute;
   q.schedule = step.schedule, q.interleave = step.interleave, q.layers = step.layers;

@@ -65,6 +65,13 @@ void visit_fields(FieldVisitor& visit, ExpertSpec& spec) {
         "how tokens reach their experts: by an alltoall, by an allgather of all, or once to each node and rank that "
         "has one of "
         "theirs (deepep, hybridep); auto: alltoall");
+  visit(
+      "sms", spec.sms,
+      "SMs that the kernels of deepep or hybridep hold, which computation beside them lacks; 0: 20 and 16, as Megatron "
+      "does",
+      between(0, 200));
+  visit("fp8_dispatch", spec.fp8_dispatch,
+        "whether tokens are cast before they go to their experts, and travel in 8 bits; they come back in 16");
   visit("fused_permutation", spec.fused_permutation,
         "whether one kernel puts tokens in the order of experts; auto: as `compiled`");
 }
@@ -186,6 +193,11 @@ void check_mamba(const ParallelSpec& p, const Transformer& model, Complaints& fa
     faults.add("parallel.context", "sequences of models with Mamba are not split: that is not modelled", "context: 1");
 }
 
+void check_mtp(const TrainingSpec& spec, const Transformer& model, Complaints& faults) {
+  if (spec.mtp_layers > 0 && model.mamba_layers > 0)
+    faults.add("mtp_layers", "multi-token prediction of models with Mamba is not modelled", "mtp_layers: 0");
+}
+
 void check_batch(const TrainingSpec& spec, Complaints& faults) {
   const BatchSpec& b = spec.batch;
   const ParallelSpec& p = spec.parallel;
@@ -229,6 +241,10 @@ void visit_fields(FieldVisitor& visit, TrainingSpec& spec) {
   visit("framework", spec.framework, "what trains: it decides what is overlapped and fused");
   visit("stack", spec.stack, "its generation (`fabricast list stacks`); empty: its newest");
   visit("model", spec.model, "the transformer");
+  visit("mtp_layers", spec.mtp_layers,
+        "modules of multi-token prediction: each is a layer more and a pass more through the vocabulary, on the last "
+        "stage",
+        between(0, 100));
   visit("precision", spec.precision, "of products; fp8: of linear layers, as the framework's recipe has it");
   visit("scaling", spec.scaling,
         "how numbers of 8 and 4 bits are scaled: delayed, current, rowwise, blockwise, mxfp8, nvfp4; auto: as the "
@@ -300,6 +316,14 @@ void complete(TrainingSpec& spec, const Hardware& hardware, std::int64_t gpus) {
     faults.add("experts.copies",
                fmt::format("are of an alltoall; {} sends what it needs", name_of(spec.experts.dispatcher)),
                "leave it out");
+  if (spec.experts.sms > 0 && sms_of(spec.experts.dispatcher) == 0)
+    faults.add("experts.sms",
+               fmt::format("are of deepep and hybridep; {} runs on NCCL's channels", name_of(spec.experts.dispatcher)),
+               "leave it out, or set nccl.env NCCL_MAX_NCHANNELS");
+  if (spec.experts.fp8_dispatch && (sms_of(spec.experts.dispatcher) == 0 || spec.precision != Precision::fp8))
+    faults.add("experts.fp8_dispatch", "is of deepep and hybridep, and of experts that compute in fp8",
+               "leave it out, or set precision: fp8 and experts.dispatcher: deepep");
+  if (spec.experts.sms == 0) spec.experts.sms = sms_of(spec.experts.dispatcher);
   // Modules are computed again by themselves, which is what `selective` means.
   if (!spec.recompute_modules.empty()) {
     if (spec.recompute == Recompute::none) spec.recompute = Recompute::selective;
@@ -312,6 +336,7 @@ void complete(TrainingSpec& spec, const Hardware& hardware, std::int64_t gpus) {
   const Transformer model = resolve(spec.model);
   check_parallel(spec, model, faults);
   check_mamba(p, model, faults);
+  check_mtp(spec, model, faults);
   if (faults.none()) check_batch(spec, faults);
   faults.raise();
 }
@@ -320,6 +345,7 @@ TrainingStep training_step(const TrainingSpec& spec, const NodeSpec& node, const
   const ParallelSpec& p = spec.parallel;
   TrainingStep step;
   step.model = resolve(spec.model);
+  step.mtp_layers = spec.mtp_layers;
   step.layout = {p.tensor, p.context, p.data, p.pipeline, p.expert, p.expert_tensor, p.shard, *parse_order(p.order)};
   step.sequence_parallel = p.sequence;
   step.global_batch = spec.batch.global, step.micro_batch = spec.batch.micro;
@@ -331,7 +357,8 @@ TrainingStep training_step(const TrainingSpec& spec, const NodeSpec& node, const
   step.compression = spec.gradients.compression, step.compiled = spec.compiled == Choose::yes;
   step.expert_imbalance = spec.experts.imbalance, step.capacity = spec.experts.capacity;
   step.token_copies = spec.experts.copies, step.overlap_expert = spec.overlap.expert == Choose::yes;
-  step.dispatcher = spec.experts.dispatcher;
+  step.dispatcher = spec.experts.dispatcher, step.dispatcher_sms = spec.experts.sms;
+  step.fp8_dispatch = spec.experts.fp8_dispatch;
   step.fused_permutation = spec.experts.fused_permutation == Choose::yes;
   step.cuda_graphs = spec.cuda_graphs, step.nvlink_ranks = nvlink_ranks;
   step.scaling = spec.scaling;

@@ -24,6 +24,7 @@ constexpr double most_passes = 4000;
 struct LayerRun {
   int first = 0, count = 1;
   bool experts = false;
+  bool predicts = false;  ///< of a module of multi-token prediction
 };
 
 class TrainingBuilder {
@@ -140,8 +141,17 @@ class TrainingBuilder {
         parameters += held.back().plain + held.back().experts;
         held.back().plain += std::exchange(embedding, 0);
       }
-      if (static_cast<int>(chunk) == last_chunk())
+      if (static_cast<int>(chunk) == last_chunk()) {
         held.back().plain += head_parameters(), parameters += head_parameters();
+        for (int module = 0; module < step_.mtp_layers; ++module) {
+          const bool experts = step_.model.has_experts(step_.model.layers - 1);
+          single.push_back({static_cast<int>(held.size()), 1, experts, true});
+          joined.push_back(single.back());
+          held.push_back(held_by(experts));
+          held.back().plain += static_cast<double>(mtp_join_parameters(step_.model)) / layout.tensor;
+          parameters += held.back().plain + held.back().experts;
+        }
+      }
       stage.single.push_back(std::move(single)), stage.joined.push_back(std::move(joined));
       stage.parameters.push_back(parameters);
     }
@@ -150,9 +160,10 @@ class TrainingBuilder {
     return stage;
   }
 
-  /// With tied embeddings the last stage has a copy, if it is another one.
+  /// Whether the first and the last stage, if it is another one, hold the same embedding.
+  bool shares_embedding() const { return p_ > 1 && (step_.model.tied || step_.mtp_layers > 0); }
   double head_parameters() const {
-    const double copy = step_.model.tied && p_ > 1 ? static_cast<double>(counts_.embedding) : 0;
+    const double copy = shares_embedding() ? static_cast<double>(counts_.embedding) : 0;
     return (static_cast<double>(counts_.head) + copy) / step_.layout.tensor;
   }
 
@@ -205,7 +216,9 @@ class TrainingBuilder {
     for (std::size_t i = 0; i < runs.size(); ++i) {
       stage.data->before(runs[i].first, i + 1 < runs.size() ? runs[i + 1].first : -1, work.micro_batch == 0);
       stage.passes->offload(runs[i].experts, offloaded(runs[i]));
+      if (runs[i].predicts) stage.passes->join_tokens(false);
       stage.passes->forward(runs[i].experts, runs[i].count);
+      if (runs[i].predicts) stage.passes->vocabulary(false);
     }
     if (chunk == last_chunk()) stage.passes->vocabulary(false);
     stage.unsent.push_back(work);
@@ -227,7 +240,9 @@ class TrainingBuilder {
         stage.data->before(runs[i].first, then, false);
       else
         stage.data->prefetch(then);  // the last layer of the forward pass is still there
+      if (runs[i].predicts) stage.passes->vocabulary(true);
       stage.passes->backward(runs[i].experts, runs[i].count, with_weights);
+      if (runs[i].predicts) stage.passes->join_tokens(true);
       if (with_weights) stage.data->reduce(runs[i].first, runs[i].count, is_last(work));
     }
     if (chunk == 0) stage.passes->embedding(true);
@@ -290,7 +305,7 @@ class TrainingBuilder {
 
   /// First and last stage add up the gradients of the embedding they share.
   void join_embeddings() {
-    if (!step_.model.tied || p_ == 1) return;
+    if (!shares_embedding()) return;
     ExchangeKind kind;
     kind.part = Part::pipeline, kind.op = CollectiveOp::all_reduce, kind.name = "embedding all_reduce";
     kind.groups = builder_.groups(stage_pairs(step_.layout, 0, p_ - 1));
@@ -320,7 +335,7 @@ class TrainingBuilder {
 Program training_program(const TrainingStep& step) { return TrainingBuilder(step).build(); }
 
 double model_flops_per_gpu(const TrainingStep& step, bool causal) {
-  return model_flops(step.model, step.model.sequence).training(causal) * step.global_batch /
+  return model_flops(step.model, step.model.sequence, step.mtp_layers).training(causal) * step.global_batch /
          static_cast<double>(step.layout.ranks());
 }
 

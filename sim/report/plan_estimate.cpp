@@ -68,7 +68,10 @@ double estimate_step(const World& world, const TrainingStep& step) {
 
   const VocabularyTimes v = time_vocabulary(step);
   const double m = step.micro_batches();
-  const double stage = layers * (layer + exchanges) + v.forward + v.backward;
+  const MtpTimes further = time_mtp(step);
+  const double stage = (layers + step.mtp_layers) * (layer + exchanges) +
+                       (1 + step.mtp_layers) * (v.forward + v.backward) +
+                       step.mtp_layers * (further.forward + further.backward);
   double seconds = (m + static_cast<double>(l.pipeline - 1) / step.interleave) * stage;
 
   // Gradients and parameters of replicas.

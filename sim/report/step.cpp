@@ -59,11 +59,14 @@ TrainingStep step_of(const World& world) {
 }
 
 TimelineOptions timeline_options(double interference, const Program& program, Traffic& traffic) {
-  // A channel holds a multiprocessor; the parameter is of collectives with so many.
-  constexpr double measured_channels = 16;
+  // A channel holds an SM; the parameter is of collectives with so many.
+  constexpr double measured_sms = 16;
   TimelineOptions options;
-  for (std::uint32_t k = 0; k < program.exchanges.size(); ++k)
-    options.interference.push_back(interference * std::min(1.0, traffic.alone(k).channels / measured_channels));
+  for (std::uint32_t k = 0; k < program.exchanges.size(); ++k) {
+    const double held = program.exchanges[k].sms;
+    options.interference.push_back(held > 0 ? held
+                                            : interference * std::min(1.0, traffic.alone(k).channels / measured_sms));
+  }
   return options;
 }
 

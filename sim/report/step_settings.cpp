@@ -145,7 +145,8 @@ Alternatives zero_bubble(G g) {
 /// Fewer layers where the vocabulary is.
 Alternatives layers(G g) {
   if (g.layout().pipeline == 1) return {};
-  const std::vector<int> even = balanced_layers(g.step.model, g.layout().pipeline, g.step.interleave);
+  const std::vector<int> even =
+      balanced_layers(g.step.model, g.layout().pipeline, g.step.interleave, g.step.mtp_layers);
   return {{"fewer layers beside the vocabulary", {key("parallel.layers", fmt::format("[{}]", fmt::join(even, ", ")))}}};
 }
 

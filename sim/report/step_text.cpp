@@ -60,8 +60,12 @@ std::string head_text(const World& world, const StepForecast& f) {
                              s.workload.trace.path + s.workload.trace.file, f.program.activities.size(),
                              f.program.actors.size(), gpus);
   const TrainingStep step = step_of(world);
-  out += fmt::format("# training step: {}, {:.4g} parameters, {}\n", step.model.name,
-                     static_cast<double>(count_parameters(step.model).total), gpus);
+  const std::string further = step.mtp_layers > 0
+                                  ? fmt::format(" and {:.4g} of multi-token prediction",
+                                                static_cast<double>(step.mtp_layers * mtp_parameters(step.model)))
+                                  : "";
+  out += fmt::format("# training step: {}, {:.4g} parameters{}, {}\n", step.model.name,
+                     static_cast<double>(count_parameters(step.model).total), further, gpus);
   return out + fmt::format("# {}; {} micro-batches of {} x {} tokens; {}, recompute {}; {}\n", degrees(step),
                            step.micro_batches(), step.micro_batch, step.model.sequence, name_of(step.precision),
                            to_text(step.recompute), step.stack.name);

@@ -202,7 +202,8 @@ CheckpointPlan checkpoint_of(const Ground& g, const CheckpointSpec& spec, double
   if (s.workload.kind != WorkloadKind::training_step) return plan;
   const double hosts = s.cluster.nodes, gpus = hosts * s.node.spec.gpus;
   const TrainingStep step = step_of(g.world);
-  plan.bytes = static_cast<double>(count_parameters(step.model).total) * spec.bytes_per_parameter;
+  const std::int64_t parameters = count_parameters(step.model).total + step.mtp_layers * mtp_parameters(step.model);
+  plan.bytes = static_cast<double>(parameters) * spec.bytes_per_parameter;
   plan.load = plan.bytes / (hosts * spec.storage.value);
   plan.pause = spec.asynchronous ? plan.bytes / (gpus * spec.copy.value) : plan.load;
   plan.durable = spec.asynchronous ? plan.load : 0;

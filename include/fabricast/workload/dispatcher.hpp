@@ -47,6 +47,9 @@ struct TokenCopies {
 /// Of deepep and hybridep. \pre domains divides ranks, ranks divides experts
 TokenCopies merged_copies(const Routing& routing, int ranks, int domains);
 
+/// SMs that its kernels hold as Megatron-Core sets them [Megatron-Core-MoE]; 0: those of NCCL's channels.
+int sms_of(Dispatcher dispatcher);
+
 /// B moved per copy of a token and element of it while copies are put in the order of experts and back, forward or backward, at
 /// 16 bits. \param local_experts  of a rank
 double permutation_traffic(Dispatcher dispatcher, std::int64_t local_experts);

@@ -52,4 +52,11 @@ struct VocabularyTimes {
 };
 VocabularyTimes time_vocabulary(const TrainingStep& step);
 
+/// What a module of multi-token prediction computes beside its layer and the vocabulary: the embedding of the token further
+/// on and a norm of either vector, one vector from the two, and a norm of what comes out.
+struct MtpTimes {
+  double forward = 0, backward = 0;
+};
+MtpTimes time_mtp(const TrainingStep& step);
+
 }  // namespace fabricast

@@ -34,7 +34,8 @@ struct MemoryQuestion {
   // Training.
   bool sequence_parallel = false;
   int micro_batch = 1, micro_batches = 1;
-  int zero = 0;  ///< what is split: 1 the optimizer's state, 2 and gradients, 3 and parameters
+  int mtp_layers = 0;  ///< modules of multi-token prediction, on the last stage
+  int zero = 0;        ///< what is split: 1 the optimizer's state, 2 and gradients, 3 and parameters
   Recomputed recompute;
   double offloaded = 0;  ///< layers of a stage whose activations wait in host memory
   PipelineSchedule schedule = PipelineSchedule::one_f_one_b;
@@ -52,7 +53,7 @@ struct MemoryQuestion {
   std::optional<Precision> expert_weights;  ///< of routed experts; none: as `weights`
   Precision cache_precision = Precision::bf16;
   int redundant_experts = 0;  ///< copies of experts, of all ranks together
-  int nvlink_ranks = 8;  ///< tensor parallelism is not proposed beyond
+  int nvlink_ranks = 8;       ///< tensor parallelism is not proposed beyond
 };
 
 /// What does not follow from the model; values in models/workload/data/memory.json.

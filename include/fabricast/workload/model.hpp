@@ -8,7 +8,7 @@
 // which are taken as spread evenly. A layer then has the mean of them, and its feed-forward part; a mixer without one
 // counts with its neighbour's (Nemotron 3 Nano: 23 layers of experts with 23 mixers of Mamba and 6 of attention).
 //
-// Not modelled: other recurrent layers, encoders of images or sound, heads that predict more than one token.
+// Not modelled: other recurrent layers, encoders of images or sound.
 #pragma once
 
 #include <cstdint>
@@ -77,6 +77,12 @@ struct ParameterCount {
 };
 ParameterCount count_parameters(const Transformer& model);
 
+/// What a module of multi-token prediction has beside a layer like the model's last and the embeddings that it shares with
+/// the model: a GEMM from two vectors to one, norms of both and of the result [DeepSeek2024b].
+std::int64_t mtp_join_parameters(const Transformer& model);
+/// All that such a module has, what it shares with the model excepted.
+std::int64_t mtp_parameters(const Transformer& model);
+
 /// Floating-point operations of the model for one sequence, multiply and add counted as two.
 struct ModelFlops {
   double linear = 0;      ///< forward: all matrices but the vocabulary's, and states of Mamba
@@ -87,5 +93,7 @@ struct ModelFlops {
   double training(bool causal) const { return 3 * forward(causal); }
 };
 ModelFlops model_flops(const Transformer& model, std::int64_t sequence);
+/// Of the same model with so many modules of multi-token prediction.  \pre no Mamba
+ModelFlops model_flops(const Transformer& model, std::int64_t sequence, int mtp_layers);
 
 }  // namespace fabricast

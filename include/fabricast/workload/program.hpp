@@ -61,6 +61,7 @@ struct ExchangeKind {
   std::int64_t bytes = 0;
   std::uint32_t groups = 0;  ///< index into Program::groups
   bool one_way = false;      ///< of sendrecv in groups of two: only the first of a group sends
+  double sms = 0;            ///< share of a GPU's SMs that its kernels hold; 0: they are NCCL's
 };
 
 struct Place {

@@ -13,7 +13,8 @@ std::vector<int> layers_of_chunks(int layers, int chunks);
 std::vector<int> layers_of_chunks(int layers, int chunks, const std::vector<int>& given);
 
 /// As even in FLOPs as whole layers allow: the last stage computes the vocabulary, too, and gets fewer.
+/// \param mtp_layers  modules of multi-token prediction, which the last stage holds, too
 /// \pre there is one for each chunk
-std::vector<int> balanced_layers(const Transformer& model, int stages, int interleave);
+std::vector<int> balanced_layers(const Transformer& model, int stages, int interleave, int mtp_layers = 0);
 
 }  // namespace fabricast

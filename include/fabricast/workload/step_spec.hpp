@@ -73,6 +73,8 @@ struct ExpertSpec {
   double capacity = 0;
   int copies = 0;  ///< of a token that an alltoall sends; 0: one for each of its experts
   Dispatcher dispatcher = Dispatcher::automatic;
+  int sms = 0;  ///< that the dispatcher's kernels hold; 0: as the software does
+  bool fp8_dispatch = false;
   Choose fused_permutation = Choose::automatic;
 };
 
@@ -89,6 +91,7 @@ struct TrainingSpec {
   Framework framework = Framework::megatron;
   std::string stack;  ///< empty: the framework's newest
   ModelSpec model;
+  int mtp_layers = 0;  ///< modules of multi-token prediction
   Precision precision = Precision::bf16;
   BatchSpec batch;
   ParallelSpec parallel;

@@ -25,6 +25,7 @@ namespace fabricast {
 
 struct TrainingStep {
   Transformer model;
+  int mtp_layers = 0;  ///< modules of multi-token prediction, on the last stage
   ParallelLayout layout;
   bool sequence_parallel = false;  ///< of tensor parallelism: norms are split by tokens
   int global_batch = 1;            ///< sequences
@@ -41,6 +42,8 @@ struct TrainingStep {
   bool overlap_data = false, overlap_tensor = false, overlap_pipeline = false, overlap_expert = false;
   int token_copies = 0;  ///< of a token that an alltoall sends; 0: one for each of its experts
   Dispatcher dispatcher = Dispatcher::alltoall;
+  int dispatcher_sms = 0;     ///< SMs that the dispatcher's kernels hold; 0: those of NCCL's channels
+  bool fp8_dispatch = false;  ///< tokens, and gradients of their results, go to experts in 8 bits
   bool fused_permutation = true;
   CudaGraphs cuda_graphs = CudaGraphs::none;
   int nvlink_ranks = 1;    ///< GPUs of an NVLink domain

@@ -171,6 +171,39 @@ TEST_CASE("each local expert is launched by itself, and cast with 8 bits") {
   CHECK(time_layer(step, false).ffn.launch == Approx(7e-6));
 }
 
+TEST_CASE("computation lacks the SMs that a dispatcher's kernels hold") {
+  const auto slowed = [](const Sets& set) {
+    const auto world = step_world("experts", test::both(alone, test::both(dispatched("deepep"), set)));
+    TrainingStep step = step_of(*world);
+    step.overlap_expert = true;
+    return run_step(*world, step, {}).mean.interference;
+  };
+  // Gradients slow computation in all of them.
+  const double four = slowed({"workload.experts.sms=4"}), eight = slowed({"workload.experts.sms=8"});
+  REQUIRE(eight > four);
+  CHECK(slowed({"workload.experts.sms=12"}) - eight == Approx(eight - four).epsilon(0.1));
+  CHECK(slowed({}) == Approx(slowed({"workload.experts.sms=20"})));
+  CHECK_THROWS_WITH(step_world("experts", {"workload.experts.sms=8"}), Catch::Contains("are of deepep and hybridep"));
+}
+
+TEST_CASE("with FP8 dispatch tokens go in 8 bits, return in 16, and are cast once") {
+  const Sets fp8 = test::both(dispatched("deepep"), {"workload.precision=fp8"});
+  const auto world = step_world("experts", test::both(alone, fp8));
+  TrainingStep step = step_of(*world);
+  const double before = all_bytes(training_program(step));
+  const HalfLayer plain = time_layer(step, true).ffn;
+  step.fp8_dispatch = true;
+  CHECK(all_bytes(training_program(step)) / before == Approx((1 + 1. / 32 + 2) / 4).epsilon(0.001));
+  const HalfLayer cast = time_layer(step, true).ffn;
+  // Eight copies of 2048 numbers of each of 4096 tokens are not cast any more, and the tokens are.
+  const double rate = step.kernels.memory_rate.value * step.kernels.model.stream.value;
+  const double each = step.stack.expert_cast.value * cast_traffic(step.scaling) / cast_traffic(Scaling::delayed);
+  CHECK(plain.forward - cast.forward == Approx(each * 8 * 4096 * 2048 / rate).epsilon(1e-6));
+  CHECK(cast.before - plain.before == Approx(each * 4096 * 2048 / rate).epsilon(1e-6));
+  CHECK_THROWS_WITH(step_world("experts", test::both(dispatched("deepep"), {"workload.experts.fp8_dispatch=true"})),
+                    Catch::Contains("experts that compute in fp8"));
+}
+
 TEST_CASE("the host waits for counts of tokens that it has to know") {
   const auto waits = [](const Sets& set) {
     const auto world = step_world("experts", test::both(alone, set));
