@@ -11,7 +11,7 @@
 // Each of n equal parts, domains or ranks, has one of a token's experts with probability 1 - C(E - E/n, k) / C(E, k): experts
 // are chosen without repetition. Where they come from M of G groups, as DeepSeek's do, groups are chosen first, at random, and
 // then experts of these.
-// Not modelled: experts of one token that go together more often than by chance; tokens sent in 8 bits.
+// Not modelled: experts of one token that go together more often than by chance.
 #pragma once
 
 #include <cstdint>
