@@ -39,30 +39,30 @@ void compare_gpu(const LogTable& table, const World& world, std::vector<Contradi
     found.push_back({table.line, "node.gpu", fmt::format("{}, {}", name, other->what), expected.name, other->instead});
 }
 
-void compare_nodes(int line, int told, const World& world, std::vector<Contradiction>& found) {
+void compare_nodes(int line, int logged, const World& world, std::vector<Contradiction>& found) {
   const int nodes = world.scenario.cluster.nodes;
-  if (told == 0 || told == nodes) return;
-  found.push_back({line, "cluster.nodes", std::to_string(told), std::to_string(nodes),
-                   fmt::format("--set cluster.nodes={}, with as many GPUs each as the log has", told)});
+  if (logged == 0 || logged == nodes) return;
+  found.push_back({line, "cluster.nodes", std::to_string(logged), std::to_string(nodes),
+                   fmt::format("--set cluster.nodes={}, with as many GPUs each as the log has", logged)});
 }
 
 /// Ranks that hosts share unevenly tell nothing of one host.
 void compare_gpus(int line, int ranks, int nodes, const World& world, std::vector<Contradiction>& found) {
   if (ranks == 0 || nodes == 0 || ranks % nodes != 0) return;
-  const int told = ranks / nodes, gpus = world.scenario.node.spec.gpus;
-  if (told != gpus)
+  const int logged = ranks / nodes, gpus = world.scenario.node.spec.gpus;
+  if (logged != gpus)
     found.push_back(
-        {line, "node.gpus", std::to_string(told), std::to_string(gpus), fmt::format("--set node.gpus={}", told)});
+        {line, "node.gpus", std::to_string(logged), std::to_string(gpus), fmt::format("--set node.gpus={}", logged)});
 }
 
 /// How the tool drives GPUs, where the scenario states it. What it leaves open is taken from the log.
 void compare_processes(const LogTable& table, const World& world, std::vector<Contradiction>& found) {
   const HarnessSpec& harness = world.scenario.workload.harness;
-  const auto compare = [&](std::string key, int told, int given, int usual) {
+  const auto compare = [&](std::string key, int logged, int given, int usual) {
     const bool stated = given != usual || world.scenario.places.contains(key);
-    if (told == 0 || told == given || !stated) return;
+    if (logged == 0 || logged == given || !stated) return;
     found.push_back(
-        {table.line, key, std::to_string(told), std::to_string(given), fmt::format("--set {}={}", key, told)});
+        {table.line, key, std::to_string(logged), std::to_string(given), fmt::format("--set {}={}", key, logged)});
   };
   compare("workload.harness.ranks_per_process", table.ranks_per_process, harness.ranks_per_process, 1);
 }
@@ -99,20 +99,20 @@ void compare_rate(const NcclFacts& nccl, const NicSpec& nics, std::vector<Contra
     if (other != speed) return;
   constexpr double same = 0.1;
   const double given = nics.rate.value * 8e-6, count = static_cast<double>(nccl.nic_speeds.size());
-  const auto is = [&](double told, double expected) { return std::abs(told / expected - 1) < same; };
-  const auto told = static_cast<double>(speed);
-  if (is(told, given) || is(told * count, given * nics.count)) return;
-  found.push_back({nccl.line, "node.nics.rate", fmt::format("{:g}Gbps", told * 1e-3), to_text(nics.rate),
-                   fmt::format("--set node.nics.rate={:g}Gbps", told * 1e-3)});
+  const auto is = [&](double logged, double expected) { return std::abs(logged / expected - 1) < same; };
+  const auto logged = static_cast<double>(speed);
+  if (is(logged, given) || is(logged * count, given * nics.count)) return;
+  found.push_back({nccl.line, "node.nics.rate", fmt::format("{:g}Gbps", logged * 1e-3), to_text(nics.rate),
+                   fmt::format("--set node.nics.rate={:g}Gbps", logged * 1e-3)});
 }
 
 /// Fewer NICs than the scenario has are a cause of slowness; more, or others, are another cluster.
 void compare_nics(const NcclFacts& nccl, const World& world, std::vector<Contradiction>& found) {
   const NodeSpec& node = world.scenario.node.spec;
   if (world.scenario.cluster.nodes < 2) return;
-  if (const auto told = link_of(nccl); told && *told != node.nics.link)
-    found.push_back({nccl.line, "node.nics.link", std::string(name_of(*told)), std::string(name_of(node.nics.link)),
-                     fmt::format("--set node.nics.link={}", name_of(*told))});
+  if (const auto logged = link_of(nccl); logged && *logged != node.nics.link)
+    found.push_back({nccl.line, "node.nics.link", std::string(name_of(*logged)), std::string(name_of(node.nics.link)),
+                     fmt::format("--set node.nics.link={}", name_of(*logged))});
   if (const int used = nics_of_a_host(nccl, node.gpus); used > node.nics.count)
     found.push_back({nccl.line, "node.nics.count", std::to_string(used), std::to_string(node.nics.count),
                      fmt::format("--set node.nics.count={}", used)});
@@ -122,29 +122,29 @@ void compare_nics(const NcclFacts& nccl, const World& world, std::vector<Contrad
 /// NCCL counts as nodes what shares no memory and no NVLink. Of communicators of several sizes none may be all of the job.
 void compare_communicator(const Imported& log, const World& world, std::vector<Contradiction>& found) {
   const NcclCommunicator comm = log.nccl.largest();
-  const bool told = std::any_of(log.tables.begin(), log.tables.end(), [](const LogTable& t) { return t.nodes > 0; });
+  const bool logged = std::any_of(log.tables.begin(), log.tables.end(), [](const LogTable& t) { return t.nodes > 0; });
   const auto set = [&](const char* name) {
     return log.nccl.env.contains(name) || world.scenario.nccl.env.contains(name);
   };
   const bool several = std::any_of(log.nccl.communicators.begin(), log.nccl.communicators.end(),
                                    [&](const NcclCommunicator& other) { return other.ranks != comm.ranks; });
-  if (told || several || world.scenario.nvlink_domain.nodes > 1 || set("NCCL_P2P_DISABLE") || set("NCCL_SHM_DISABLE"))
+  if (logged || several || world.scenario.nvlink_domain.nodes > 1 || set("NCCL_P2P_DISABLE") || set("NCCL_SHM_DISABLE"))
     return;
   compare_nodes(log.nccl.line, comm.nodes, world, found);
   compare_gpus(log.nccl.line, comm.ranks, comm.nodes, world, found);
 }
 
 /// Patches of one release are taken as the same: scenarios rarely tell them.
-void compare_version(int line, const std::string& told, const World& world, std::vector<Contradiction>& found) {
+void compare_version(int line, const std::string& logged, const World& world, std::vector<Contradiction>& found) {
   const Scenario& scenario = world.scenario;
-  if (told.empty() || !scenario.nccl.version_given) return;
+  if (logged.empty() || !scenario.nccl.version_given) return;
   const GpuKind& gpu = scenario.hardware.gpus.at(scenario.node.spec.gpu);
-  const auto read = parse_nccl_versions(told, gpu.compute_capability);
+  const auto read = parse_nccl_versions(logged, gpu.compute_capability);
   if (!read) return;
   const NcclVersions given = nccl_versions(scenario);
   const auto release = [](const NcclVersion& v) { return std::pair(v.major, v.minor); };
   if (release(read->first) >= release(given.first) && release(read->first) <= release(given.last)) return;
-  found.push_back({line, "nccl.version", told, scenario.nccl.version, fmt::format("--set nccl.version={}", told)});
+  found.push_back({line, "nccl.version", logged, scenario.nccl.version, fmt::format("--set nccl.version={}", logged)});
 }
 
 }  // namespace

@@ -20,14 +20,14 @@ std::optional<bool> near_nic(const TopoMatrix& topo) {
 }
 
 void weigh_tables(Weights& weights, const Imported& log) {
-  bool told = false, alone = true, wrong = false;
+  bool stated = false, alone = true, wrong = false;
   for (const LogTable& table : log.tables) {
-    told = told || table.ranks_per_process > 0;
+    stated = stated || table.ranks_per_process > 0;
     alone = alone && table.ranks_per_process <= std::max(1, table.threads);
     wrong = wrong || std::any_of(table.rows.begin(), table.rows.end(), [](const LogRow& row) { return row.wrong > 0; });
   }
   // What it tells of several GPUs to a thread is part of the forecast already.
-  weights.state(Cause::one_process, false, told && alone);
+  weights.state(Cause::one_process, false, stated && alone);
   weights.state(Cause::data_corruption, wrong, false);
 }
 

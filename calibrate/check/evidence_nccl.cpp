@@ -134,7 +134,7 @@ class NcclEvidence {
   /// NCCL's choices against those of the forecast, of operations whose bytes NCCL counts as the test does.
   void choices() {
     constexpr std::size_t most = 64;
-    int compared = 0, other_algorithm = 0, other_protocol = 0, fewer_channels = 0, channels_told = 0;
+    int compared = 0, other_algorithm = 0, other_protocol = 0, fewer_channels = 0, channels_stated = 0;
     for (std::size_t i = 0; i < std::min(most, log_.choices.size()); ++i) {
       const NcclChoice& choice = log_.choices[i];
       const auto op = enum_from<CollectiveOp>(choice.operation);
@@ -146,7 +146,7 @@ class NcclEvidence {
       other_algorithm += !same;
       other_protocol += name_of(plan.protocol) != choice.protocol;
       if (!same || choice.channels == 0) continue;
-      ++channels_told;
+      ++channels_stated;
       fewer_channels += 2 * choice.channels < plan.channels;
     }
     if (compared == 0) return;
@@ -154,8 +154,8 @@ class NcclEvidence {
     if (!forced("NCCL_PROTO")) weights_.hint(Cause::protocol_forced, 2 * other_protocol > compared, false);
     weights_.state(Cause::algorithm_forced, false, other_algorithm == 0);
     weights_.state(Cause::protocol_forced, false, other_protocol == 0);
-    weights_.hint(Cause::too_few_channels, 2 * fewer_channels > channels_told,
-                  channels_told > 0 && fewer_channels == 0);
+    weights_.hint(Cause::too_few_channels, 2 * fewer_channels > channels_stated,
+                  channels_stated > 0 && fewer_channels == 0);
   }
 
   void topology() {

@@ -18,16 +18,16 @@ bool usual_switches(const World& w) {
 
 /// GPUs of a host that reach each other over PCIe, all or some.
 bool peers_over_pcie(const World& w) {
-  const std::vector<PeerWay>& ways = comm_of(w).node.peer_ways;
-  return std::find(ways.begin(), ways.end(), PeerWay::pcie) != ways.end();
+  const std::vector<PeerPath>& routes = comm_of(w).node.peer_paths;
+  return std::find(routes.begin(), routes.end(), PeerPath::pcie) != routes.end();
 }
 
 /// Whether a GPU has another one of its node to talk to, and does so directly.
 bool direct_peers(const World& w) {
   const Node& node = comm_of(w).node;
   if (comm_of(w).gpus() < 2) return false;
-  const auto direct = [](PeerWay way) { return way != PeerWay::host_memory; };
-  return node.peer_ways.empty() || std::any_of(node.peer_ways.begin(), node.peer_ways.end(), direct);
+  const auto direct = [](PeerPath route) { return route != PeerPath::host_memory; };
+  return node.peer_paths.empty() || std::any_of(node.peer_paths.begin(), node.peer_paths.end(), direct);
 }
 
 /// The links of the first GPU to others, with the number of the host: `node0.gpu0-nvswitch`.

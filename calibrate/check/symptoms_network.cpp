@@ -14,7 +14,7 @@ std::string faults_word(const World& w, const std::vector<std::string>& links, i
     list += fault;
   };
   for (const FaultSpec& f : w.scenario.faults)
-    add(fmt::format("{{link: '{}', rate: {}, at: {}s, until: {}s}}", f.link, f.rate.value, f.at.value, f.until.value));
+    add(fmt::format("{{link: '{}', rate: {}, at: {}s, until: {}s}}", f.target(), f.rate.value, f.at.value, f.until.value));
   for (const std::string& link : links) add(fmt::format("{{link: {}, rate: {}%}}", link, percent));
   return fmt::format("faults=[{}]", list);
 }

@@ -38,24 +38,24 @@ T both(T a, T b) {
 
 Finding judge_link(const std::string& subject, const PcieLink& link, double speed, int width, bool gpu) {
   const std::string found = link_text(link.speed, link.width), expected = link_text(speed, width);
-  const auto told = [&](FindingStatus status, std::string why, std::string fix) {
+  const auto stated = [&](FindingStatus status, std::string why, std::string fix) {
     return Finding{"", subject, status, found, expected, std::move(why), std::move(fix), std::string(from::kernel_pci)};
   };
   const auto rates = [&] {
     return fmt::format("{:.3g} GB/s of {:.3g}: ", pcie_gbps(link.speed, link.width), pcie_gbps(speed, width));
   };
   if (link.width == 0 || width == 0 || link.speed <= 0 || speed <= 0)
-    return told(FindingStatus::unknown, "a degraded link halves the rate, or worse",
+    return stated(FindingStatus::unknown, "a degraded link halves the rate, or worse",
                 "sudo lspci -vv | grep -e LnkSta: -e LnkCap:; in a virtual machine, on its host");
   if (link.width < width)
-    return told(FindingStatus::warning, rates() + "lanes are missing",
+    return stated(FindingStatus::warning, rates() + "lanes are missing",
                 "reseat the card or riser; compare with its slot (sudo lspci -vv: LnkCap, LnkSta); look for bent pins");
   if (link.speed < speed && gpu)
-    return told(FindingStatus::note, "an idle GPU lowers its link's speed; under load it has to rise",
+    return stated(FindingStatus::note, "an idle GPU lowers its link's speed; under load it has to rise",
                 "nvidia-smi -q -d PERFORMANCE,CLOCK while a job runs; nvidia-smi --query-gpu=pcie.link.gen.current "
                 "--format=csv");
   if (link.speed < speed)
-    return told(FindingStatus::warning, rates() + "the link trained at a lower generation",
+    return stated(FindingStatus::warning, rates() + "the link trained at a lower generation",
                 "set the slot's speed to Auto or its generation in the BIOS; reseat the card; look for errors in dmesg "
                 "(AER)");
   return good(subject, found, expected, from::kernel_pci);

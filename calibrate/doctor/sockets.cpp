@@ -54,15 +54,15 @@ Findings check_socket_buffers(const HostFiles& host) {
                                         [](const Netdev& a, const Netdev& b) { return a.gbit < b.gbit; });
   // Half a millisecond: a few switches with full queues. Of the receiver's buffer half is offered as window.
   constexpr double round_trip_s = 5e-4;
-  const double under_way = fastest->gbit * 1e9 / 8 * round_trip_s;
+  const double in_flight = fastest->gbit * 1e9 / 8 * round_trip_s;
   const std::string is = fmt::format("tcp_rmem up to {}, tcp_wmem up to {}", mib(receive), mib(send));
   const std::string expected = fmt::format("{} and {} for one connection at {:g} Gb/s ({}) and 0.5 ms",
-                                           mib(2 * under_way), mib(under_way), fastest->gbit, fastest->name);
+                                           mib(2 * in_flight), mib(in_flight), fastest->gbit, fastest->name);
   Findings found;
-  if (receive >= 2 * under_way && send >= under_way) {
+  if (receive >= 2 * in_flight && send >= in_flight) {
     found.push_back(good("host", is, expected, from::tcp_settings));
   } else {
-    const double wanted = std::max(2 * under_way, double{1 << 24});
+    const double wanted = std::max(2 * in_flight, double{1 << 24});
     found.push_back(
         {"", "host", sockets_carry_data(host) ? FindingStatus::warning : FindingStatus::note, is, expected,
          sockets_carry_data(host) ? "a connection stops when its buffers are full: more connections "

@@ -19,7 +19,7 @@ std::string line_of(const Uncertain& p) {
   return fmt::format("    {:<44} x/: {:<7.3g} forecasts {:.2g} %\n", p.path, factor(p.error), percent(p.effect));
 }
 
-std::string together_text(const Untold& u) {
+std::string together_text(const Unstated& u) {
   std::string out;
   for (const Uncertain& p : u.parameters) out += line_of(p);
   std::string powers;
@@ -31,12 +31,12 @@ std::string together_text(const Untold& u) {
 
 std::string advice_text(const FitAdvice& advice) {
   std::string nothing, little, together;
-  for (const Untold& u : advice.untold) {
-    if (u.told == Told::nothing) nothing += line_of(u.parameters.front());
-    if (u.told == Told::little) little += line_of(u.parameters.front());
-    if (u.told == Told::together) together += together_text(u);
+  for (const Unstated& u : advice.unstated) {
+    if (u.stated == Stated::nothing) nothing += line_of(u.parameters.front());
+    if (u.stated == Stated::little) little += line_of(u.parameters.front());
+    if (u.stated == Stated::together) together += together_text(u);
   }
-  if (advice.untold.empty()) return "the data tell all that matters to forecasts of these systems\n";
+  if (advice.unstated.empty()) return "the data tell all that matters to forecasts of these systems\n";
   std::string out = "what the data do not tell (intervals of 90 %, and what they do to forecasts)\n";
   if (!together.empty()) out += "  told only together:\n" + together;
   if (!little.empty()) out += "  told too little:\n" + little;

@@ -22,7 +22,7 @@ using Eigen::Index;
 constexpr std::size_t most_systems = 3, most_runs = 3;
 constexpr double least_gain = 0.1;    // of the uncertainty left, for another run
 constexpr double nearly = 0.8;        // of the best run's gain: enough for one on fewer nodes, or with less forced
-constexpr double told_by_rest = 0.9;  // of a run's gain: what sizes it keeps if the others tell hardly anything
+constexpr double stated_by_rest = 0.9;  // of a run's gain: what sizes it keeps if the others tell hardly anything
 constexpr double least_narrowed = 0.9;
 constexpr std::size_t most_narrowed = 3;
 
@@ -91,19 +91,19 @@ class RunChoice {
         std::find_if(gains.begin(), gains.end(), [&](const auto& g) { return g.second >= nearly * most; });
     const std::size_t candidate = best->first;
     const double gain = best->second;
-    auto told = tellings_.at(candidate);
-    const auto drop_while_told = [&](bool from_short) {
-      while (told.size() > 1) {
-        auto fewer = told;
+    auto stated = tellings_.at(candidate);
+    const auto drop_while_stated = [&](bool from_short) {
+      while (stated.size() > 1) {
+        auto fewer = stated;
         fewer.erase(from_short ? fewer.begin() : std::prev(fewer.end()));
-        if (now - left_after(fewer) < told_by_rest * gain) return;
-        told = std::move(fewer);
+        if (now - left_after(fewer) < stated_by_rest * gain) return;
+        stated = std::move(fewer);
       }
     };
-    drop_while_told(false), drop_while_told(true);
+    drop_while_stated(false), drop_while_stated(true);
     Pick pick{candidate, {}, errors(), {}};
-    for (const auto& [band, matrix] : told) pick.bands.insert(band);
-    knowledge_.data += sum_of(told, knowledge_.data.rows());
+    for (const auto& [band, matrix] : stated) pick.bands.insert(band);
+    knowledge_.data += sum_of(stated, knowledge_.data.rows());
     pick.after = errors();
     tellings_.erase(candidate);
     return pick;
@@ -206,7 +206,7 @@ FitAdvice advise(const std::vector<MeasuredCase>& cases, const Fit& fit, const F
   const LinearRows candidates(runs, hardware, options);
   Knowledge knowledge = knowledge_on(parameters_of(data, candidates, options));
   knowledge.effect = effects_of(data, candidates, knowledge.paths, [](const std::string&) { return true; });
-  FitAdvice advice{untold_of(knowledge), {}};
+  FitAdvice advice{unstated_of(knowledge), {}};
 
   // What no run on these systems can tell does not make one worth less.
   knowledge.effect = effects_of(data, candidates, knowledge.paths,

@@ -71,7 +71,7 @@ double neighbours_of(const FitProblem& problem, const Standardized& s, double al
 }
 
 /// Errors of all rows, drawn; zero for those that do not count.
-Eigen::VectorXd draw_errors(const FitProblem& problem, const FitTask& task, const ErrorModel& model, Rng& rng) {
+Eigen::VectorXd sample_errors(const FitProblem& problem, const FitTask& task, const ErrorModel& model, Rng& rng) {
   Eigen::VectorXd errors = Eigen::VectorXd::Zero(static_cast<Index>(problem.rows().size()));
   std::map<std::pair<std::string, std::size_t>, double> common;
   std::size_t runner = problem.rows().size();
@@ -130,7 +130,7 @@ Bootstrap bootstrap(const FitProblem& problem, const FitTask& task, const FitPoi
   Rng rng(seed);
   for (int r = 0; r < replicates; ++r) {
     Eigen::VectorXd right(rows + linear.prior_errors.size());
-    right.head(rows) = linear.roots.cwiseProduct(draw_errors(problem, task, b.errors, rng));
+    right.head(rows) = linear.roots.cwiseProduct(sample_errors(problem, task, b.errors, rng));
     for (Index k = rows; k < right.size(); ++k) right[k] = linear.prior_errors[k - rows] * rng.normal();
     b.moved.row(r) = (linear.solution * right).transpose();
   }

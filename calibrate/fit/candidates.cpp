@@ -41,17 +41,17 @@ struct Forced {
   bool one_channel = false;
 };
 
-std::vector<Forced> ways_of(const std::string& collective) {
-  std::vector<Forced> ways{{}};
-  if (collective == "sendrecv" || collective == "alltoall") return ways;
+std::vector<Forced> paths_of(const std::string& collective) {
+  std::vector<Forced> routes{{}};
+  if (collective == "sendrecv" || collective == "alltoall") return routes;
   const bool is_reduction = collective == "all_reduce";
   for (const char* protocol : {"LL", "LL128", "Simple"}) {
-    ways.push_back({"Ring", protocol});
+    routes.push_back({"Ring", protocol});
     if (!is_reduction) continue;
-    ways.push_back({"Tree", protocol});
-    ways.push_back({"Ring", protocol, true});
+    routes.push_back({"Tree", protocol});
+    routes.push_back({"Ring", protocol, true});
   }
-  return ways;
+  return routes;
 }
 
 std::string size_text(std::int64_t bytes) {
@@ -82,11 +82,11 @@ std::vector<MeasuredCase> candidate_runs(const std::vector<MeasuredCase>& cases)
     if (n * like.gpus_per_node < 2 || n * like.gpus_per_node > most_ranks) continue;
     for (const std::string collective : {"all_reduce", "all_gather", "broadcast", "sendrecv", "alltoall"}) {
       if (collective == "alltoall" && n * like.gpus_per_node > most_ranks_alltoall) continue;
-      for (const Forced& way : ways_of(collective)) {
+      for (const Forced& route : paths_of(collective)) {
         MeasuredCase run = like;
         run.nodes = n, run.collective = collective;
-        if (!way.algorithm.empty()) run.env["NCCL_ALGO"] = way.algorithm, run.env["NCCL_PROTO"] = way.protocol;
-        if (way.one_channel) run.env["NCCL_MIN_NCHANNELS"] = run.env["NCCL_MAX_NCHANNELS"] = "1";
+        if (!route.algorithm.empty()) run.env["NCCL_ALGO"] = route.algorithm, run.env["NCCL_PROTO"] = route.protocol;
+        if (route.one_channel) run.env["NCCL_MIN_NCHANNELS"] = run.env["NCCL_MAX_NCHANNELS"] = "1";
         add_sizes(run);
         run.id = fmt::format("candidate-{}", runs.size() + 1);
         runs.push_back(std::move(run));

@@ -12,8 +12,8 @@ using Eigen::Index;
 
 constexpr double wide = 0.246;            // error of a logarithm whose 90 % interval is a factor 1.5
 constexpr double least_identified_effect = 0.012;  // 2 % of forecasts at 90 %
-constexpr double least_told = 0.1;        // of the prior's information: below it is nothing
-constexpr double told_with_others = 0.5;  // variance once all others are known, over that now: below it is their fault
+constexpr double least_stated = 0.1;        // of the prior's information: below it is nothing
+constexpr double stated_with_others = 0.5;  // variance once all others are known, over that now: below it is their fault
 constexpr std::size_t most_partners = 3, most_parameters = 10;
 
 Eigen::MatrixXd inverse_of(const Eigen::MatrixXd& matrix) {
@@ -35,8 +35,8 @@ std::vector<Index> confounded(Eigen::MatrixXd covariance, Index parameter, doubl
     for (Index k = 0; k < covariance.rows(); ++k) {
       // What is known by now has no variance left but rounding.
       if (std::find(group.begin(), group.end(), k) != group.end()) continue;
-      const double told = covariance(parameter, k) * covariance(parameter, k) / covariance(k, k);
-      if (told > gain) best = k, gain = told;
+      const double stated = covariance(parameter, k) * covariance(parameter, k) / covariance(k, k);
+      if (stated > gain) best = k, gain = stated;
     }
     if (best == parameter) break;
     group.push_back(best);
@@ -46,7 +46,7 @@ std::vector<Index> confounded(Eigen::MatrixXd covariance, Index parameter, doubl
 }
 
 /// Powers of the product that is told best, relative to what its factors are told alone.
-Eigen::VectorXd best_told(const Eigen::MatrixXd& covariance) {
+Eigen::VectorXd best_stated(const Eigen::MatrixXd& covariance) {
   const Eigen::VectorXd scale = covariance.diagonal().cwiseSqrt().cwiseInverse();
   const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> eigen(scale.asDiagonal() * covariance * scale.asDiagonal());
   Eigen::VectorXd powers = scale.cwiseProduct(eigen.eigenvectors().col(0));
@@ -64,29 +64,29 @@ Eigen::MatrixXd covariance_of(const Knowledge& knowledge) {
   return prior.asDiagonal() * inverse_of(scaled) * prior.asDiagonal();
 }
 
-std::vector<Untold> untold_of(const Knowledge& knowledge) {
+std::vector<Unstated> unstated_of(const Knowledge& knowledge) {
   const Eigen::MatrixXd covariance = covariance_of(knowledge);
   const Eigen::VectorXd error = covariance.diagonal().cwiseSqrt(), effect = error.cwiseProduct(knowledge.effect);
   const auto prior_information = [&](Index j) { return 1 / (knowledge.prior[j] * knowledge.prior[j]); };
   std::vector<Index> order(knowledge.paths.size());
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(), [&](Index a, Index b) { return effect[a] > effect[b]; });
-  std::vector<Untold> result;
+  std::vector<Unstated> result;
   std::vector<bool> named(order.size());
   std::size_t count = 0;
   for (const Index j : order) {
     if (count >= most_parameters || effect[j] < least_identified_effect) break;
     const double variance = covariance(j, j);
-    const bool is_told = variance < 0.5 / prior_information(j) && error[j] < wide;
-    if (is_told || named[static_cast<std::size_t>(j)]) continue;
-    Untold u;
+    const bool is_stated = variance < 0.5 / prior_information(j) && error[j] < wide;
+    if (is_stated || named[static_cast<std::size_t>(j)]) continue;
+    Unstated u;
     std::vector<Index> group{j};
     const double if_all_known = 1 / (knowledge.data(j, j) + prior_information(j));
-    if (knowledge.data(j, j) < least_told * prior_information(j)) {
-      u.told = Told::nothing;
+    if (knowledge.data(j, j) < least_stated * prior_information(j)) {
+      u.stated = Stated::nothing;
     } else {
-      if (if_all_known < told_with_others * variance) group = confounded(covariance, j, if_all_known);
-      u.told = group.size() > 1 ? Told::together : Told::little;
+      if (if_all_known < stated_with_others * variance) group = confounded(covariance, j, if_all_known);
+      u.stated = group.size() > 1 ? Stated::together : Stated::little;
     }
     std::stable_sort(group.begin(), group.end(), [&](Index a, Index b) { return effect[a] > effect[b]; });
     for (const Index k : group) {
@@ -95,7 +95,7 @@ std::vector<Untold> untold_of(const Knowledge& knowledge) {
     }
     if (group.size() > 1) {
       const Eigen::MatrixXd part = covariance(group, group);
-      const Eigen::VectorXd powers = best_told(part);
+      const Eigen::VectorXd powers = best_stated(part);
       u.powers.assign(powers.begin(), powers.end());
       u.error_together = std::sqrt(powers.dot(part * powers));
     }

@@ -22,6 +22,6 @@ Eigen::MatrixXd covariance_of(const Knowledge& knowledge);
 
 /// Parameters that matter to forecasts and that the data leave uncertain, largest effect first; each alone or with
 /// those that it is told together with.
-std::vector<Untold> untold_of(const Knowledge& knowledge);
+std::vector<Unstated> unstated_of(const Knowledge& knowledge);
 
 }  // namespace fabricast

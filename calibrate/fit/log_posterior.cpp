@@ -13,7 +13,7 @@ namespace {
 Eigen::MatrixXd samples_of(const Eigen::VectorXd& centre, const Eigen::MatrixXd& covariance) {
   const Eigen::MatrixXd root = covariance.llt().matrixL();
   Rng rng(1);
-  Eigen::MatrixXd normal(centre.size(), static_cast<Eigen::Index>(kept_draws));
+  Eigen::MatrixXd normal(centre.size(), static_cast<Eigen::Index>(kept_samples));
   for (Eigen::Index s = 0; s < normal.cols(); ++s)
     for (Eigen::Index j = 0; j < normal.rows(); ++j) normal(j, s) = rng.normal();
   return (root * normal).colwise() + centre;
@@ -47,8 +47,8 @@ std::vector<FittedParameter> log_posterior(const std::vector<std::string>& paths
     p.after.value = value_at(at[j]);
     p.after.low = value_at(at[j] - quantile_95 * p.error);
     p.after.high = value_at(at[j] + quantile_95 * p.error);
-    p.after.draws.clear();
-    for (Eigen::Index s = 0; s < samples.cols(); ++s) p.after.draws.push_back(value_at(samples(j, s)));
+    p.after.samples.clear();
+    for (Eigen::Index s = 0; s < samples.cols(); ++s) p.after.samples.push_back(value_at(samples(j, s)));
     fitted.push_back(std::move(p));
   }
   return fitted;

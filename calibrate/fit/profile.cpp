@@ -32,10 +32,10 @@ std::string profile_json(const std::vector<std::pair<std::string, Parameter>>& p
     const std::string name = second == std::string::npos ? rest : rest.substr(second + 1);
     std::string line = fmt::format("{}: {{\"value\": {:.4g}, \"low\": {:.4g}, \"high\": {:.4g}, \"source\": {}",
                                    quoted(name), p.value, p.low, p.high, quoted(source));
-    if (!p.draws.empty()) {
-      std::vector<std::string> draws;
-      for (const double d : p.draws) draws.push_back(fmt::format("{:.4g}", d));
-      line += fmt::format(", \"draws\": [{}]", fmt::join(draws, ", "));
+    if (!p.samples.empty()) {
+      std::vector<std::string> samples;
+      for (const double d : p.samples) samples.push_back(fmt::format("{:.4g}", d));
+      line += fmt::format(", \"samples\": [{}]", fmt::join(samples, ", "));
     }
     sections[section][group].push_back(line + "}");
   }

@@ -188,8 +188,8 @@ std::vector<double> errors_by_data(const FitProblem& problem, const FitTask& tas
   }
   const double variance = squares / static_cast<double>(groups.size());
   std::vector<double> errors;
-  for (const double told : information.diagonal())
-    errors.push_back(told > 0 ? std::sqrt(variance / told) : std::numeric_limits<double>::infinity());
+  for (const double stated : information.diagonal())
+    errors.push_back(stated > 0 ? std::sqrt(variance / stated) : std::numeric_limits<double>::infinity());
   return errors;
 }
 

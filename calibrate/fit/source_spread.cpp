@@ -27,7 +27,7 @@ FittedParameter spread_over_sources(const std::string& path, const Hardware& pri
   p.error = p.error_by_data = 1 / std::sqrt(2 * static_cast<double>(needed.size()));
   p.after.low = p.after.value * std::exp(-quantile_95 * p.error);
   p.after.high = p.after.value * std::exp(quantile_95 * p.error);
-  p.after.draws.clear();
+  p.after.samples.clear();
   return p;
 }
 

@@ -14,7 +14,7 @@ namespace {
 constexpr int replicates = 400;  // of the bootstrap
 
 /// Interval, error and draws of a parameter from what the bootstrap moved it by.
-void take_draws(const Eigen::VectorXd& moved, FittedParameter& p) {
+void take_samples(const Eigen::VectorXd& moved, FittedParameter& p) {
   std::vector<double> sorted(moved.begin(), moved.end());
   std::sort(sorted.begin(), sorted.end());
   const auto quantile = [&](double q) {
@@ -23,8 +23,8 @@ void take_draws(const Eigen::VectorXd& moved, FittedParameter& p) {
   p.error = std::sqrt(moved.squaredNorm() / static_cast<double>(moved.size()));
   p.after.low = p.after.value * std::exp(std::min(0.0, quantile(0.05)));
   p.after.high = p.after.value * std::exp(std::max(0.0, quantile(0.95)));
-  for (std::size_t d = 0; d < kept_draws; ++d)
-    p.after.draws.push_back(p.after.value * std::exp(moved[static_cast<Eigen::Index>(d)]));
+  for (std::size_t d = 0; d < kept_samples; ++d)
+    p.after.samples.push_back(p.after.value * std::exp(moved[static_cast<Eigen::Index>(d)]));
 }
 
 /// The spread that the residuals show in each band, drawn towards the one before where few cases tell: data of two
@@ -99,8 +99,8 @@ Fit fit_at(const FitProblem& problem, const FitTask& task, const FitPoint& point
     p.error_by_data = errors[k];
     p.rows = problem.rows_of(j);
     p.after.value = fit.hardware.find(p.path)->value;
-    p.after.draws.clear();
-    take_draws(boot.moved.col(static_cast<Eigen::Index>(k)), p);
+    p.after.samples.clear();
+    take_samples(boot.moved.col(static_cast<Eigen::Index>(k)), p);
     *fit.hardware.find(p.path) = p.after;
     fit.parameters.push_back(std::move(p));
   }

@@ -119,9 +119,9 @@ class CaseOfTable {
     c_.collective = table_.operation;
     ranks();
     const NodeSpec* spec = scenario_ ? &scenario_->node.spec : nullptr;
-    const std::string product = gpu_of_product(table_.gpu), told = product.empty() ? system_.gpu : product;
-    if (spec && !told.empty() && told != spec->gpu) contradict("gpu", told, spec->gpu);
-    c_.gpu = !told.empty() ? told : spec ? spec->gpu : lack("gpu");
+    const std::string product = gpu_of_product(table_.gpu), stated = product.empty() ? system_.gpu : product;
+    if (spec && !stated.empty() && stated != spec->gpu) contradict("gpu", stated, spec->gpu);
+    c_.gpu = !stated.empty() ? stated : spec ? spec->gpu : lack("gpu");
     const std::string inside = spec ? std::string(name_of(spec->intranode)) : std::string();
     if (spec && !system_.intranode.empty() && system_.intranode != inside)
       contradict("intranode", system_.intranode, inside);
@@ -140,9 +140,9 @@ class CaseOfTable {
     return {};
   }
 
-  [[noreturn]] void contradict(const char* what, const std::string& told, const std::string& other) const {
+  [[noreturn]] void contradict(const char* what, const std::string& stated, const std::string& other) const {
     throw UserError(
-        {fault(log_, table_.line, fmt::format("the log tells of {} '{}', the scenario of '{}'", what, told, other))});
+        {fault(log_, table_.line, fmt::format("the log tells of {} '{}', the scenario of '{}'", what, stated, other))});
   }
 
   void ranks() {
@@ -219,9 +219,9 @@ class CaseOfTable {
   void harness() {
     const HarnessSpec* spec = scenario_ ? &scenario_->workload.harness : nullptr;
     c_.harness["tool"] = "nccl_tests";
-    const auto take = [&](const char* what, int told, int given) {
-      if (told > 0)
-        c_.harness[what] = std::to_string(told);
+    const auto take = [&](const char* what, int stated, int given) {
+      if (stated > 0)
+        c_.harness[what] = std::to_string(stated);
       else if (spec)
         c_.harness[what] = std::to_string(given);
       else

@@ -138,7 +138,7 @@ class NcclTests : public NcclTestsFormat {
     drop_pending();
     tables_.start_run();
     take_command();
-    columns_ = {}, header_seen_ = columns_told_ = false;
+    columns_ = {}, header_seen_ = columns_stated_ = false;
   }
 
   /// The command lines since the last run are of this one; of several it is not clear which.
@@ -170,7 +170,7 @@ class NcclTests : public NcclTestsFormat {
       drop_pending();
       if (tables_.run_has_rows()) new_run();
       take_command();
-      columns_ = *columns, header_seen_ = columns_told_ = true;
+      columns_ = *columns, header_seen_ = columns_stated_ = true;
       return true;
     }
     if (words[0] == "Avg" || (words[0] == "Collective" && words.size() > 2 && words[2] == "concluded:")) {
@@ -229,8 +229,8 @@ class NcclTests : public NcclTestsFormat {
   bool row(std::string_view text, int line) {
     drop_pending();
     std::vector<std::string_view> words = words_of(text);
-    if (!columns_told_ && !tables_.run_has_rows()) take_command();
-    if (!columns_told_) columns_ = columns_of_row(words).value_or(Columns{});
+    if (!columns_stated_ && !tables_.run_has_rows()) take_command();
+    if (!columns_stated_) columns_ = columns_of_row(words).value_or(Columns{});
     const auto size = [&] { return static_cast<int>(words.size()); };
     // Tests without an operator print none where newer ones print `none`.
     if (columns_.redop >= 0 && columns_.redop < size() && numeric(words[static_cast<std::size_t>(columns_.redop)]))
@@ -279,7 +279,7 @@ class NcclTests : public NcclTestsFormat {
     const int line = std::exchange(pending_line_, 0);
     if (line == 0) return;
     // Where no header says that there are two places, one alone is a whole row.
-    const bool one_place = !columns_told_ && static_cast<int>(held.size()) == columns_.count + columns_.width;
+    const bool one_place = !columns_stated_ && static_cast<int>(held.size()) == columns_.count + columns_.width;
     if (!one_place) return sink_.problem(line, "the row breaks off");
     finish_row({held.begin(), held.end()}, line, 1);
   }
@@ -313,7 +313,7 @@ class NcclTests : public NcclTestsFormat {
   TestTables tables_;
   Columns columns_;
   bool header_seen_ = false;           ///< and rows may follow it
-  bool columns_told_ = false;          ///< by a header of this run
+  bool columns_stated_ = false;          ///< by a header of this run
   std::vector<std::string> commands_;  ///< tests that command lines named since the last run started
   std::vector<std::string> pending_;
   int pending_line_ = 0;

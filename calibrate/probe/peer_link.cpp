@@ -77,7 +77,7 @@ std::string PeerLink::hear(double more) {
   });
 }
 
-std::string PeerLink::exchange(const std::string& mine) {
+std::string PeerLink::collective(const std::string& mine) {
   tell(mine);
   return hear();
 }

@@ -28,7 +28,7 @@ class PeerLink {
   /// \throws ProbeFailure if nothing comes for the timeout and `more` seconds, or the other side has failed
   std::string hear(double more = 0);
   /// Sends one's own, gives the other's.
-  std::string exchange(const std::string& mine);
+  std::string collective(const std::string& mine);
   /// Tells the other side that this one gives up; never throws.
   void fail(const std::string& reason);
   /// Looks whether the other side has given up; does not wait.

@@ -38,9 +38,9 @@ constexpr std::size_t most_buffer = 4 << 20;
 }
 
 /// Blocking, as a waiting thread is woken soonest; looks up now and then.
-class Exchange {
+class Collective {
  public:
-  Exchange(const Socket& socket, PeerLink& link) : fd_(socket.fd()), patience_(link) {}
+  Collective(const Socket& socket, PeerLink& link) : fd_(socket.fd()), patience_(link) {}
   void send(const std::vector<char>& buffer, std::int64_t bytes) {
     move(bytes,
          [&](std::size_t part) { return ::send(fd_, buffer.data(), std::min(part, buffer.size()), MSG_NOSIGNAL); });
@@ -77,7 +77,7 @@ class PingPong : public ProbeTrial {
       : bytes_(m.bytes.value),
         first_(side == ProbeSide::first),
         socket_(link.connection(0)),
-        exchange_(socket_, link),
+        collective_(socket_, link),
         buffer_(std::min<std::size_t>(static_cast<std::size_t>(bytes_), most_buffer)) {
     const timeval look_up{0, 50000};
     if (fcntl(socket_.fd(), F_SETFL, 0) != 0 ||
@@ -89,12 +89,12 @@ class PingPong : public ProbeTrial {
     std::vector<Seconds> samples;
     for (int i = 0; i < repeats; ++i) {
       const auto begin = Clock::now();
-      if (first_) exchange_.send(buffer_, bytes_);
-      exchange_.receive(buffer_, bytes_);
+      if (first_) collective_.send(buffer_, bytes_);
+      collective_.receive(buffer_, bytes_);
       if (first_)
         samples.push_back({probe::seconds_since(begin) / 2});
       else
-        exchange_.send(buffer_, bytes_);
+        collective_.send(buffer_, bytes_);
     }
     return samples;
   }
@@ -103,7 +103,7 @@ class PingPong : public ProbeTrial {
   std::int64_t bytes_;
   bool first_;
   Socket socket_;
-  Exchange exchange_;
+  Collective collective_;
   std::vector<char> buffer_;
 };
 

@@ -35,7 +35,7 @@ double lane_gbit(unsigned speed) {
   return 0;
 }
 
-double told_gbit(const std::string& file) {
+double stated_gbit(const std::string& file) {
   char* end = nullptr;
   const double gbit = std::strtod(file.c_str(), &end);
   return std::string_view(end).starts_with(" Gb/sec") && gbit > 0 && gbit < 1e6 ? gbit : 0;
@@ -66,7 +66,7 @@ std::string rate_file(const std::string& root, const std::string& device, int po
 BytesPerSecond port_rate(unsigned speed, unsigned width, const std::string& file) {
   const double coded = lane_gbit(speed) * lanes_of(width);
   if (coded > 0 && speed != ndr) return {coded * bytes_of_gbit};
-  return {std::max(coded, told_gbit(file)) * bytes_of_gbit};
+  return {std::max(coded, stated_gbit(file)) * bytes_of_gbit};
 }
 
 std::vector<ProbePort> verbs_ports(const VerbsCalls& calls, const std::string& root) {

@@ -17,7 +17,7 @@ using probe::Clock;
 namespace {
 
 constexpr double window_s = 0.01;
-constexpr std::size_t under_way = 4 << 20;  // bytes on a queue pair: more than any link holds, yet soon drained
+constexpr std::size_t in_flight = 4 << 20;  // bytes on a queue pair: more than any link holds, yet soon drained
 
 std::size_t line_up(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
 
@@ -64,7 +64,7 @@ class VerbsTrial : public ProbeTrial {
     VerbsPeer self = end_.self();
     if (const std::string reason = refusal(setup.memory.place); !reason.empty())
       self.memory += ", not bound: " + reason;
-    const VerbsPeer peer = peer_of(link_.exchange(peer_text(self)));
+    const VerbsPeer peer = peer_of(link_.collective(peer_text(self)));
     end_.connect(peer, first_ ? self : peer);
     how_ = self.memory + " -> " + peer.memory;
   }
@@ -181,7 +181,7 @@ class SendLatency : public VerbsTrial {
 };
 
 int depth_of(const Measurement& m) {
-  return static_cast<int>(std::clamp<std::size_t>(under_way / static_cast<std::size_t>(m.bytes.value), 2, 128));
+  return static_cast<int>(std::clamp<std::size_t>(in_flight / static_cast<std::size_t>(m.bytes.value), 2, 128));
 }
 
 /// Writes or reads without a pause on all queue pairs; a window lasts from one completion to another.

@@ -111,10 +111,10 @@ void set_intervals_without_own(std::vector<ServingResult>& results, const std::s
     std::vector<ServingResult> others;
     for (const ServingResult& r : results)
       if (r.mapped.row.source != source) others.push_back(r);
-    Hardware told = prior;
-    for (const FittedParameter& p : learned_spread(others, prior)) *told.find(p.path) = p.after;
+    Hardware stated = prior;
+    for (const FittedParameter& p : learned_spread(others, prior)) *stated.find(p.path) = p.after;
     for (ServingResult& r : results)
-      if (r.mapped.row.source == source) set_interval(r, told.serving_spread);
+      if (r.mapped.row.source == source) set_interval(r, stated.serving_spread);
   }
 }
 

@@ -50,7 +50,7 @@ Json parallel_of(const Workers& w, int gpus, MappedServing& mapped) {
   Json parallel = {{"tensor", w.tensor}};
   if (w.pipeline > 1) parallel["pipeline"] = w.pipeline;
   if (w.expert > 1) parallel["expert"] = w.expert;
-  if (const int ways = expert_tensor_of(w, mapped); ways > 0) parallel["expert_tensor"] = ways;
+  if (const int routes = expert_tensor_of(w, mapped); routes > 0) parallel["expert_tensor"] = routes;
   parallel["data"] = gpus / (w.tensor * w.pipeline);
   return parallel;
 }

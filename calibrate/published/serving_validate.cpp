@@ -53,11 +53,11 @@ std::vector<ServingResult> validate_serving(const std::vector<MappedServing>& ro
   for (const MappedServing& row : rows)
     if (!row.scenario.empty() && known.emplace(row.scenario, shared.size()).second)
       shared.push_back({&row, {}, {}, {}});
-  TaskProgress told(progress, shared.size());
+  TaskProgress stated(progress, shared.size());
   in_parallel(shared.size(), thread_count(threads), [&](std::size_t i) {
     stop_if_requested();
     serving::forecast(shared[i], hardware);
-    told.one_done();
+    stated.one_done();
   });
   std::vector<ServingResult> results;
   for (const MappedServing& row : rows) {

@@ -43,11 +43,11 @@ std::vector<PublishedResult> validate_published(const std::vector<MappedRow>& ro
       r.outcome = RowOutcome::repeated, r.key = std::move(other);
     }
   }
-  TaskProgress told(progress, results.size());
+  TaskProgress stated(progress, results.size());
   in_parallel(results.size(), thread_count(0), [&](std::size_t i) {
     stop_if_requested();
     if (results[i].outcome == RowOutcome::forecast) forecast(results[i], hardware);
-    told.one_done();
+    stated.one_done();
   });
   return results;
 }

@@ -109,11 +109,11 @@ std::vector<StepDifference> step_differences(const std::vector<StepPair>& pairs,
                                              const std::function<void(double)>& progress) {
   const std::map<std::string, Measured> all = measured_of(steps, rows);
   std::vector<StepDifference> differences(pairs.size());
-  TaskProgress told(progress, pairs.size());
+  TaskProgress stated(progress, pairs.size());
   in_parallel(pairs.size(), thread_count(0), [&](std::size_t i) {
     stop_if_requested();
     differences[i] = difference_of(pairs[i], all, hardware);
-    told.one_done();
+    stated.one_done();
   });
   return differences;
 }

@@ -48,7 +48,7 @@ StepRunner::StepRunner(const StepCase& step) : state_(std::make_unique<State>())
     state_->prefixes.push_back(std::move(of_stack));
   state_->world = build_world(std::move(read.scenario));
   state_->program = training_program(step_of(*state_->world));
-  state_->traffic = make_flow_traffic(*state_->world, state_->program, state_->world->draws.first_seed);
+  state_->traffic = make_flow_traffic(*state_->world, state_->program, state_->world->samples.first_seed);
 }
 StepRunner::~StepRunner() = default;
 StepRunner::StepRunner(StepRunner&&) noexcept = default;

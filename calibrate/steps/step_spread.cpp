@@ -41,10 +41,10 @@ void set_intervals_without_own(std::vector<LeftOutFit>& fits, const Hardware& pr
     for (const LeftOutFit& other : fits)
       if (other.by == mine.by && other.group != mine.group)
         others.insert(others.end(), other.rows.begin(), other.rows.end());
-    Hardware told = prior;
-    for (const FittedParameter& p : learned_step_spread(others, prior)) *told.find(p.path) = p.after;
+    Hardware stated = prior;
+    for (const FittedParameter& p : learned_step_spread(others, prior)) *stated.find(p.path) = p.after;
     for (StepRow& row : mine.rows)
-      row.factor = std::exp(quantile_95 * std::hypot(row.deviation, told.step_spread.of(row.experts).value));
+      row.factor = std::exp(quantile_95 * std::hypot(row.deviation, stated.step_spread.of(row.experts).value));
   }
 }
 

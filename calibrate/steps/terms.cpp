@@ -83,7 +83,7 @@ std::vector<StepsWithout> steps_without_terms(const std::vector<StepCase>& steps
   for (const StepCase& c : steps)
     if (!c.scenario.empty()) chosen.push_back(&c);
   for (StepsWithout& s : all) s.rows.resize(chosen.size());
-  TaskProgress told(progress, chosen.size());
+  TaskProgress stated(progress, chosen.size());
   in_parallel(chosen.size(), thread_count(0), [&](std::size_t i) {
     stop_if_requested();
     StepRunner runner(*chosen[i]);
@@ -93,7 +93,7 @@ std::vector<StepsWithout> steps_without_terms(const std::vector<StepCase>& steps
       row.experts = runner.experts();
       row.forecast = runner.seconds(each[t]);
     }
-    told.one_done();
+    stated.one_done();
   });
   return all;
 }

@@ -11,7 +11,7 @@ namespace fabricast {
 namespace {
 
 /// Half of those of a forecast: a factor that is a few per cent of itself off is as good for counting.
-constexpr std::size_t validated_draws = step_draws / 2;
+constexpr std::size_t validated_samples = step_samples / 2;
 
 }  // namespace
 
@@ -20,7 +20,7 @@ StepRow step_row(const StepCase& step, StepRunner& runner, const Hardware& hardw
   row.id = step.id, row.source = step.source, row.measured = step.seconds, row.forecast = runner.seconds(hardware);
   row.held_out = step.held_out, row.experts = runner.experts();
   std::vector<double> seconds;
-  for (std::size_t d = 0; d < validated_draws; ++d) seconds.push_back(runner.seconds(drawn_hardware(hardware, d)));
+  for (std::size_t d = 0; d < validated_samples; ++d) seconds.push_back(runner.seconds(sampled_hardware(hardware, d)));
   row.deviation = std::log(interval_factor(row.forecast, seconds, 0)) / quantile_95;
   const double spread = runner.stack().empty() ? 0 : spread_of_steps(hardware, runner.stack(), row.experts);
   row.factor = interval_factor(row.forecast, seconds, spread);
@@ -31,13 +31,13 @@ StepValidation validate_steps(const std::vector<StepCase>& steps, const Hardware
                               const std::function<void(double)>& progress) {
   StepValidation v;
   v.rows.resize(steps.size());
-  TaskProgress told(progress, steps.size());
+  TaskProgress stated(progress, steps.size());
   in_parallel(steps.size(), thread_count(0), [&](std::size_t i) {
     stop_if_requested();
     const StepCase& c = steps[i];
     StepRunner runner(c);
     v.rows[i] = step_row(c, runner, hardware);
-    told.one_done();
+    stated.one_done();
   });
   return v;
 }

@@ -58,7 +58,7 @@ Json levels_json(const LeaveOneOut& l) {
   return {{"as_is", by_band(l.levels.as_is)},
           {"one_factor", by_band(l.levels.one_factor)},
           {"factor_per_band", by_band(l.levels.factor_per_band)},
-          {"nine_of_ten", by_band(l.levels.nine_of_ten)},
+          {"p90", by_band(l.levels.nine_of_ten)},
           {"causes", std::move(causes)}};
 }
 

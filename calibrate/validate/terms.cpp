@@ -50,7 +50,7 @@ int take_away(Hardware& hardware, const ModelTerm& term) {
       Parameter& p = *ref.parameter;
       if (!names_parameter(pattern, path) || (p.low == p.high && p.value == value)) continue;
       p.value = p.low = p.high = value;
-      p.draws.clear();
+      p.samples.clear();
       ++taken;
     }
   return taken;

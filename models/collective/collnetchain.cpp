@@ -26,7 +26,7 @@ void node_transfers(const Communicator& comm, const Plan&, int channel, std::uin
   out.clear();
   const ChannelShape& shape = comm.tree_shape(channel);
   add_chain(out, shape.gpus);
-  add_both_ways(out, shape.gpus.front(), shape.nic_in);
+  add_both_directions(out, shape.gpus.front(), shape.nic_in);
 }
 
 /// Worker 2r adds up on rank r, 2r + 1 hands down; after them comes the tree in the switches.
@@ -90,7 +90,7 @@ std::unique_ptr<ChannelProgram> program(const Communicator& comm, const Plan& pl
 
 /// One part of a block's threads goes up, the other down [NCCL-device].
 void adjust_costs(const Communicator& comm, const Plan&, ProtocolCosts& c) {
-  c.both_ways = comm.node.software.both_ways.value;
+  c.both_directions = comm.node.software.both_directions.value;
 }
 
 /// Shorter chunks for shorter shares, so that the stages overlap.

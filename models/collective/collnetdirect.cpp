@@ -28,7 +28,7 @@ void node_transfers(const Communicator& comm, const Plan&, int, std::uint32_t, s
       out.push_back({NodeTransfer::Kind::gpu_to_gpu, head, g});
     }
     const int nic = comm.nic_of_gpu[static_cast<std::size_t>(head)];
-    add_both_ways(out, head, nic);
+    add_both_directions(out, head, nic);
   }
 }
 

@@ -35,7 +35,7 @@ void node_transfers(const Communicator& comm, const Plan& plan, int, std::uint32
     if (plan.op != CollectiveOp::reduce_scatter) out.push_back({NodeTransfer::Kind::multicast, head, -1});
     if (comm.nodes() == 1) continue;
     const int nic = comm.nic_of_gpu[static_cast<std::size_t>(head)];
-    add_both_ways(out, head, nic);
+    add_both_directions(out, head, nic);
   }
 }
 

@@ -38,7 +38,7 @@ void node_transfers(const Communicator& comm, const Plan&, int channel, std::uin
     out.push_back({NodeTransfer::Kind::multicast, head, -1});
     const int nic = comm.nic_of_gpu[static_cast<std::size_t>(head)];
     for (const std::int64_t other : {place.parent, place.children[0], place.children[1]})
-      if (other >= 0) add_both_ways(out, head, nic);
+      if (other >= 0) add_both_directions(out, head, nic);
   }
 }
 

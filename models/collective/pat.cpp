@@ -50,7 +50,7 @@ void network_edges(const Communicator& comm, const Plan& plan, int, const EdgeSi
 
 void node_transfers(const Communicator& comm, const Plan&, int, std::uint32_t, std::vector<NodeTransfer>& out) {
   out.clear();
-  add_both_ways(out, 0, comm.nic_of_gpu.front(), static_cast<double>(comm.ranks() - 1));
+  add_both_directions(out, 0, comm.nic_of_gpu.front(), static_cast<double>(comm.ranks() - 1));
 }
 
 /// Worker 2r sends for rank r, worker 2r + 1 receives.

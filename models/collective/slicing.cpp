@@ -43,7 +43,7 @@ Stream chunk_stream(const Plan& plan, int channel, std::string_view timing, std:
   return s;
 }
 
-void add_both_ways(std::vector<NodeTransfer>& transfers, int gpu, int nic, double weight) {
+void add_both_directions(std::vector<NodeTransfer>& transfers, int gpu, int nic, double weight) {
   transfers.push_back({NodeTransfer::Kind::gpu_to_nic, gpu, nic, weight});
   transfers.push_back({NodeTransfer::Kind::nic_to_gpu, nic, gpu, weight});
 }

@@ -54,10 +54,10 @@ void node_transfers(const Communicator& comm, const Plan&, int channel, std::uin
   add_chain(out, shape.gpus);
   if (comm.nodes() < 2) return;
   const TreePlace place = double_tree(comm.nodes(), node, comm.tree_index(channel));
-  if (place.parent >= 0) add_both_ways(out, shape.gpus.front(), shape.nic_in);
+  if (place.parent >= 0) add_both_directions(out, shape.gpus.front(), shape.nic_in);
   for (int type = 0; type < 2; ++type)
     if (place.children[static_cast<std::size_t>(type)] >= 0)
-      add_both_ways(out, shape.gpus[static_cast<std::size_t>(child_position(comm, type))], shape.nic_in);
+      add_both_directions(out, shape.gpus[static_cast<std::size_t>(child_position(comm, type))], shape.nic_in);
 }
 
 /// Worker 2 * rank reduces upwards, 2 * rank + 1 broadcasts downwards; the root does both in worker 2 * rank.
@@ -149,7 +149,7 @@ std::unique_ptr<ChannelProgram> program(const Communicator& comm, const Plan& pl
 
 void adjust_costs(const Communicator& comm, const Plan& plan, ProtocolCosts& c) {
   // One part of a block's threads goes up, the other down [NCCL-device].
-  if (plan.protocol == Protocol::simple) c.both_ways = comm.node.software.both_ways.value;
+  if (plan.protocol == Protocol::simple) c.both_directions = comm.node.software.both_directions.value;
   const TreeThreads threads = tree_threads(plan);
   c.up = threads.up;
   c.down = threads.down;

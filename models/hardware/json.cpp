@@ -27,13 +27,14 @@ Parameter read_parameter(const json& j, const std::string& path) {
   p.low = j.value("low", p.value);
   p.high = j.value("high", p.value);
   p.source = j.value("source", std::string());
-  p.draws = j.value("draws", std::vector<double>());
+  // Profiles of versions before 0.2 say `draws`.
+  p.samples = j.value("samples", j.value("draws", std::vector<double>()));
   if (!std::isfinite(p.value) || p.value < 0)
     throw std::invalid_argument(path + ": 'value' must be a number that is not negative");
   if (!(p.low <= p.value && p.value <= p.high))
     throw std::invalid_argument(path + ": 'low' <= 'value' <= 'high' does not hold");
-  if (std::any_of(p.draws.begin(), p.draws.end(), [](double x) { return !(std::isfinite(x) && x >= 0); }))
-    throw std::invalid_argument(path + ": 'draws' must be numbers that are not negative");
+  if (std::any_of(p.samples.begin(), p.samples.end(), [](double x) { return !(std::isfinite(x) && x >= 0); }))
+    throw std::invalid_argument(path + ": 'samples' must be numbers that are not negative");
   return p;
 }
 
@@ -183,7 +184,7 @@ void overlay_profile(Hardware& hardware, const std::string& text, const std::str
              near ? fmt::format("did you mean '{}'?", *near) : "`fabricast list parameters` shows all");
       return;
     }
-    constexpr std::array<std::string_view, 5> keys = {"value", "low", "high", "source", "draws"};
+    constexpr std::array<std::string_view, 6> keys = {"value", "low", "high", "source", "samples", "draws"};
     if (value.is_object())
       for (const auto& [key, part] : value.items())
         if (std::find(keys.begin(), keys.end(), key) == keys.end())

@@ -235,7 +235,7 @@ Node build_node(const NodeSpec& host, const Hardware& hardware, int hosts, const
   node.layout = repeat(believed_layout(host, node.gpu, nics), hosts);
   node.direct_path = hardware.pcie_paths.find("peer")->second;
   node.staged_path = hardware.pcie_paths.find("host_memory")->second;
-  find_peer_ways(node, use);
+  find_peer_paths(node, use);
   return node;
 }
 
@@ -274,7 +274,7 @@ Node restricted_to(const Node& whole, const std::vector<int>& gpus, const NodeUs
   share(node.fabric_ports);
   node.hosts = left, node.nics = static_cast<int>(nics.size());
   node.spec.gpus = static_cast<int>(gpus.size());
-  find_peer_ways(node, use);
+  find_peer_paths(node, use);
   return node;
 }
 

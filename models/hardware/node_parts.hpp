@@ -23,6 +23,6 @@ void scale_clock(Architecture& architecture, double clock);
 void add_call_delay(Architecture& architecture, Seconds delay);
 
 /// Fills in how its GPUs reach each other. `node` is whole but for that.
-void find_peer_ways(Node& node, const NodeUse& use);
+void find_peer_paths(Node& node, const NodeUse& use);
 
 }  // namespace fabricast

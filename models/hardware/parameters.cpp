@@ -86,7 +86,7 @@ std::vector<ParameterRef> parameters(Software& s) {
       {"issue_group", "us", "host time per GPU for a group of sends and receives, beyond issue_per_gpu",
        &s.issue_group},
       {"both_ways", "", "rate of a block whose threads go up and down a tree at once, relative to one way",
-       &s.both_ways},
+       &s.both_directions},
       {"nvlstree_hop", "", "hop over a network in an NVLSTree, relative to other algorithms", &s.nvlstree_hop},
       {"tree_hop_ll", "", "LL hop along a tree's chain inside a node, relative to one around a ring", &s.tree_hop_ll},
       {"gdr_by_cpu_efficiency", "", "GPUDirect RDMA through a CPU: share of the PCIe payload rate", &s.gdr_by_cpu},

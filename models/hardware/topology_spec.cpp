@@ -59,8 +59,8 @@ void lay_topology_over(NodeSpec& spec, NodeLayout layout) {
 std::vector<Diagnostic> contradictions(const NodeSpec& spec, const Hardware& hardware) {
   std::vector<Diagnostic> faults;
   if (!spec.layout) return faults;
-  NodeSpec told = spec;
-  lay_topology_over(told, *spec.layout);
+  NodeSpec stated = spec;
+  lay_topology_over(stated, *spec.layout);
   const auto compare = [&](std::string_view key, const auto& given, const auto& in_file, auto show) {
     if (given == in_file) return;
     Diagnostic d;
@@ -71,15 +71,15 @@ std::vector<Diagnostic> contradictions(const NodeSpec& spec, const Hardware& har
   };
   const auto number = [](int n) { return fmt::format("{}", n); };
   const auto word = [](auto e) { return std::string(name_of(e)); };
-  compare("gpus", spec.gpus, told.gpus, number);
-  compare("intranode", spec.intranode, told.intranode, word);
-  compare("nics.count", spec.nics.count, told.nics.count, number);
-  if (told.nics.count > 0)
-    compare("nics.rate", spec.nics.rate.value, told.nics.rate.value,
+  compare("gpus", spec.gpus, stated.gpus, number);
+  compare("intranode", spec.intranode, stated.intranode, word);
+  compare("nics.count", spec.nics.count, stated.nics.count, number);
+  if (stated.nics.count > 0)
+    compare("nics.rate", spec.nics.rate.value, stated.nics.rate.value,
             [](double rate) { return to_text(BytesPerSecond{rate}); });
-  compare("cpu", spec.cpu, told.cpu, word);
-  compare("sockets", spec.sockets, told.sockets, number);
-  compare("pcie_switches", spec.pcie_switches, told.pcie_switches, number);
+  compare("cpu", spec.cpu, stated.cpu, word);
+  compare("sockets", spec.sockets, stated.sockets, number);
+  compare("pcie_switches", spec.pcie_switches, stated.pcie_switches, number);
   if (spec.nics.numa != NicNuma::local) compare("nics.numa", spec.nics.numa, NicNuma::local, word);
   const auto kind = hardware.gpus.find(spec.gpu);
   if (kind != hardware.gpus.end() && !fits(kind->second, spec.layout->gpus.front())) {

@@ -43,10 +43,10 @@ struct GraphSearch::Cache {
       if (path.links.empty()) continue;
       Peer peer{{0, 0, 0, -(path.bandwidth / 1000), static_cast<long>(path.links.size()), i}, g};
       if (net >= 0) {
-        const NcclPath& way = system.path_net_gpu(net, g);
-        peer.key[0] = -(way.bandwidth / 1000);
+        const NcclPath& route = system.path_net_gpu(net, g);
+        peer.key[0] = -(route.bandwidth / 1000);
         peer.key[1] = -static_cast<long>(system.layout.gpus[static_cast<std::size_t>(g)].slot.gigabytes());
-        peer.key[2] = static_cast<long>(way.links.size());
+        peer.key[2] = static_cast<long>(route.links.size());
       }
       it->second.push_back(peer);
     }

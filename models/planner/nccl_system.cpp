@@ -146,7 +146,7 @@ class SystemBuilder {
   }
 
   /// Best ways from all vertices to one.
-  std::vector<Step> ways_to(std::uint16_t goal) const {
+  std::vector<Step> paths_to(std::uint16_t goal) const {
     std::vector<Step> best(system_.vertices.size());
     best[goal] = {PathType::LOC, milli(local_bandwidth), 0, 0};
     std::vector<std::uint16_t> level{goal};
@@ -180,11 +180,11 @@ class SystemBuilder {
     return best;
   }
 
-  NcclPath path_of(const std::vector<Step>& ways, std::uint16_t from, std::uint16_t to) const {
+  NcclPath path_of(const std::vector<Step>& routes, std::uint16_t from, std::uint16_t to) const {
     NcclPath path;
-    if (ways[from].type == PathType::DIS) return path;
-    path.type = ways[from].type, path.bandwidth = ways[from].bandwidth;
-    for (std::uint16_t v = from; v != to; v = system_.links[ways[v].link].to) path.links.push_back(ways[v].link);
+    if (routes[from].type == PathType::DIS) return path;
+    path.type = routes[from].type, path.bandwidth = routes[from].bandwidth;
+    for (std::uint16_t v = from; v != to; v = system_.links[routes[v].link].to) path.links.push_back(routes[v].link);
     return path;
   }
 
@@ -198,24 +198,24 @@ class SystemBuilder {
     system_.net_gpu.resize(static_cast<std::size_t>(gpus * nets));
     for (int g = 0; g < gpus; ++g) {
       const auto goal = static_cast<std::uint16_t>(g);
-      const std::vector<Step> ways = ways_to(goal);
+      const std::vector<Step> routes = paths_to(goal);
       for (int a = 0; a < gpus; ++a)
-        system_.gpu_gpu[static_cast<std::size_t>(a * gpus + g)] = path_of(ways, static_cast<std::uint16_t>(a), goal);
+        system_.gpu_gpu[static_cast<std::size_t>(a * gpus + g)] = path_of(routes, static_cast<std::uint16_t>(a), goal);
       for (int n = 0; n < nets; ++n)
-        system_.net_gpu[static_cast<std::size_t>(n * gpus + g)] = path_of(ways, net(n), goal);
-      if (system_.nvswitch) system_.switch_gpu.push_back(path_of(ways, switch_, goal));
+        system_.net_gpu[static_cast<std::size_t>(n * gpus + g)] = path_of(routes, net(n), goal);
+      if (system_.nvswitch) system_.switch_gpu.push_back(path_of(routes, switch_, goal));
       cpu_gpu_.push_back({});
-      for (const int s : sockets_) cpu_gpu_.back().push_back(path_of(ways, hub(s), goal));
+      for (const int s : sockets_) cpu_gpu_.back().push_back(path_of(routes, hub(s), goal));
     }
     for (int n = 0; n < nets; ++n) {
-      const std::vector<Step> ways = ways_to(net(n));
+      const std::vector<Step> routes = paths_to(net(n));
       for (int g = 0; g < gpus; ++g)
-        system_.gpu_net[static_cast<std::size_t>(g * nets + n)] = path_of(ways, static_cast<std::uint16_t>(g), net(n));
+        system_.gpu_net[static_cast<std::size_t>(g * nets + n)] = path_of(routes, static_cast<std::uint16_t>(g), net(n));
     }
     if (system_.nvswitch) {
-      const std::vector<Step> ways = ways_to(switch_);
+      const std::vector<Step> routes = paths_to(switch_);
       for (int g = 0; g < gpus; ++g)
-        system_.gpu_switch.push_back(path_of(ways, static_cast<std::uint16_t>(g), switch_));
+        system_.gpu_switch.push_back(path_of(routes, static_cast<std::uint16_t>(g), switch_));
     }
   }
 
@@ -245,7 +245,7 @@ class SystemBuilder {
       for (int p = 0; p < system_.gpus; ++p) {
         NcclPath& path = system_.gpu_gpu[static_cast<std::size_t>(p * system_.gpus + g)];
         if (p == g || path.type == PathType::DIS) continue;
-        if (node_.way(p, g) == PeerWay::host_memory)
+        if (node_.route(p, g) == PeerPath::host_memory)
           path = joined(reversed(cpu_gpu_[static_cast<std::size_t>(p)][socket_of(g)]),
                         cpu_gpu_[static_cast<std::size_t>(g)][socket_of(g)]);
       }

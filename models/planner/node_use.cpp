@@ -146,7 +146,7 @@ static std::vector<std::vector<int>> groups_of(const Node& node) {
   for (int g = 0; g < node.spec.gpus; ++g) {
     first.push_back(g);
     for (int p = 0; p < g; ++p)
-      if (node.way(g, p) != PeerWay::host_memory)
+      if (node.route(g, p) != PeerPath::host_memory)
         first.back() = std::min(first.back(), first[static_cast<std::size_t>(p)]);
     if (first.back() == g) groups.emplace_back();
     const auto group = std::find_if(groups.begin(), groups.end(), [&](const std::vector<int>& members) {
@@ -172,7 +172,7 @@ Node split_by_network(const Node& host, const NcclSettings& s, const NodeUse& us
   return part;
 }
 
-void check_ways_inside(const Node& node, const NcclSettings& s) {
+void check_paths_inside(const Node& node, const NcclSettings& s) {
   if (s.shm_disable.value_or(false) && groups_of(node).size() > 1)
     refuse("NCCL_SHM_DISABLE",
            "leaves the GPUs of a host no way to each other but the network, which is simulated for "

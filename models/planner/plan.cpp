@@ -198,7 +198,7 @@ void search_and_estimate(Planner& planner, const NcclSettings& settings, SearchS
 
 Planner make_planner(Node node, std::vector<std::uint32_t> placement, std::uint32_t hosts_per_node,
                      NcclSettings settings, SearchStore* store) {
-  check_ways_inside(node, settings);
+  check_paths_inside(node, settings);
   Planner planner;
   planner.settings = std::move(settings);
   Communicator& comm = planner.comm;

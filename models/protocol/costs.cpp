@@ -76,32 +76,32 @@ double channel_launch(const Communicator& comm, const Plan& plan) {
 namespace {
 
 /// s; from a GPU to another of its node.
-double hop_inside(const Communicator& comm, const Plan& plan, PeerWay way) {
+double hop_inside(const Communicator& comm, const Plan& plan, PeerPath route) {
   const Node& node = comm.node;
   const auto p = static_cast<std::size_t>(plan.protocol);
-  if (way == PeerWay::nvlink || way == PeerWay::nvlink_by_peer) return node.architecture.hop[p].us().value;
-  return node.pcie_path(way).hop[p].us().value * node.architecture.pcie_hop.value;
+  if (route == PeerPath::nvlink || route == PeerPath::nvlink_by_peer) return node.architecture.hop[p].us().value;
+  return node.pcie_path(route).hop[p].us().value * node.architecture.pcie_hop.value;
 }
 
 /// The same over all hops of a channel: a message on its way around a ring meets each of them.
 double mean_hop_inside(const Communicator& comm, const Plan& plan, const CollectiveAlgorithm& algorithm) {
-  const std::vector<PeerWay>& ways = comm.node.peer_ways;
+  const std::vector<PeerPath>& routes = comm.node.peer_paths;
   std::vector<NodeTransfer> transfers;
-  if (!ways.empty()) algorithm.node_transfers(comm, plan, 0, 0, transfers);
+  if (!routes.empty()) algorithm.node_transfers(comm, plan, 0, 0, transfers);
   std::array<double, 4> hops{};  // by way
   for (const NodeTransfer& t : transfers)
     if (t.kind == NodeTransfer::Kind::gpu_to_gpu)
-      hops[static_cast<std::size_t>(comm.node.way(t.from, t.to))] += t.weight;
+      hops[static_cast<std::size_t>(comm.node.route(t.from, t.to))] += t.weight;
   const double all = std::accumulate(hops.begin(), hops.end(), 0.0);
   const Node& node = comm.node;
   if (all == 0)
     return hop_inside(comm, plan,
-                      node.nvlink         ? PeerWay::nvlink
-                      : node.peer_to_peer ? PeerWay::pcie
-                                          : PeerWay::host_memory);
+                      node.nvlink         ? PeerPath::nvlink
+                      : node.peer_to_peer ? PeerPath::pcie
+                                          : PeerPath::host_memory);
   double sum = 0;
-  for (std::size_t way = 0; way < hops.size(); ++way)
-    sum += hops[way] / all * hop_inside(comm, plan, static_cast<PeerWay>(way));
+  for (std::size_t route = 0; route < hops.size(); ++route)
+    sum += hops[route] / all * hop_inside(comm, plan, static_cast<PeerPath>(route));
   return sum;
 }
 
@@ -152,7 +152,7 @@ void add_network(const Communicator& comm, const Plan& plan, ProtocolCosts& c) {
 }
 
 /// What the way between GPU and NIC adds to a hop, and switches that reduce.
-void add_ways(const Communicator& comm, const CollectiveAlgorithm& algorithm, ProtocolCosts& c) {
+void add_paths(const Communicator& comm, const CollectiveAlgorithm& algorithm, ProtocolCosts& c) {
   const Network& network = comm.node.network;
   // Half of the way through host memory is the sender's.
   if (!comm.gdr || !comm.gdr_read) c.hop_network += network.staged_hop.us().value * (comm.gdr ? 0.5 : 1);
@@ -180,7 +180,7 @@ ProtocolCosts protocol_costs(const Communicator& comm, const Plan& plan) {
   if (network) add_network(comm, plan, c);
   if (algorithm.adjust_costs) algorithm.adjust_costs(comm, plan, c);
   if (!network) return c;
-  add_ways(comm, algorithm, c);
+  add_paths(comm, algorithm, c);
   add_visits(comm, plan, c);
   return c;
 }

@@ -54,10 +54,10 @@ bool DataParallel::by_layer(bool last_micro_batch) const {
 }
 
 std::uint32_t DataParallel::kind(std::uint32_t groups, CollectiveOp op, double bytes) {
-  ExchangeKind k;
+  CollectiveKind k;
   k.name = fmt::format("{} {}", name_of(Part::data), name_of(op));
   k.part = Part::data, k.op = op, k.bytes = std::max<std::int64_t>(1, std::llround(bytes)), k.groups = groups;
-  return builder_.exchange(std::move(k));
+  return builder_.collective(std::move(k));
 }
 
 int DataParallel::calls(double bytes) const {
@@ -67,16 +67,16 @@ int DataParallel::calls(double bytes) const {
   return std::max(1, static_cast<int>(bytes / static_cast<double>(step_.bucket.value)));
 }
 
-std::uint32_t DataParallel::exchange(std::uint32_t groups, CollectiveOp op, double bytes, int calls) {
-  return queue_.exchange(kind(groups, op, bytes / calls), data, calls);
+std::uint32_t DataParallel::collective(std::uint32_t groups, CollectiveOp op, double bytes, int calls) {
+  return queue_.collective(kind(groups, op, bytes / calls), data, calls);
 }
 
 std::uint32_t DataParallel::gather(const HeldParameters& held, int calls) {
   std::uint32_t last = no_activity;
   if (held.plain > 0 && shard_ > 1)
-    last = exchange(shard_groups_, CollectiveOp::all_gather, held.plain * parameter_bytes, calls);
+    last = collective(shard_groups_, CollectiveOp::all_gather, held.plain * parameter_bytes, calls);
   if (held.experts > 0 && expert_replicas_ > 1)
-    last = exchange(expert_groups_, CollectiveOp::all_gather, held.experts * parameter_bytes, calls);
+    last = collective(expert_groups_, CollectiveOp::all_gather, held.experts * parameter_bytes, calls);
   return last;
 }
 
@@ -88,7 +88,7 @@ std::uint32_t DataParallel::broadcast(const HeldParameters& held) {
   const auto send = [&](std::uint32_t groups, double parameters, int ranks) {
     const int calls = static_cast<int>(std::min<double>(ranks, tensors));
     if (parameters > 0 && ranks > 1)
-      last = exchange(groups, CollectiveOp::broadcast, parameters * parameter_bytes, calls);
+      last = collective(groups, CollectiveOp::broadcast, parameters * parameter_bytes, calls);
   };
   send(shard_groups_, held.plain, shard_);
   send(expert_groups_, held.experts, expert_replicas_);
@@ -132,7 +132,7 @@ void DataParallel::flush() {
   const int n = calls((waiting_.plain + waiting_.experts) * step_.stack.gradient_bytes);
   const CollectiveOp op = shards() && !owners() ? CollectiveOp::reduce_scatter : CollectiveOp::all_reduce;
   const auto add = [&](std::uint32_t groups, CollectiveOp what, double parameters) {
-    if (parameters > 0) reductions_.push_back(exchange(groups, what, parameters * bytes, n));
+    if (parameters > 0) reductions_.push_back(collective(groups, what, parameters * bytes, n));
   };
   if (owners()) {
     if (shard_ * replicas_ > 1) add(all_groups_, op, waiting_.plain);

@@ -52,7 +52,7 @@ class DataParallel {
   bool reduces_always() const { return step_.zero >= 2 && !once_per_step(); }
   /// In how many calls a bucket goes that holds so many bytes.
   int calls(double bytes) const;
-  std::uint32_t exchange(std::uint32_t groups, CollectiveOp op, double bytes, int calls);
+  std::uint32_t collective(std::uint32_t groups, CollectiveOp op, double bytes, int calls);
   std::uint32_t gather(const HeldParameters& held, int calls = 1);
   std::uint32_t broadcast(const HeldParameters& held);
   void flush();

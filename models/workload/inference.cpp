@@ -79,8 +79,8 @@ class InferenceBuilder {
     return {builder_.finish(), std::move(launches_)};
   }
 
-  InferenceProgram build(const std::vector<InferencePass>& passes, int rounds, const Handover* handover) {
-    if (handover) hand_over(*handover);
+  InferenceProgram build(const std::vector<InferencePass>& passes, int rounds, const KvTransfer* kv_transfer) {
+    if (kv_transfer) hand_over(*kv_transfer);
     std::vector<TimedPass> timed;
     for (std::size_t j = 0; j < passes.size(); ++j) {
       const bool same = j > 0 && passes[j].tokens() == passes[j - 1].tokens() && passes[j].keys == passes[j - 1].keys;
@@ -199,7 +199,7 @@ class InferenceBuilder {
     pass_ = &now.pass, times_ = &now.time;
     if (!whole) return;
     // The whole pass goes on where its halves have ended.
-    for (std::uint32_t& exchange : pending_) stage_->queue->wait_for(exchange), exchange = no_activity;
+    for (std::uint32_t& collective : pending_) stage_->queue->wait_for(collective), collective = no_activity;
   }
   /// The last exchange of this half.
   std::uint32_t& pending() { return pending_[half_]; }
@@ -211,29 +211,29 @@ class InferenceBuilder {
     return builder_.add(a, {&place, 1});
   }
 
-  void compute(const LayerTime& t, int count, Part products, const std::string& what) {
+  void compute(const LayerTime& t, int count, Part gemms, const std::string& what) {
     stage_->queue->wait_for(pending());
     pending() = no_activity;
-    if (!graph_) stage_->queue->wait_for(host_work(count * launch_seconds(t, products), "launch"));
-    stage_->queue->work(count * t.products, products, what);
+    if (!graph_) stage_->queue->wait_for(host_work(count * launch_seconds(t, gemms), "launch"));
+    stage_->queue->work(count * t.gemms, gemms, what);
     if (t.attention > 0) stage_->queue->work(count * t.attention, Part::attention, what);
-    const Part other = products == Part::vocabulary ? Part::vocabulary : Part::elementwise;
+    const Part other = gemms == Part::vocabulary ? Part::vocabulary : Part::elementwise;
     stage_->queue->work(count * t.elementwise, other, what);
   }
 
   /// Of the host, for half a layer or the vocabulary.
-  double launch_seconds(const LayerTime& t, Part products) const {
+  double launch_seconds(const LayerTime& t, Part gemms) const {
     const ServingStack& stack = step_.stack;
-    double beside = products == Part::vocabulary ? 0 : stack.layer_launch.us().value / 2;
+    double beside = gemms == Part::vocabulary ? 0 : stack.layer_launch.us().value / 2;
     if (&t == &times_->sparse) beside += stack.expert_launch.us().value;
     return t.kernels * stack.kernel_launch.us().value + beside;
   }
 
   void call(std::uint32_t groups, Part part, CollectiveOp op, double bytes, int count) {
-    ExchangeKind k;
+    CollectiveKind k;
     k.name = fmt::format("{} {}", name_of(part), name_of(op));
     k.part = part, k.op = op, k.bytes = std::max<std::int64_t>(1, std::llround(bytes)), k.groups = groups;
-    const std::uint32_t kind = builder_.exchange(std::move(k));
+    const std::uint32_t kind = builder_.collective(std::move(k));
     // The other half may compute meanwhile.
     const std::uint32_t before = pending();
     if (whole_->halves.empty()) stage_->queue->wait_for(before);
@@ -244,7 +244,7 @@ class InferenceBuilder {
       launches_.emplace_back(launch, kind);
       stage_->queue->wait_for(launch);
     }
-    pending() = stage_->queue->exchange(kind, part == Part::tensor ? tensor : others, count);
+    pending() = stage_->queue->collective(kind, part == Part::tensor ? tensor : others, count);
     if (before != no_activity) builder_.depends(pending(), before);
   }
 
@@ -271,7 +271,7 @@ class InferenceBuilder {
   }
 
   /// Copies of tokens to their experts, or back. \param bytes  of a number
-  void exchange_copies(double bytes, int count) {
+  void collective_copies(double bytes, int count) {
     const double copies =
         static_cast<double>(pass_->tokens()) * step_.model.active_experts / step_.layout.tensor * step_.imbalance;
     const double token = static_cast<double>(step_.model.hidden) * bytes;
@@ -280,53 +280,53 @@ class InferenceBuilder {
   }
 
   /// Tokens of all replicas that split experts, or sums of what each rank has made of them.
-  void exchange_tokens(CollectiveOp op, double bytes, int count) {
+  void move_tokens(CollectiveOp op, double bytes, int count) {
     const double replicas = static_cast<double>(step_.layout.expert_tensor) / step_.layout.tensor;
     call(stage_->expert, Part::expert, op, hidden_bytes() / 2 * bytes * replicas, count);
   }
 
   void attention(bool experts, int count) {
-    compute(times_->attention, count, Part::products, "attention");
+    compute(times_->attention, count, Part::gemms, "attention");
     reduce(count);
     const double bytes = std::min(2.0, bytes_of(step_.experts.compute));
-    if (experts && dispatches()) exchange_copies(bytes, count);
-    if (experts && gathers()) exchange_tokens(CollectiveOp::all_gather, bytes, count);
+    if (experts && dispatches()) collective_copies(bytes, count);
+    if (experts && gathers()) move_tokens(CollectiveOp::all_gather, bytes, count);
   }
 
   void feed_forward(bool experts, int count) {
-    compute(experts ? times_->sparse : times_->dense, count, Part::products, experts ? "experts" : "ffn");
+    compute(experts ? times_->sparse : times_->dense, count, Part::gemms, experts ? "experts" : "ffn");
     if (!experts || !(dispatches() || gathers())) return reduce(count);
     if (dispatches())
-      exchange_copies(2, count);
+      collective_copies(2, count);
     else
-      exchange_tokens(CollectiveOp::reduce_scatter, 2, count);
+      move_tokens(CollectiveOp::reduce_scatter, 2, count);
     // Each rank of a replica has brought back its part of the tokens.
     if (step_.layout.tensor > 1) call(stage_->tensor, Part::tensor, CollectiveOp::all_gather, hidden_bytes(), count);
   }
 
   std::uint32_t send(int from) {
-    ExchangeKind kind;
+    CollectiveKind kind;
     kind.part = Part::pipeline, kind.op = CollectiveOp::sendrecv, kind.one_way = true,
     kind.groups = pairs_[index(from)];
     kind.name = fmt::format("pipeline {} to {}", from, from + 1);
     kind.bytes = std::max<std::int64_t>(1, std::llround(hidden_bytes() / step_.layout.tensor));
     const std::array<Place, 2> places{Place{static_cast<std::uint32_t>(from), send_forward},
                                       Place{static_cast<std::uint32_t>(from + 1), receive_forward}};
-    return stage_->queue->exchange(builder_.exchange(std::move(kind)), places);
+    return stage_->queue->collective(builder_.collective(std::move(kind)), places);
   }
 
-  void hand_over(const Handover& handover) {
-    for (std::size_t i = 0; i < handover.pairs.size(); ++i) {
-      ExchangeKind kind;
-      kind.part = Part::handover, kind.op = CollectiveOp::sendrecv, kind.one_way = true;
-      kind.bytes = handover.bytes, kind.name = "handover";
-      kind.groups = builder_.groups(handover.pairs[i]);
+  void hand_over(const KvTransfer& kv_transfer) {
+    for (std::size_t i = 0; i < kv_transfer.pairs.size(); ++i) {
+      CollectiveKind kind;
+      kind.part = Part::kv_transfer, kind.op = CollectiveOp::sendrecv, kind.one_way = true;
+      kind.bytes = kv_transfer.bytes, kind.name = "kv_transfer";
+      kind.groups = builder_.groups(kv_transfer.pairs[i]);
       // All stages receive at the same time; the first one stands for them. Sets of pairs have streams of their own.
       auto& streams = builder_.program.actors.front().streams;
       auto stream = stages_.front().hand_over;
       if (i > 0) stream = static_cast<std::uint16_t>(streams.size()), streams.push_back(fmt::format("hand over {}", i));
       const Place place{0, stream};
-      stages_.front().queue->exchange(builder_.exchange(std::move(kind)), {&place, 1});
+      stages_.front().queue->collective(builder_.collective(std::move(kind)), {&place, 1});
     }
   }
 
@@ -352,8 +352,8 @@ InferenceProgram all_reduce_program(const InferenceStep& step, Bytes bytes, bool
 }
 
 InferenceProgram inference_program(const InferenceStep& step, const std::vector<InferencePass>& passes, int rounds,
-                                   bool graph, const Handover* handover) {
-  return InferenceBuilder(step, graph).build(passes, rounds, handover);
+                                   bool graph, const KvTransfer* kv_transfer) {
+  return InferenceBuilder(step, graph).build(passes, rounds, kv_transfer);
 }
 
 }  // namespace fabricast

@@ -158,22 +158,22 @@ void check_load(const LoadSpec& load, Complaints& faults) {
 void complete_expert_tensor(const ServingParallel& p, const Transformer& m, std::int64_t placed,
                             const std::string& path, Complaints& faults) {
   const std::string key = path + ".expert_tensor";
-  const std::int64_t ways = p.expert_tensor, group = ways * p.expert, ranks = std::int64_t{p.tensor} * p.data;
-  if (m.expert_ffn % ways != 0)
-    faults.add(key, fmt::format("expert_tensor {} does not divide {} columns of an expert", ways, m.expert_ffn));
+  const std::int64_t routes = p.expert_tensor, group = routes * p.expert, ranks = std::int64_t{p.tensor} * p.data;
+  if (m.expert_ffn % routes != 0)
+    faults.add(key, fmt::format("expert_tensor {} does not divide {} columns of an expert", routes, m.expert_ffn));
   if (p.expert > 1 && placed % p.expert != 0)
     faults.add(path + ".expert", fmt::format("expert {} does not divide {} experts", p.expert, placed),
                fmt::format("change {}.expert or the model", path));
-  const bool inside = group == p.tensor, across = p.expert == 1 && ways % p.tensor == 0;
-  if (ways > 1 && !inside && !across)
+  const bool inside = group == p.tensor, across = p.expert == 1 && routes % p.tensor == 0;
+  if (routes > 1 && !inside && !across)
     faults.add(key,
                fmt::format("experts are split by expert {} x expert_tensor {}, which is neither tensor {} nor all of "
                            "several replicas",
-                           p.expert, ways, p.tensor),
+                           p.expert, routes, p.tensor),
                "expert x expert_tensor: tensor; or expert: 1, and a multiple of tensor");
   else if (ranks % group != 0)
     faults.add(key,
-               fmt::format("expert {} x expert_tensor {} does not divide tensor {} x data {}", p.expert, ways, p.tensor,
+               fmt::format("expert {} x expert_tensor {} does not divide tensor {} x data {}", p.expert, routes, p.tensor,
                            p.data),
                "change it or the other degrees");
 }
@@ -182,15 +182,15 @@ void complete_expert_tensor(const ServingParallel& p, const Transformer& m, std:
 void complete_parallel(ServingParallel& p, const Transformer& m, std::int64_t placed, std::int64_t gpus,
                        const std::string& path, const char* whose, Complaints& faults) {
   const std::int64_t replica = std::int64_t{p.tensor} * p.pipeline;
-  const std::string product = fmt::format("tensor {} x pipeline {}", p.tensor, p.pipeline);
+  const std::string gemm = fmt::format("tensor {} x pipeline {}", p.tensor, p.pipeline);
   if (p.data == 0) {
     if (gpus % replica != 0 || gpus < replica)
-      faults.add(path, fmt::format("{} is {}, which does not divide {} {}", product, replica, gpus, whose),
+      faults.add(path, fmt::format("{} is {}, which does not divide {} {}", gemm, replica, gpus, whose),
                  "change one of them, or the number of GPUs");
     p.data = static_cast<int>(std::max<std::int64_t>(1, gpus / replica));
   } else if (replica * p.data != gpus) {
     faults.add(path + ".data",
-               fmt::format("{} x data {} is {}, and there are {} {}", product, p.data, replica * p.data, gpus, whose),
+               fmt::format("{} x data {} is {}, and there are {} {}", gemm, p.data, replica * p.data, gpus, whose),
                gpus % replica == 0 ? fmt::format("data: {} fills them", gpus / replica)
                                    : fmt::format("{} does not divide {}", replica, gpus));
   }

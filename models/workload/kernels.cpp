@@ -47,7 +47,7 @@ double depth_of(const Kernels& k, Precision p) {
 }
 
 /// Blocks that are too few for the GPU share the terms of a sum, and pass partial sums through memory in fp32.
-double product_seconds(const Kernels& kernels, const Shape& s, const Tile& tile, double rate, double depth,
+double gemm_seconds(const Kernels& kernels, const Shape& s, const Tile& tile, double rate, double depth,
                        double bytes, double memory) {
   const std::int64_t blocks = s.count * ceil_div(s.m, tile.rows) * ceil_div(s.n, tile.columns);
   const double of_one = rate / kernels.multiprocessors * tile.efficiency;
@@ -102,26 +102,26 @@ Seconds flash(const Kernels& k, const AttentionBlock& b, double share, double fl
 /// Bytes of the passes over a score between the products [steptime-study-2], with dropout.
 constexpr double softmax_forward = 9, softmax_backward = 11;
 
-Seconds unfused(const Kernels& k, const AttentionBlock& b, double products, double softmax) {
+Seconds unfused(const Kernels& k, const AttentionBlock& b, double gemms, double softmax) {
   if (is_empty(b)) return {};
   const AttentionHeads& h = b.heads;
   const double scores = real(b.sequences) * real(h.heads) * real(b.queries) * real(b.keys);
   const double rate = at_power(k, peak_16(k), k.model.unfused.value);
-  const auto product = [&](std::int64_t dim) {
+  const auto gemm = [&](std::int64_t dim) {
     const double operands =
         bytes_16 * real(b.sequences) * real(dim) * (real(h.heads) * real(b.queries) + real(h.kv_heads) * real(b.keys));
     return std::max(2 * scores * real(dim) / rate, memory_seconds(k, k.model.stream, bytes_16 * scores + operands));
   };
-  return {products * (product(h.key_dim) + product(h.value_dim)) + memory_seconds(k, k.model.stream, softmax * scores)};
+  return {gemms * (gemm(h.key_dim) + gemm(h.value_dim)) + memory_seconds(k, k.model.stream, softmax * scores)};
 }
 
 }  // namespace
 
-double Kernels::product_rate(Precision p) const {
+double Kernels::gemm_rate(Precision p) const {
   // What software computes in bf16 whatever the precision asked for, it computes in fp16 where there is no bf16.
   if (p == Precision::bf16 && !has(p)) p = Precision::fp16;
   FABRICAST_CHECK(has(p), fmt::format("{} has no {}", gpu, name_of(p)));
-  return at_power(*this, peak[static_cast<std::size_t>(p)], model.products(p).value);
+  return at_power(*this, peak[static_cast<std::size_t>(p)], model.gemms(p).value);
 }
 
 Kernels resolve_kernels(const NodeSpec& spec, const Hardware& hardware) {
@@ -149,7 +149,7 @@ Seconds gemm(const Kernels& kernels, std::int64_t m, std::int64_t n, std::int64_
   if (m == 0 || n == 0 || k == 0 || count == 0) return {};
   if (precision == Precision::bf16 && !kernels.has(precision)) precision = Precision::fp16;
   // Kernels of many products know their shapes late and share less between blocks.
-  const double rate = kernels.product_rate(precision) * (count > 1 ? kernels.model.grouped.value : 1);
+  const double rate = kernels.gemm_rate(precision) * (count > 1 ? kernels.model.grouped.value : 1);
   const double depth = depth_of(kernels, precision);
   // Sums leave at 16 bits where the operands have fewer.
   const double in = operand_bytes_of(precision);
@@ -162,8 +162,8 @@ Seconds gemm(const Kernels& kernels, std::int64_t m, std::int64_t n, std::int64_
   double best = std::numeric_limits<double>::infinity();
   for (const Tile& tile : tiles) {
     const Tile turned{tile.columns, tile.rows, tile.efficiency};
-    best = std::min({best, product_seconds(kernels, {m, n, k, count}, tile, rate, depth, bytes, memory),
-                     product_seconds(kernels, {m, n, k, count}, turned, rate, depth, bytes, memory)});
+    best = std::min({best, gemm_seconds(kernels, {m, n, k, count}, tile, rate, depth, bytes, memory),
+                     gemm_seconds(kernels, {m, n, k, count}, turned, rate, depth, bytes, memory)});
   }
   return {best};
 }
@@ -205,7 +205,7 @@ Seconds unfused_forward(const Kernels& kernels, const AttentionBlock& block) {
   return unfused(kernels, block, 1, softmax_forward);
 }
 
-Seconds unfused_products(const Kernels& k, double operations) {
+Seconds unfused_gemms(const Kernels& k, double operations) {
   return {operations / at_power(k, peak_16(k), k.model.unfused.value)};
 }
 

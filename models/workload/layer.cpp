@@ -10,7 +10,7 @@ namespace fabricast {
 
 namespace {
 
-double product_seconds(const TrainingStep& step, double m, double n, double k, Precision precision, double count = 1) {
+double gemm_seconds(const TrainingStep& step, double m, double n, double k, Precision precision, double count = 1) {
   const auto whole = [](double x) { return std::max<std::int64_t>(1, std::llround(x)); };
   return gemm(step.kernels, whole(m), whole(n), whole(k), precision, whole(count)).value / step.stack.gemm.value +
          step.kernels.kernel_gap().value;
@@ -39,12 +39,12 @@ class LayerTimer {
     half.data_gradient += cast(half, attention_layers(), tokens_, stack_.cast, gathers_cast(step_));
     half.norm = norm();
     if (model_.kv_rank > 0)
-      for (const Linear& l : latent_products(model_, tensor_)) half.latent += product(tokens_, l.out, l.in);
+      for (const Linear& l : latent_gemms(model_, tensor_)) half.latent += gemm(tokens_, l.out, l.in);
     reorder_parts(half);
     wait_for_host(half);
     // Latent attention has twice the products, and kernels between them.
-    const double products = static_cast<double>(attention_layers().size());
-    if (step_.cuda_graphs < CudaGraphs::attention) half.launch = stack_.launch.us().value * products / 2;
+    const double gemms = static_cast<double>(attention_layers().size());
+    if (step_.cuda_graphs < CudaGraphs::attention) half.launch = stack_.launch.us().value * gemms / 2;
     return half;
   }
 
@@ -52,19 +52,19 @@ class LayerTimer {
   /// whose keys a group shares; between chunks states are handed on, which is memory's work.
   HalfLayer mamba() const {
     HalfLayer half;
-    for (const Linear& l : mamba_products(model_, tensor_)) add(half, l, tokens_);
+    for (const Linear& l : mamba_gemms(model_, tensor_)) add(half, l, tokens_);
     const double width = static_cast<double>(model_.mamba_width()) / tensor_,
                  state = static_cast<double>(model_.state_dim);
     const double chunk = std::min(static_cast<double>(model_.mamba_chunk), static_cast<double>(model_.sequence));
     const double keys = static_cast<double>(model_.mamba_groups) * state / tensor_;
     const double operations = tokens_ * 2 * (chunk * (keys + width) / 2 + 2 * width * state);
-    const double core = unfused_products(step_.kernels, operations).value;
+    const double core = unfused_gemms(step_.kernels, operations).value;
     const double states = tokens_ / chunk * width * state;
     const double bytes =
         tokens_ * (4 * static_cast<double>(model_.mamba_convolved()) / tensor_ + 12 * width) + 4 * 4 * states;
     half.forward += core, half.data_gradient += 2.5 * core;  // backward needs what is inside chunks once more
     add_elementwise(half, outside() + bytes);
-    half.data_gradient += cast(half, mamba_products(model_, tensor_), tokens_, stack_.cast, gathers_cast(step_));
+    half.data_gradient += cast(half, mamba_gemms(model_, tensor_), tokens_, stack_.cast, gathers_cast(step_));
     half.norm = norm();
     reorder_parts(half);
     wait_for_host(half);
@@ -93,15 +93,15 @@ class LayerTimer {
   HalfLayer experts() const {
     HalfLayer half;
     const double hidden = static_cast<double>(model_.hidden);
-    const int ways = step_.layout.expert, split = step_.layout.expert_tensor;
+    const int routes = step_.layout.expert, split = step_.layout.expert_tensor;
     const double copies = dispatched_tokens(step_) * busiest_rank(step_);
-    const double local = static_cast<double>(model_.experts) / ways;
+    const double local = static_cast<double>(model_.experts) / routes;
     const std::vector<Linear> layers = ffn_layers(static_cast<double>(model_.expert_ffn) / split);
     for (const Linear& l : layers) {
       const double rows = copies * split / local;
-      half.forward += product(rows, l.out, l.in, local), half.products += product(rows, l.out, l.in, local);
-      half.data_gradient += product(rows, l.in, l.out, local),
-          half.weight_gradient += product(l.out, l.in, rows, local);
+      half.forward += gemm(rows, l.out, l.in, local), half.gemms += gemm(rows, l.out, l.in, local);
+      half.data_gradient += gemm(rows, l.in, l.out, local),
+          half.weight_gradient += gemm(l.out, l.in, rows, local);
     }
     // With FP8 dispatch the input of the first GEMM, and the gradient of the last one's result, arrive cast.
     const std::vector<Linear> arrive_whole{{0, layers.front().out}, {layers.back().in, 0}};
@@ -114,16 +114,16 @@ class LayerTimer {
     const double permuted = permutation(copies, std::llround(local));
     around.forward += permuted, around.elementwise += permuted, around.data_gradient += permuted;
     if (step_.fp8_dispatch) around.data_gradient += cast(around, {{hidden, hidden}}, own, stack_.expert_cast, false);
-    const double router = product_seconds(step_, own, static_cast<double>(model_.experts), hidden, Precision::bf16);
-    around.forward += router, around.products += router;
-    half.before = around.forward, half.elementwise = around.elementwise, half.products += around.products;
+    const double router = gemm_seconds(step_, own, static_cast<double>(model_.experts), hidden, Precision::bf16);
+    around.forward += router, around.gemms += router;
+    half.before = around.forward, half.elementwise = around.elementwise, half.gemms += around.gemms;
     half.before_backward = around.data_gradient + 2 * router;
     if (model_.shared_experts > 0) {
       const double width = static_cast<double>(model_.expert_ffn * model_.shared_experts);
       for (const Linear& l : ffn_layers(width / tensor_)) {
-        const double forward = product(tokens_, l.out, l.in);
-        half.before += forward, half.products += forward, half.shared += forward;
-        half.before_backward += product(tokens_, l.in, l.out) + product(l.out, l.in, tokens_);
+        const double forward = gemm(tokens_, l.out, l.in);
+        half.before += forward, half.gemms += forward, half.shared += forward;
+        half.before_backward += gemm(tokens_, l.in, l.out) + gemm(l.out, l.in, tokens_);
       }
     }
     half.norm = norm();
@@ -135,19 +135,19 @@ class LayerTimer {
 
  private:
   /// s; `count` products side by side.
-  double product(double m, double n, double k, double count = 1) const {
-    return product_seconds(step_, m, n, k, step_.precision, count);
+  double gemm(double m, double n, double k, double count = 1) const {
+    return gemm_seconds(step_, m, n, k, step_.precision, count);
   }
 
   double key_width() const { return static_cast<double>(model_.kv_heads * model_.head_dim); }
 
-  std::vector<Linear> attention_layers() const { return attention_products(model_, tensor_); }
-  std::vector<Linear> ffn_layers(double width) const { return ffn_products(model_, width); }
+  std::vector<Linear> attention_layers() const { return attention_gemms(model_, tensor_); }
+  std::vector<Linear> ffn_layers(double width) const { return ffn_gemms(model_, width); }
 
   void add(HalfLayer& half, const Linear& l, double rows) const {
-    const double forward = product(rows, l.out, l.in);
-    half.forward += forward, half.products += forward;
-    half.data_gradient += product(rows, l.in, l.out), half.weight_gradient += product(l.out, l.in, rows);
+    const double forward = gemm(rows, l.out, l.in);
+    half.forward += forward, half.gemms += forward;
+    half.data_gradient += gemm(rows, l.in, l.out), half.weight_gradient += gemm(l.out, l.in, rows);
   }
 
   /// Of ranks that share a sequence each has a block on the diagonal of the causal square and half of the blocks beside
@@ -266,7 +266,7 @@ HalfLayer mean_of(const HalfLayer& one, double of_one, const HalfLayer& other, d
   HalfLayer mean;
   for (double HalfLayer::*part :
        {&HalfLayer::parts, &HalfLayer::before, &HalfLayer::forward, &HalfLayer::core, &HalfLayer::elementwise,
-        &HalfLayer::products, &HalfLayer::norm, &HalfLayer::activation, &HalfLayer::latent, &HalfLayer::shared,
+        &HalfLayer::gemms, &HalfLayer::norm, &HalfLayer::activation, &HalfLayer::latent, &HalfLayer::shared,
         &HalfLayer::before_backward, &HalfLayer::data_gradient, &HalfLayer::weight_gradient, &HalfLayer::launch_before,
         &HalfLayer::launch})
     mean.*part = of_one * one.*part + of_other * other.*part;
@@ -289,7 +289,7 @@ double again_seconds(const TrainingStep& step, const LayerTimes& t, bool experts
   switch (step.recompute.kind) {
     case Recompute::none: return 0;
     case Recompute::ops:
-      return t.attention.elementwise + t.ffn.elementwise + (t.attention.products + t.ffn.products) / 2;
+      return t.attention.elementwise + t.ffn.elementwise + (t.attention.gemms + t.ffn.gemms) / 2;
     case Recompute::full: return all(t.attention) + all(t.ffn);
     case Recompute::selective: break;
   }
@@ -309,10 +309,10 @@ VocabularyTimes time_vocabulary(const TrainingStep& step) {
   const double hidden = static_cast<double>(step.model.hidden), tokens = step.tokens();
   const double vocab = static_cast<double>(step.model.vocab) / step.layout.tensor;
   const double logits = stream_seconds(step, tokens * vocab * step.stack.logit);
-  const auto product = [&](double m, double n, double k) { return product_seconds(step, m, n, k, Precision::bf16); };
+  const auto gemm = [&](double m, double n, double k) { return gemm_seconds(step, m, n, k, Precision::bf16); };
   VocabularyTimes v;
-  v.forward = product(tokens, vocab, hidden) + logits / 3;
-  v.backward = product(tokens, hidden, vocab) + product(vocab, hidden, tokens) + logits * 2 / 3;
+  v.forward = gemm(tokens, vocab, hidden) + logits / 3;
+  v.backward = gemm(tokens, hidden, vocab) + gemm(vocab, hidden, tokens) + logits * 2 / 3;
   v.embedding = stream_seconds(step, 4 * hidden * tokens);
   v.embedding_backward = stream_seconds(step, 8 * hidden * tokens);
   return v;
@@ -322,11 +322,11 @@ MtpTimes time_mtp(const TrainingStep& step) {
   const double hidden = static_cast<double>(step.model.hidden), tokens = step.tokens(), split = step.layout.tensor;
   const VocabularyTimes v = time_vocabulary(step);
   const double norms = 3 * stream_seconds(step, 4 * tokens * hidden / (step.sequence_parallel ? split : 1));
-  const auto product = [&](double m, double n, double k) { return product_seconds(step, m, n, k, step.precision); };
+  const auto gemm = [&](double m, double n, double k) { return gemm_seconds(step, m, n, k, step.precision); };
   MtpTimes t;
-  t.forward = v.embedding + norms + product(tokens, hidden / split, 2 * hidden);
-  t.backward = v.embedding_backward + 2 * norms + product(tokens, 2 * hidden, hidden / split) +
-               product(hidden / split, 2 * hidden, tokens);
+  t.forward = v.embedding + norms + gemm(tokens, hidden / split, 2 * hidden);
+  t.backward = v.embedding_backward + 2 * norms + gemm(tokens, 2 * hidden, hidden / split) +
+               gemm(hidden / split, 2 * hidden, tokens);
   return t;
 }
 

@@ -53,11 +53,11 @@ LayerPasses::LayerPasses(const TrainingStep& step, ProgramBuilder& builder, Stag
 }
 
 std::uint32_t LayerPasses::kind(std::uint32_t groups, Part part, CollectiveOp op, double bytes) {
-  ExchangeKind k;
+  CollectiveKind k;
   k.name = fmt::format("{} {}", name_of(part), name_of(op));
   k.part = part, k.op = op, k.bytes = std::max<std::int64_t>(1, std::llround(bytes)), k.groups = groups;
   if (part == Part::expert) k.sms = static_cast<double>(step_.dispatcher_sms) / step_.kernels.multiprocessors;
-  return builder_.exchange(std::move(k));
+  return builder_.collective(std::move(k));
 }
 
 std::uint32_t LayerPasses::tensor_kind(CollectiveOp op, double bytes) {
@@ -76,7 +76,7 @@ void LayerPasses::send_tokens(double calls, bool back, std::vector<std::uint32_t
   const double number = step_.fp8_dispatch && !back ? 1 + 4. / 128 : 2;
   const double token = number * static_cast<double>(step_.model.hidden);
   const auto send = [&](std::uint32_t groups, CollectiveOp op, double bytes, Stream stream) {
-    sent.push_back(queue_.exchange(kind(groups, Part::expert, op, bytes), stream, calls));
+    sent.push_back(queue_.collective(kind(groups, Part::expert, op, bytes), stream, calls));
   };
   const auto alltoall = [&](std::uint32_t groups, double tokens, int ranks, Stream stream) {
     send(groups, CollectiveOp::alltoall, static_cast<double>(bytes_of_tokens(tokens * token, token, ranks)), stream);
@@ -99,7 +99,7 @@ void LayerPasses::send_tokens(double calls, bool back, std::vector<std::uint32_t
 }
 
 /// On their way where they are needed, unless they go beside the pass.
-void LayerPasses::exchange_tokens(int count, bool back) {
+void LayerPasses::move_tokens(int count, bool back) {
   if (step_.overlap_expert) return;
   std::vector<std::uint32_t> sent;
   send_tokens(count, back, sent);
@@ -118,8 +118,8 @@ std::vector<std::uint32_t> LayerPasses::tokens_beside(int count) {
   return hidden;
 }
 
-void LayerPasses::wait_for(const std::vector<std::uint32_t>& exchanges) {
-  for (const std::uint32_t id : exchanges) queue_.wait_for(id);
+void LayerPasses::wait_for(const std::vector<std::uint32_t>& collectives) {
+  for (const std::uint32_t id : collectives) queue_.wait_for(id);
 }
 
 void LayerPasses::launched(double seconds, int count, std::uint32_t after) {
@@ -127,7 +127,7 @@ void LayerPasses::launched(double seconds, int count, std::uint32_t after) {
 }
 
 /// Keys and values of the other ranks, in as many steps. \returns what runs beside attention
-std::uint32_t LayerPasses::exchange_keys(int count, double times) {
+std::uint32_t LayerPasses::circulate_keys(int count, double times) {
   const int ring = step_.layout.context - 1;
   if (ring == 0) return no_activity;
   const Transformer& m = step_.model;
@@ -136,8 +136,8 @@ std::uint32_t LayerPasses::exchange_keys(int count, double times) {
   const std::uint32_t k = kind(groups_.context, Part::context, CollectiveOp::sendrecv,
                                times * 2 * step_.tokens() * width / step_.layout.tensor);
   const double x = step_.stack.context_exposed.value, calls = count * ring * m.attention_share();
-  queue_.wait_for(queue_.exchange(k, others, calls * x));
-  return queue_.exchange(k, others, calls * (1 - x));
+  queue_.wait_for(queue_.collective(k, others, calls * x));
+  return queue_.collective(k, others, calls * (1 - x));
 }
 
 /// A product reads all tokens and gives all tokens back: gathered before and reduced behind it, or reduced as a whole.
@@ -151,22 +151,22 @@ void LayerPasses::forward_half(const HalfLayer& half, bool experts, int count, P
     const std::uint32_t before = queue_.work(half.before * slower, part, what);
     launched(half.launch_before, count);
     if (half.synchronizes) counted = before;
-    exchange_tokens(count, false);
+    move_tokens(count, false);
   }
   if (split && step_.sequence_parallel) {
     const double x = exposed();
-    queue_.wait_for(queue_.exchange(gathered_kind(experts), tensor, calls * x));
-    beside.push_back(queue_.exchange(gathered_kind(experts), tensor, calls * (1 - x)));
-    beside.push_back(queue_.exchange(tensor_kind(CollectiveOp::reduce_scatter), tensor, calls * (1 - x)));
+    queue_.wait_for(queue_.collective(gathered_kind(experts), tensor, calls * x));
+    beside.push_back(queue_.collective(gathered_kind(experts), tensor, calls * (1 - x)));
+    beside.push_back(queue_.collective(tensor_kind(CollectiveOp::reduce_scatter), tensor, calls * (1 - x)));
   }
   queue_.work(half.forward * slower, part, what);
   launched(half.launch, count, counted);
   wait_for(beside);
   if (split)
     queue_.wait_for(step_.sequence_parallel
-                        ? queue_.exchange(tensor_kind(CollectiveOp::reduce_scatter), tensor, calls * exposed())
-                        : queue_.exchange(tensor_kind(CollectiveOp::all_reduce), tensor, calls));
-  if (experts) exchange_tokens(count, true);
+                        ? queue_.collective(tensor_kind(CollectiveOp::reduce_scatter), tensor, calls * exposed())
+                        : queue_.collective(tensor_kind(CollectiveOp::all_reduce), tensor, calls));
+  if (experts) move_tokens(count, true);
 }
 
 void LayerPasses::backward_half(const HalfLayer& half, bool experts, int count, bool with_weights, const char* what) {
@@ -174,13 +174,13 @@ void LayerPasses::backward_half(const HalfLayer& half, bool experts, int count, 
   const bool hides = step_.stack.hides_tensor_backward;
   const double slower = slower_ * count, calls = count * half.parts;
   std::vector<std::uint32_t> beside;
-  if (experts) exchange_tokens(count, false);
+  if (experts) move_tokens(count, false);
   if (split && step_.sequence_parallel) {
     const double x = exposed();
-    queue_.wait_for(queue_.exchange(gathered_kind(experts), tensor, calls * x));
-    beside.push_back(queue_.exchange(gathered_kind(experts), tensor, calls * (1 - x)));
+    queue_.wait_for(queue_.collective(gathered_kind(experts), tensor, calls * x));
+    beside.push_back(queue_.collective(gathered_kind(experts), tensor, calls * (1 - x)));
     // What the product read was kept in parts only.
-    if (hides) beside.push_back(queue_.exchange(gathered_kind(experts), tensor, calls));
+    if (hides) beside.push_back(queue_.collective(gathered_kind(experts), tensor, calls));
   }
   queue_.work(half.data_gradient * slower, Part::backward, what);
   launched(half.launch, count);
@@ -190,13 +190,13 @@ void LayerPasses::backward_half(const HalfLayer& half, bool experts, int count, 
     const auto op = step_.sequence_parallel ? CollectiveOp::reduce_scatter : CollectiveOp::all_reduce;
     const bool behind = hides && with_weights;
     const double x = behind ? 0 : exposed();
-    queue_.wait_for(queue_.exchange(tensor_kind(op), tensor, calls * x));
-    reduced = queue_.exchange(tensor_kind(op), tensor, calls * (1 - x));
+    queue_.wait_for(queue_.collective(tensor_kind(op), tensor, calls * x));
+    reduced = queue_.collective(tensor_kind(op), tensor, calls * (1 - x));
   }
   if (with_weights) queue_.work(half.weight_gradient * slower, Part::backward, what);
   queue_.wait_for(reduced);
   if (experts) {
-    exchange_tokens(count, true);
+    move_tokens(count, true);
     queue_.work(half.before_backward * slower, Part::backward, what);
     launched(half.launch_before, count);
   }
@@ -205,7 +205,7 @@ void LayerPasses::backward_half(const HalfLayer& half, bool experts, int count, 
 void LayerPasses::forward(bool experts, int count) {
   const LayerTimes& t = experts ? sparse_ : dense_;
   const std::vector<std::uint32_t> tokens = tokens_beside(experts ? count : 0);
-  const std::uint32_t keys = exchange_keys(count, 1);
+  const std::uint32_t keys = circulate_keys(count, 1);
   forward_half(t.attention, false, count, Part::forward, "attention");
   queue_.wait_for(keys);
   forward_half(t.ffn, experts, count, Part::forward, experts ? "experts" : "feed-forward");
@@ -235,7 +235,7 @@ void LayerPasses::backward(bool experts, int count, bool with_weights) {
   const std::vector<std::uint32_t> tokens = tokens_beside(experts ? count * (sends_again() ? 2 : 1) : 0);
   again(experts, count);
   backward_half(t.ffn, experts, count, with_weights, experts ? "experts" : "feed-forward");
-  const std::uint32_t keys = exchange_keys(count, 2);  // their gradients go round as well
+  const std::uint32_t keys = circulate_keys(count, 2);  // their gradients go round as well
   backward_half(t.attention, false, count, with_weights, "attention");
   queue_.wait_for(keys);
   wait_for(tokens);
@@ -263,26 +263,26 @@ void LayerPasses::embedding(bool backward) {
 void LayerPasses::vocabulary(bool backward) {
   const bool split = step_.layout.tensor > 1;
   if (split && !backward && step_.sequence_parallel)
-    queue_.wait_for(queue_.exchange(tensor_kind(CollectiveOp::all_gather), tensor));
+    queue_.wait_for(queue_.collective(tensor_kind(CollectiveOp::all_gather), tensor));
   queue_.work(backward ? vocabulary_.backward : vocabulary_.forward, Part::vocabulary, "vocabulary");
   if (split && backward)
-    queue_.wait_for(queue_.exchange(
+    queue_.wait_for(queue_.collective(
         tensor_kind(step_.sequence_parallel ? CollectiveOp::reduce_scatter : CollectiveOp::all_reduce), tensor));
 }
 
 /// Its GEMM is split by columns: what it reads is gathered where it is kept in parts, and so is what it gives.
 void LayerPasses::join_tokens(bool backward) {
   const bool split = step_.layout.tensor > 1;
-  const auto exchange = [&](CollectiveOp op, double calls) {
-    if (split) queue_.wait_for(queue_.exchange(tensor_kind(op), tensor, calls));
+  const auto collective = [&](CollectiveOp op, double calls) {
+    if (split) queue_.wait_for(queue_.collective(tensor_kind(op), tensor, calls));
   };
   const bool parts = step_.sequence_parallel;
-  if (!backward && parts) exchange(CollectiveOp::all_gather, 2);
+  if (!backward && parts) collective(CollectiveOp::all_gather, 2);
   queue_.work(backward ? mtp_.backward : mtp_.forward, backward ? Part::backward : Part::forward, "tokens joined");
-  if (!backward) exchange(CollectiveOp::all_gather, 1);
-  if (backward) exchange(parts ? CollectiveOp::reduce_scatter : CollectiveOp::all_reduce, 2);
+  if (!backward) collective(CollectiveOp::all_gather, 1);
+  if (backward) collective(parts ? CollectiveOp::reduce_scatter : CollectiveOp::all_reduce, 2);
 }
 
-void LayerPasses::gather_received() { queue_.wait_for(queue_.exchange(tensor_kind(CollectiveOp::all_gather), tensor)); }
+void LayerPasses::gather_received() { queue_.wait_for(queue_.collective(tensor_kind(CollectiveOp::all_gather), tensor)); }
 
 }  // namespace fabricast

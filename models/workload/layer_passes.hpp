@@ -39,12 +39,12 @@ class LayerPasses {
   void again(bool experts, int count);
   void forward_half(const HalfLayer& half, bool experts, int count, Part part, const char* what);
   void backward_half(const HalfLayer& half, bool experts, int count, bool with_weights, const char* what);
-  void exchange_tokens(int count, bool back);
+  void move_tokens(int count, bool back);
   std::vector<std::uint32_t> tokens_beside(int count);
-  void wait_for(const std::vector<std::uint32_t>& exchanges);
+  void wait_for(const std::vector<std::uint32_t>& collectives);
   void send_tokens(double calls, bool back, std::vector<std::uint32_t>& sent);
   void launched(double seconds, int count, std::uint32_t after = no_activity);
-  std::uint32_t exchange_keys(int count, double times);
+  std::uint32_t circulate_keys(int count, double times);
   std::uint32_t kind(std::uint32_t groups, Part part, CollectiveOp op, double bytes);
   /// \param bytes  of a number
   std::uint32_t tensor_kind(CollectiveOp op, double bytes = 2);

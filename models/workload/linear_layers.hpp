@@ -13,7 +13,7 @@ struct Linear {
 };
 
 /// Of attention, split over `tensor` ranks.
-inline std::vector<Linear> attention_products(const Transformer& m, double tensor) {
+inline std::vector<Linear> attention_gemms(const Transformer& m, double tensor) {
   const double hidden = static_cast<double>(m.hidden);
   const double query = static_cast<double>(m.query_width()) / tensor;
   const double value = static_cast<double>(m.value_width()) / tensor;
@@ -31,22 +31,22 @@ inline std::vector<Linear> attention_products(const Transformer& m, double tenso
 }
 
 /// Of latent attention, those of them that bring latent vectors to the heads.
-inline std::vector<Linear> latent_products(const Transformer& m, double tensor) {
-  const std::vector<Linear> all = attention_products(m, tensor);
+inline std::vector<Linear> latent_gemms(const Transformer& m, double tensor) {
+  const std::vector<Linear> all = attention_gemms(m, tensor);
   std::vector<Linear> up{all[1]};
   if (m.q_rank > 0) up.push_back(all.back());
   return up;
 }
 
 /// Of Mamba 2, split over `tensor` ranks by heads.
-inline std::vector<Linear> mamba_products(const Transformer& m, double tensor) {
+inline std::vector<Linear> mamba_gemms(const Transformer& m, double tensor) {
   const double hidden = static_cast<double>(m.hidden);
   return {{hidden, static_cast<double>(m.mamba_in()) / tensor},
           {static_cast<double>(m.mamba_width()) / tensor, hidden}};
 }
 
 /// Of a feed-forward part that is so wide.
-inline std::vector<Linear> ffn_products(const Transformer& m, double width) {
+inline std::vector<Linear> ffn_gemms(const Transformer& m, double width) {
   const double hidden = static_cast<double>(m.hidden);
   return {{hidden, (m.gated ? 2 : 1) * width}, {width, hidden}};
 }

@@ -178,26 +178,26 @@ std::vector<std::string> ways_to_fit(const Transformer& model, const MemoryQuest
                                      const MemoryModel& parameters) {
   MemoryQuestion start = question;
   if (start.sequence == 0) start.sequence = model.sequence;
-  std::vector<std::string> ways;
+  std::vector<std::string> routes;
   const auto fits = [&](const MemoryQuestion& q) {
     const double bytes = peak_memory(model, q, parameters).total();
     if (bytes > static_cast<double>(capacity.value)) return false;
-    ways.push_back(fmt::format("{} ({:.1f} GiB)", difference(start, q), bytes / gib));
+    routes.push_back(fmt::format("{} ({:.1f} GiB)", difference(start, q), bytes / gib));
     return true;
   };
   for (const Family family : families) {
     const Steps steps = family(model, start);
     std::any_of(steps.begin(), steps.end(), fits);
   }
-  if (!ways.empty()) return ways;
+  if (!routes.empty()) return routes;
   constexpr std::size_t enough = 3;
   for (std::size_t i = 0; i < std::size(families); ++i)
-    for (std::size_t k = i + 1; k < std::size(families) && ways.size() < enough; ++k)
+    for (std::size_t k = i + 1; k < std::size(families) && routes.size() < enough; ++k)
       for (const MemoryQuestion& one : families[i](model, start)) {
         const Steps steps = families[k](model, one);
         if (std::any_of(steps.begin(), steps.end(), fits)) break;
       }
-  return ways;
+  return routes;
 }
 
 std::optional<Diagnostic> memory_fault(const Transformer& model, const MemoryQuestion& question, Bytes capacity,
@@ -208,9 +208,9 @@ std::optional<Diagnostic> memory_fault(const Transformer& model, const MemoryQue
   d.path = "workload.model";
   d.message = fmt::format("does not fit: a GPU has {:.1f} GiB, it takes {}", static_cast<double>(capacity.value) / gib,
                           to_text(use));
-  const std::vector<std::string> ways = ways_to_fit(model, question, capacity, parameters);
-  d.hint = ways.empty() ? "no setting near these makes it fit; take more GPUs, or a smaller model"
-                        : fmt::format("it fits with {}", fmt::join(ways, "; or "));
+  const std::vector<std::string> routes = ways_to_fit(model, question, capacity, parameters);
+  d.hint = routes.empty() ? "no setting near these makes it fit; take more GPUs, or a smaller model"
+                        : fmt::format("it fits with {}", fmt::join(routes, "; or "));
   return d;
 }
 

@@ -28,10 +28,10 @@ class ProgramBuilder {
     return static_cast<std::uint32_t>(program.groups.size() - 1);
   }
   /// The number of an exchange kind; equal ones are one.
-  std::uint32_t exchange(ExchangeKind kind) {
+  std::uint32_t collective(CollectiveKind kind) {
     const auto key = std::tuple(kind.groups, kind.op, kind.bytes, kind.one_way, kind.part);
-    const auto [it, fresh] = exchanges_.try_emplace(key, static_cast<std::uint32_t>(program.exchanges.size()));
-    if (fresh) program.exchanges.push_back(std::move(kind));
+    const auto [it, fresh] = collectives_.try_emplace(key, static_cast<std::uint32_t>(program.collectives.size()));
+    if (fresh) program.collectives.push_back(std::move(kind));
     return it->second;
   }
 
@@ -48,7 +48,7 @@ class ProgramBuilder {
  private:
   std::vector<std::pair<Id, Id>> pairs_;  ///< after, before
   std::map<std::string, std::uint32_t> labels_;
-  std::map<std::tuple<std::uint32_t, CollectiveOp, std::int64_t, bool, Part>, std::uint32_t> exchanges_;
+  std::map<std::tuple<std::uint32_t, CollectiveOp, std::int64_t, bool, Part>, std::uint32_t> collectives_;
 };
 
 }  // namespace fabricast

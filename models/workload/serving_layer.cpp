@@ -28,23 +28,23 @@ class PassTimer {
 
   LayerTime attention() const {
     LayerTime t;
-    const std::vector<Linear> products = attention_products(m_, tensor_);
-    for (const Linear& l : products) multiply(t, tokens_, l, step_.linear);
+    const std::vector<Linear> gemms = attention_gemms(m_, tensor_);
+    for (const Linear& l : gemms) multiply(t, tokens_, l, step_.linear);
     t.attention = attended();
     const double widths = d(m_.query_width() + m_.kv_heads * m_.head_dim) / tensor_;
     const int kernels = stack_.attention_kernels + (m_.kv_rank > 0 ? stack_.latent_kernels : 0);
     elementwise(t, kernels, outside() + tokens_ * stack_.attention * widths);
-    cast(t, products, step_.linear);
+    cast(t, gemms, step_.linear);
     return t;
   }
 
   LayerTime dense() const {
     LayerTime t;
     const double width = d(m_.ffn) / tensor_;
-    const std::vector<Linear> products = ffn_products(m_, width);
-    for (const Linear& l : products) multiply(t, tokens_, l, step_.linear);
+    const std::vector<Linear> gemms = ffn_gemms(m_, width);
+    for (const Linear& l : gemms) multiply(t, tokens_, l, step_.linear);
     elementwise(t, stack_.ffn_kernels, outside() + tokens_ * activation() * width);
-    cast(t, products, step_.linear);
+    cast(t, gemms, step_.linear);
     return t;
   }
 
@@ -60,16 +60,16 @@ class PassTimer {
     // Experts that nobody asks for are not read: each token asks for `active` of all, and for one of an expert's copies.
     const double missed = std::pow(1 - m_.active_experts / placed, tokens_ * sharing);
     const double busy = std::max(1.0, std::min(local * (1 - missed), copies));
-    const std::vector<Linear> products = ffn_products(m_, width);
-    for (const Linear& p : products) multiply(t, copies / busy, p, step_.experts, busy);
+    const std::vector<Linear> gemms = ffn_gemms(m_, width);
+    for (const Linear& p : gemms) multiply(t, copies / busy, p, step_.experts, busy);
     multiply(t, tokens_, {d(m_.hidden), d(m_.experts)}, step_.linear);
     if (m_.shared_experts > 0)
-      for (const Linear& p : ffn_products(m_, d(m_.expert_ffn * m_.shared_experts) / tensor_))
+      for (const Linear& p : ffn_gemms(m_, d(m_.expert_ffn * m_.shared_experts) / tensor_))
         multiply(t, tokens_, p, step_.experts);
     // Copies in the order of experts, and back.
     elementwise(t, stack_.ffn_kernels + stack_.expert_kernels,
                 outside() + copies * (8 * d(m_.hidden) + activation() * width));
-    cast(t, products, step_.experts);
+    cast(t, gemms, step_.experts);
     t.elementwise += stack_.expert_fixed.us().value;
     return t;
   }
@@ -84,7 +84,7 @@ class PassTimer {
   LayerTime vocabulary() const {
     LayerTime t;
     const double rows = d(pass_.sequences * pass_.width + pass_.prompts);
-    t.products += gemm(step_.kernels, whole(rows), whole(d(m_.vocab) / tensor_), m_.hidden, Precision::bf16).value /
+    t.gemms += gemm(step_.kernels, whole(rows), whole(d(m_.vocab) / tensor_), m_.hidden, Precision::bf16).value /
                       stack_.gemm.value +
                   gap_;
     ++t.kernels;
@@ -96,7 +96,7 @@ class PassTimer {
   static std::int64_t whole(double x) { return std::max<std::int64_t>(1, std::llround(std::ceil(x - 1e-9))); }
 
   void multiply(LayerTime& t, double rows, const Linear& l, const GemmPrecision& p, double count = 1) const {
-    t.products += gemm(kernels_, whole(rows), whole(l.out), whole(l.in), p.compute, whole(count), p.weights).value /
+    t.gemms += gemm(kernels_, whole(rows), whole(l.out), whole(l.in), p.compute, whole(count), p.weights).value /
                       stack_.gemm.value +
                   gap_;
     ++t.kernels;
@@ -106,10 +106,10 @@ class PassTimer {
     t.elementwise += stream(step_.kernels, Bytes{std::llround(bytes)}).value + kernels * least;
     t.kernels += kernels;
   }
-  void cast(LayerTime& t, const std::vector<Linear>& products, const GemmPrecision& p) const {
+  void cast(LayerTime& t, const std::vector<Linear>& gemms, const GemmPrecision& p) const {
     if (bytes_of(p.compute) > 1) return;
     double in = 0;
-    for (const Linear& l : products) in += l.in;
+    for (const Linear& l : gemms) in += l.in;
     elementwise(t, stack_.cast_kernels, tokens_ * stack_.cast * in);
   }
   double outside() const { return tokens_ * stack_.outside * d(m_.hidden) / 2; }

@@ -64,14 +64,14 @@ class StageQueue {
   std::uint32_t copy(double seconds) { return beside(host_memory, seconds, last_, "activations in host memory"); }
 
   /// \returns its number; no_activity if there are no calls
-  std::uint32_t exchange(std::uint32_t kind, Stream stream, double calls = 1) {
+  std::uint32_t collective(std::uint32_t kind, Stream stream, double calls = 1) {
     const Place place{actor_, stream};
-    return calls > 0 ? exchange(kind, {&place, 1}, calls) : no_activity;
+    return calls > 0 ? collective(kind, {&place, 1}, calls) : no_activity;
   }
-  std::uint32_t exchange(std::uint32_t kind, std::span<const Place> places, double calls = 1) {
+  std::uint32_t collective(std::uint32_t kind, std::span<const Place> places, double calls = 1) {
     Activity a;
-    const ExchangeKind& k = builder_.program.exchanges[kind];
-    a.exchange = kind, a.calls = calls, a.part = k.part, a.micro_batch = micro_batch_, a.label = builder_.label(k.name);
+    const CollectiveKind& k = builder_.program.collectives[kind];
+    a.collective = kind, a.calls = calls, a.part = k.part, a.micro_batch = micro_batch_, a.label = builder_.label(k.name);
     const std::uint32_t id = builder_.add(a, places);
     if (last_ != no_activity) builder_.depends(id, last_);
     // What the next computation waits for has been asked for before.

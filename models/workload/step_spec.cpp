@@ -107,15 +107,15 @@ Choose choose(Choose given, bool otherwise) {
 /// The replicas that fill the job.
 void complete_data(ParallelSpec& p, std::int64_t gpus, Complaints& faults) {
   const std::int64_t others = std::int64_t{p.tensor} * p.context * p.pipeline;
-  const std::string product = fmt::format("tensor {} x context {} x pipeline {}", p.tensor, p.context, p.pipeline);
+  const std::string gemm = fmt::format("tensor {} x context {} x pipeline {}", p.tensor, p.context, p.pipeline);
   if (p.data == 0) {
     if (gpus % others != 0)
-      faults.add("parallel", fmt::format("{} is {}, which does not divide {} GPUs", product, others, gpus),
+      faults.add("parallel", fmt::format("{} is {}, which does not divide {} GPUs", gemm, others, gpus),
                  "change one of them, or cluster.nodes");
     p.data = static_cast<int>(std::max<std::int64_t>(1, gpus / others));
   } else if (others * p.data != gpus) {
     faults.add("parallel.data",
-               fmt::format("{} x data {} is {} ranks, and the job has {} GPUs", product, p.data, others * p.data, gpus),
+               fmt::format("{} x data {} is {} ranks, and the job has {} GPUs", gemm, p.data, others * p.data, gpus),
                gpus % others == 0 ? fmt::format("data: {} fills it", gpus / others)
                                   : fmt::format("{} does not divide {}", others, gpus));
   }

@@ -284,7 +284,7 @@ class TrainingBuilder {
   }
 
   std::uint32_t send(int from, int to, std::uint32_t pairs, Stream stream) {
-    ExchangeKind kind;
+    CollectiveKind kind;
     kind.part = Part::pipeline, kind.op = CollectiveOp::sendrecv, kind.one_way = true, kind.groups = pairs;
     kind.name = fmt::format("pipeline {} to {}", from, to);
     const double bytes = 2 * step_.tokens() * static_cast<double>(step_.model.hidden) / step_.layout.tensor;
@@ -293,7 +293,7 @@ class TrainingBuilder {
     StageQueue& queue = *stages_[index(from)].queue;
     const std::array<Place, 2> places{Place{static_cast<std::uint32_t>(from), stream},
                                       Place{static_cast<std::uint32_t>(to), receiving}};
-    return queue.exchange(builder_.exchange(std::move(kind)), places);
+    return queue.collective(builder_.collective(std::move(kind)), places);
   }
 
   void receive(Stage& stage, std::uint32_t sent) {
@@ -306,14 +306,14 @@ class TrainingBuilder {
   /// First and last stage add up the gradients of the embedding they share.
   void join_embeddings() {
     if (!shares_embedding()) return;
-    ExchangeKind kind;
+    CollectiveKind kind;
     kind.part = Part::pipeline, kind.op = CollectiveOp::all_reduce, kind.name = "embedding all_reduce";
     kind.groups = builder_.groups(stage_pairs(step_.layout, 0, p_ - 1));
     kind.bytes = counts_.embedding / step_.layout.tensor * step_.stack.gradient_bytes;
     StageQueue& first = *stages_.front().queue;
     StageQueue& last = *stages_.back().queue;
     const std::array<Place, 2> places{Place{0, data}, Place{static_cast<std::uint32_t>(p_ - 1), data}};
-    const std::uint32_t id = first.exchange(builder_.exchange(std::move(kind)), places);
+    const std::uint32_t id = first.collective(builder_.collective(std::move(kind)), places);
     builder_.depends(id, last.last());
     first.wait_for(id), last.wait_for(id);
   }

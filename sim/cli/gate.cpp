@@ -85,9 +85,9 @@ OutputPlaces places_of(const GateOutputs& to) {
 
 /// No verdict, in the form of one.
 std::string unjudged_json(const Scenario& scenario, const std::vector<Contradiction>& found) {
-  const auto told = nlohmann::ordered_json::parse(contradictions_json(scenario, found));
-  nlohmann::ordered_json j{{"fabricast", told.at("fabricast")}, {"name", told.at("name")}, {"passes", nullptr}};
-  j["contradictions"] = told.at("contradictions");
+  const auto stated = nlohmann::ordered_json::parse(contradictions_json(scenario, found));
+  nlohmann::ordered_json j{{"fabricast", stated.at("fabricast")}, {"name", stated.at("name")}, {"passes", nullptr}};
+  j["contradictions"] = stated.at("contradictions");
   return j.dump(1) + "\n";
 }
 

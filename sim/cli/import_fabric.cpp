@@ -6,8 +6,9 @@
 
 #include "commands.hpp"
 #include "fabricast/core/file.hpp"
+#include "fabricast/core/quantity.hpp"
 #include "fabricast/core/text.hpp"
-#include "fabricast/discover/check_ways.hpp"
+#include "fabricast/discover/check_paths.hpp"
 #include "fabricast/discover/fabric.hpp"
 #include "fabricast/discover/forwarding.hpp"
 #include "fabricast/scenario/fabric_file.hpp"
@@ -32,16 +33,16 @@ ForwardingTables tables_of(const std::string& path) {
 /// What the tables are worth on this fabric.  \throws UserError where ways lead nowhere
 std::string tables_text(const FileFabric& fabric, const std::string& path) {
   const ForwardingTables tables = tables_of(path);
-  const WaysChecked checked = check_ways(fabric, tables);
+  const PathsChecked checked = check_paths(fabric, tables);
   if (checked.broken > 0) {
     std::vector<Diagnostic> faults;
     for (const std::string& fault : checked.faults) faults.push_back({{}, {path, 0, 0, 1}, {}, fault, {}});
     Diagnostic& last = faults.back();
-    last.hint = fmt::format("{} of {} ways are broken", checked.broken, checked.ways);
+    last.hint = fmt::format("{} of {} ways are broken", checked.broken, checked.routes);
     throw UserError(std::move(faults));
   }
   return fmt::format("tables    {:>6}  {} ways, from each leaf to each NIC port, of up to {} cables\n",
-                     tables.switches.size(), checked.ways, checked.longest);
+                     tables.switches.size(), checked.routes, checked.longest);
 }
 
 }  // namespace
@@ -58,7 +59,7 @@ int import_fabric_verb(const std::vector<std::string>& arguments) {
       "slurm", po::value<std::string>(), "topology.conf or topology.yaml whose order of hosts counts")(
       "ports", po::value<std::string>(), "NIC ports of a host; others are left out (default: as most have)")(
       "nics", po::value<std::string>(), "names of the NICs that count, in order: mlx5_0,mlx5_3")(
-      "oversubscription", po::value<double>(), "of topology.conf alone: down : up of each switch (default: 1)");
+      "oversubscription", po::value<std::string>(), "of topology.conf alone: down : up of each switch (default: 1)");
   if (!options.parse(arguments)) return 0;
   if (const std::string what = options.get<std::string>("WHAT"); what != "fabric")
     throw UserError(fmt::format("fabricast import: unknown word '{}'", what),
@@ -67,13 +68,17 @@ int import_fabric_verb(const std::vector<std::string>& arguments) {
   FabricFileOptions wanted;
   wanted.nics = options.integer("ports", 0, 1, 1024);
   if (options.has("nics")) wanted.names = split(options.text("nics"), ',');
-  if (options.has("oversubscription")) wanted.oversubscription = options.get<double>("oversubscription");
+  if (options.has("oversubscription")) {
+    const Parsed<double> given = parse_proportion(options.get<std::string>("oversubscription"));
+    if (!given || given.value < 1)
+      throw UserError("--oversubscription: " + (given ? "must be 1 or more" : given.error), "e.g. 2:1");
+    wanted.oversubscription = given.value;
+  }
   if (!(wanted.oversubscription >= 1 && wanted.oversubscription <= 64))
     throw UserError("--oversubscription: between 1 and 64");
   if (options.has("slurm")) wanted.order = slurm_order(options.text("slurm"));
   std::vector<NamedText> texts;
-  for (const std::string& path : options.list("FILE..."))
-    texts.push_back({path, read_file(path)});
+  for (const std::string& path : options.list("FILE...")) texts.push_back({path, read_file(path)});
   if (options.has("lft") && texts.size() > 1)
     throw UserError("--lft: only with one subnet", "LIDs of several subnets are not told apart");
   const FabricFileResult read = read_fabric_file(texts, wanted);

@@ -16,6 +16,7 @@
 #include "fabricast/planner/variables.hpp"
 #include "fabricast/scenario/schema.hpp"
 #include "fabricast/workload/model_spec.hpp"
+#include "field_table.hpp"
 #include "options.hpp"
 
 namespace fabricast {
@@ -55,28 +56,6 @@ std::string list_parameters() {
   std::vector<std::string> by_origin;
   for (const auto& [origin, count] : counts) by_origin.push_back(fmt::format("{} {}", count, name_of(origin)));
   return fmt::format("  by origin: {}\n{}", fmt::join(by_origin, ", "), lines);
-}
-
-/// Fields as a table: key, default, meaning.
-void add_rows(const Field& section, const std::string& prefix, std::string& out) {
-  for (const Field& field : section.parts) {
-    if (field.type == FieldType::section) {
-      add_rows(field, prefix + field.name + ".", out);
-      continue;
-    }
-    const bool list = field.type == FieldType::list;
-    const std::string value = list ? "[...]" : field.type == FieldType::map ? "{...}" : field.value;
-    out += fmt::format("  {:<34} {:<14} {}", prefix + field.name, value, field.doc);
-    if (!field.words.empty()) out += fmt::format(" ({})", fmt::join(field.words, " | "));
-    out += "\n";
-    if (list) add_rows(field.parts.front(), prefix + field.name + "[].", out);
-  }
-}
-
-std::string table_of(const Field& section) {
-  std::string out;
-  add_rows(section, "", out);
-  return out;
 }
 
 template <class Spec>
@@ -238,6 +217,18 @@ std::string describe_stack(Stack stack) {
                   "a gradient as it is reduced", stack.gradient_bytes, "overlap.bucket", to_text(Bytes{stack.bucket}));
   for (const ParameterRef& p : parameters(stack)) out += parameter_line(p);
   return out;
+}
+
+/// A collective: what busbw counts, and which algorithms NCCL can run it with.
+std::string describe_collective(const std::string& name) {
+  const auto op = enum_from<CollectiveOp>(name);
+  if (!op) return {};
+  std::string out = fmt::format("{}: a collective, for `workload.collective`\n", name);
+  constexpr std::int64_t ranks = 64;
+  out += fmt::format("  busbw       algbw x {:g} on {} ranks\n  algorithms ", bus_factor(*op, ranks), ranks);
+  for (const CollectiveAlgorithm& a : collective_algorithms())
+    if (a.supports(*op)) out += fmt::format(" {}", a.name);
+  return out + "\n";
 }
 
 std::string price_fields() {
@@ -444,6 +435,7 @@ std::vector<std::string_view> described_names() {
   for (const std::string_view key : names_of(metrics())) known.push_back(key);
   for (const std::string_view kind : EnumNames<WorkloadKind>::names) known.push_back(kind);
   for (const Regression& regression : known_regressions()) known.push_back(regression.id);
+  for (const std::string_view op : EnumNames<CollectiveOp>::names) known.push_back(op);
   for (const std::string_view more : {"scenario", "prices", "variables"}) known.push_back(more);
   return known;
 }
@@ -486,6 +478,8 @@ int describe_verb(const std::vector<std::string>& arguments) {
   const std::string name = options.get<std::string>("NAME");
   std::string out;
   for (const Catalogue& c : catalogues) out += c.describe(name);
+  out += describe_collective(name);
+  if (out.empty()) out = describe_key(name);
   if (out.empty()) {
     const auto near = nearest(name, known);
     throw UserError(fmt::format("fabricast describe: nothing is called '{}'", name),

@@ -55,12 +55,12 @@ struct RunOutputs {
 /// Charts that pages of a kind of workload may have.
 std::vector<std::string_view> charts_of(WorkloadKind kind) {
   switch (kind) {
-    case WorkloadKind::collective: return {"busbw", "time", "parts", "draws", "load"};
-    case WorkloadKind::inference: return {"breakdown", "throughput", "latency", "memory", "draws"};
+    case WorkloadKind::collective: return {"busbw", "time", "parts", "samples", "load"};
+    case WorkloadKind::inference: return {"breakdown", "throughput", "latency", "memory", "samples"};
     case WorkloadKind::training_step:
     case WorkloadKind::trace: break;
   }
-  return {"breakdown", "memory", "draws"};
+  return {"breakdown", "memory", "samples"};
 }
 
 template <class F>
@@ -167,7 +167,7 @@ int run_verb(const std::vector<std::string>& arguments) {
       "csv", po::value<std::string>(), "write CSV likewise")(
       "html", po::value<std::string>(), "write a report likewise: one HTML file with charts and tables")(
       "svg", po::value<std::string>(), "write a chart of the report likewise")(
-      "chart", po::value<std::string>(), "which one, e.g. busbw, time, breakdown, draws, load (default: the first)")(
+      "chart", po::value<std::string>(), "which one, e.g. busbw, time, breakdown, samples, load (default: the first)")(
       "threads", po::value<std::string>(), "number of threads (default: all cores); results do not depend on it")(
       "trace", po::value<std::string>(), "of a step: write its timeline to a file, for ui.perfetto.dev")(
       "no-intervals", "leave out the 90 % intervals, which take most of the time")(

@@ -20,9 +20,10 @@ struct Unit {
   double scale;
 };
 
-constexpr std::array byte_units = {Unit{"B", 1},        Unit{"KB", 1e3},     Unit{"MB", 1e6},
-                                   Unit{"GB", 1e9},     Unit{"TB", 1e12},    Unit{"KiB", 0x1p10},
-                                   Unit{"MiB", 0x1p20}, Unit{"GiB", 0x1p30}, Unit{"TiB", 0x1p40}};
+constexpr std::array byte_units = {Unit{"B", 1},        Unit{"KB", 1e3},     Unit{"MB", 1e6},     Unit{"GB", 1e9},
+                                   Unit{"TB", 1e12},    Unit{"KiB", 0x1p10}, Unit{"MiB", 0x1p20}, Unit{"GiB", 0x1p30},
+                                   Unit{"TiB", 0x1p40}, Unit{"K", 0x1p10},   Unit{"M", 0x1p20},   Unit{"G", 0x1p30},
+                                   Unit{"T", 0x1p40}};  // nccl-tests' letters are powers of 1024
 constexpr std::array time_units = {Unit{"d", 86400}, Unit{"h", 3600},  Unit{"min", 60}, Unit{"s", 1},
                                    Unit{"ms", 1e-3}, Unit{"us", 1e-6}, Unit{"ns", 1e-9}};
 constexpr std::array rate_units = {Unit{"Mbps", 0.125e6}, Unit{"Gbps", 0.125e9}, Unit{"Tbps", 0.125e12},
@@ -134,8 +135,9 @@ std::vector<std::string_view> units_of(FieldType type) {
 }
 
 Parsed<Bytes> parse_bytes(std::string_view text) {
-  const Parsed<double> p = parse(text, byte_units, "write {0}B, {0}KiB or {0}MB",
-                                 "sizes are in B, KB MB GB TB (1000s) or KiB MiB GiB TiB (1024s); case matters");
+  const Parsed<double> p =
+      parse(text, byte_units, "write {0}B, {0}KiB or {0}MB",
+            "sizes are in B, K M G T or KiB MiB GiB TiB (1024s), or KB MB GB TB (1000s); case matters");
   Parsed<Bytes> bytes{{}, p.error, p.hint};
   if (!bytes) return bytes;
   if (p.value < 0) return {{}, "must not be negative", {}};
@@ -178,6 +180,21 @@ Parsed<double> parse_number(std::string_view text) {
             fmt::format("write {:g} for {:g}:1", s.number, s.number)};
   if (!s.unit.empty()) return {0, fmt::format("'{}' is not a plain number", text), "it takes no unit"};
   return {s.number, {}, {}};
+}
+
+Parsed<double> parse_proportion(std::string_view text) {
+  const auto colon = text.find(':');
+  if (colon == std::string_view::npos) return parse_number(text);
+  const auto trimmed = [](std::string_view part) {
+    while (!part.empty() && part.front() == ' ') part.remove_prefix(1);
+    while (!part.empty() && part.back() == ' ') part.remove_suffix(1);
+    return part;
+  };
+  const Parsed<double> down = parse_number(trimmed(text.substr(0, colon))),
+                       up = parse_number(trimmed(text.substr(colon + 1)));
+  if (!down || !up || !(up.value > 0) || down.value < 0 || !std::isfinite(down.value / up.value))
+    return {0, fmt::format("'{}' is not a proportion", text), "e.g. 2:1, or 2"};
+  return {down.value / up.value, {}, {}};
 }
 
 Parsed<double> parse_ratio(std::string_view text) {

@@ -116,9 +116,9 @@ class ForwardingReader {
   /// `14 valid lids dumped`: a table that is cut in its middle has fewer.
   void count(Cursor at) {
     const Cursor begin = at;
-    const auto told = at.number(0, most_lid + 1);
-    if (open_ && told && *told != entries_ && at.rest().starts_with(" valid"))
-      fail(begin, fmt::format("{} entries are told, {} are there", *told, entries_), "is the table damaged?");
+    const auto stated = at.number(0, most_lid + 1);
+    if (open_ && stated && *stated != entries_ && at.rest().starts_with(" valid"))
+      fail(begin, fmt::format("{} entries are told, {} are there", *stated, entries_), "is the table damaged?");
     open_ = false;
   }
 

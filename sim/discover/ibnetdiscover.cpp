@@ -102,9 +102,9 @@ class IbnetdiscoverReader {
       if (found == std::string_view::npos)
         return fail(at, "the LID of the switch belongs here", "is the line cut off?");
       at.skip(found + 4);
-      const auto told = at.number(0, most_lid);
-      if (!told) return fail(at, "not a LID", fmt::format("0 to {}", most_lid));
-      lid = *told;
+      const auto stated = at.number(0, most_lid);
+      if (!stated) return fail(at, "not a LID", fmt::format("0 to {}", most_lid));
+      lid = *stated;
     }
     const std::size_t d = builder_.device(kind, *guid);
     SubnetDevice& device = builder_.at(d);

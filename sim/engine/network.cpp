@@ -12,33 +12,59 @@
 
 #include <algorithm>
 #include <charconv>
+#include <optional>
 #include <set>
 
 #include "fabricast/core/error.hpp"
 
 namespace fabricast {
 
+namespace {
+
+/// A host of the fabric by its name, and what stands behind it: `node3`, `node3.gpu2`.
+struct HostName {
+  std::uint32_t number = 0;
+  std::string_view part;  ///< behind the dot; empty: the host itself
+};
+std::optional<HostName> host_named(std::string_view text, std::uint32_t hosts) {
+  if (!text.starts_with("node")) return std::nullopt;
+  const std::size_t dot = std::min(text.find('.'), text.size());
+  HostName name;
+  const auto [end, code] = std::from_chars(text.data() + 4, text.data() + dot, name.number);
+  if (code != std::errc() || end != text.data() + dot || name.number >= hosts) return std::nullopt;
+  if (dot < text.size()) name.part = text.substr(dot + 1);
+  return name;
+}
+
+/// Links inside a host: one by name, all of a GPU, or with no name all.
+void find_inside(Fault& fault, const HostName& host, const NodeGraph& node) {
+  for (std::uint16_t l = 0; l < node.links.size(); ++l) {
+    const bool of_gpu = node.vertices[node.links[l].from].name == host.part &&
+                        node.vertices[node.links[l].from].kind == NodeVertexKind::gpu;
+    if (!host.part.empty() && !of_gpu && node.link_name(l) != host.part) continue;
+    // Both directions, like a cable of the fabric: they have the numbers 2k and 2k + 1.
+    fault.inside.push_back({host.number, l});
+    if (!host.part.empty()) fault.inside.push_back({host.number, static_cast<std::uint16_t>(l ^ 1)});
+  }
+}
+
+}  // namespace
+
 void resolve_fault(Fault& fault, std::size_t index, const Fabric& fabric, const NodeGraph& node) {
   // The fabric's names come first, `node3.nic2` among them: only what is none of these can be inside a node.
   fault.links = fabric.find_links(fault.target);
   if (!fault.links.empty()) return;
-  // `node3.gpu2-pcie1`: a link inside a node.
-  const std::string_view text = fault.target;
-  if (const auto dot = text.find('.'); text.starts_with("node") && dot != std::string_view::npos) {
-    std::uint32_t number = 0;
-    const auto [end, code] = std::from_chars(text.data() + 4, text.data() + dot, number);
-    if (code == std::errc() && end == text.data() + dot && number < fabric.nodes())
-      for (std::uint16_t l = 0; l < node.links.size(); ++l)
-        if (node.link_name(l) == text.substr(dot + 1)) {
-          // Both directions, like a cable of the fabric: they have the numbers 2k and 2k + 1.
-          fault.inside.push_back({number, l});
-          fault.inside.push_back({number, static_cast<std::uint16_t>(l ^ 1)});
-        }
+  if (const auto host = host_named(fault.target, fabric.nodes())) {
+    find_inside(fault, *host, node);
+    if (host->part.empty())
+      for (int nic = 0; nic < node.nics; ++nic)
+        for (const LinkId link : fabric.find_links(fmt::format("{}.nic{}", fault.target, nic)))
+          fault.links.push_back(link);
   }
-  if (fault.inside.empty())
+  if (fault.inside.empty() && fault.links.empty())
     throw UserError::at(
         fmt::format("faults[{}].link", index), fmt::format("nothing is called '{}'", fault.target),
-        "names are as in `fabricast inspect fabric`, e.g. leaf0-spine1, node3.nic2, spine1 or node0.gpu0-pcie0");
+        "names are as in `fabricast inspect fabric`, e.g. leaf0-spine1, node3.nic2, spine1, node3, node3.gpu2 or node0.gpu0-pcie0");
 }
 
 std::vector<NetworkSegment> segments(const std::vector<Fault>& faults) {

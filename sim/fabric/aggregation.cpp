@@ -21,7 +21,7 @@ class Collector {
     tree_.switches.push_back(fabric_.link(LinkId(up)).to);
     return true;
   }
-  void note_way(std::span<const std::uint32_t> ups) {
+  void note_path(std::span<const std::uint32_t> ups) {
     Seconds latency;
     for (const std::uint32_t up : ups)
       latency = latency + fabric_.link_class(LinkId(up)).latency + fabric_.link_class(LinkId(up ^ 1U)).latency;
@@ -64,7 +64,7 @@ AggregationTree in_clos(const Fabric& fabric, const Clos& clos, const std::vecto
     ups[0] = Clos::endpoint_up(e);
     if (leaves) ups[1] = clos.leaf_to_spine(leaf, j);
     if (groups) ups[2] = clos.spine_to_core(clos.spine_of(leaf, j), index / clos.leaf_up % clos.spine_up);
-    tree.note_way({ups.data(), levels});
+    tree.note_path({ups.data(), levels});
     for (std::size_t l = 0; l < levels && tree.climb(ups[l]); ++l) {}
   }
   return tree.finish();
@@ -100,7 +100,7 @@ AggregationTree by_search(const Fabric& fabric, const std::vector<std::uint32_t>
       if (up[v] == unreached) return {};
       ups.push_back(up[v]);
     }
-    tree.note_way(ups);
+    tree.note_path(ups);
     for (const std::uint32_t link : ups)
       if (!tree.climb(link)) break;
   }

@@ -85,25 +85,25 @@ std::vector<Reach> reach_from(const NodeGraph& graph, std::uint16_t from, bool n
   return best;
 }
 
-std::vector<std::uint16_t> way_to(const NodeGraph& graph, const std::vector<Reach>& best, std::uint16_t from,
+std::vector<std::uint16_t> path_to(const NodeGraph& graph, const std::vector<Reach>& best, std::uint16_t from,
                                   std::uint16_t to) {
-  std::vector<std::uint16_t> way;
-  if (best[to].hops == unreached) return way;
-  for (std::uint16_t v = to; v != from; v = graph.links[best[v].link].from) way.push_back(best[v].link);
-  std::reverse(way.begin(), way.end());
-  return way;
+  std::vector<std::uint16_t> route;
+  if (best[to].hops == unreached) return route;
+  for (std::uint16_t v = to; v != from; v = graph.links[best[v].link].from) route.push_back(best[v].link);
+  std::reverse(route.begin(), route.end());
+  return route;
 }
 
 }  // namespace
 
 std::vector<std::uint16_t> NodeGraph::path(std::uint16_t from, std::uint16_t to, bool nvlink) const {
-  return way_to(*this, reach_from(*this, from, nvlink), from, to);
+  return path_to(*this, reach_from(*this, from, nvlink), from, to);
 }
 
 std::vector<std::uint16_t> NodeGraph::nvlinks_between(int a, int b) const {
-  std::vector<std::uint16_t> way = path(gpu(a), gpu(b), true);
+  std::vector<std::uint16_t> route = path(gpu(a), gpu(b), true);
   const auto is_nvlink = [&](std::uint16_t l) { return links[l].link_class.kind == LinkKind::nvlink; };
-  return std::all_of(way.begin(), way.end(), is_nvlink) ? way : std::vector<std::uint16_t>();
+  return std::all_of(route.begin(), route.end(), is_nvlink) ? route : std::vector<std::uint16_t>();
 }
 
 std::vector<std::uint16_t> NodeGraph::nvlinks_by_peer(int a, int b) const {
@@ -112,25 +112,25 @@ std::vector<std::uint16_t> NodeGraph::nvlinks_by_peer(int a, int b) const {
   double most = 0;
   for (int peer = 0; peer < gpus; ++peer) {
     const std::uint16_t by = gpu(peer);
-    std::vector<std::uint16_t> way;
+    std::vector<std::uint16_t> route;
     double rate = std::numeric_limits<double>::infinity();
     for (const auto& [here, next] : {std::pair(from, by), std::pair(by, to)})
       for (std::size_t l = 0; l < links.size(); ++l)
         if (links[l].from == here && links[l].to == next && links[l].link_class.kind == LinkKind::nvlink) {
-          way.push_back(static_cast<std::uint16_t>(l));
+          route.push_back(static_cast<std::uint16_t>(l));
           rate = std::min(rate, links[l].link_class.rate.value);
           break;
         }
-    if (way.size() == 2 && rate > most) most = rate, best = std::move(way);
+    if (route.size() == 2 && rate > most) most = rate, best = std::move(route);
   }
   return best;
 }
 
 std::vector<std::uint16_t> NodeGraph::gpu_to_gpu(int a, int b) const {
   // NVLink or nothing of it: a path that mixes NVLink and PCIe does not exist for peer copies.
-  std::vector<std::uint16_t> way = nvlinks_between(a, b);
-  if (way.empty()) way = nvlinks_by_peer(a, b);
-  return way.empty() ? path(gpu(a), gpu(b), false) : way;
+  std::vector<std::uint16_t> route = nvlinks_between(a, b);
+  if (route.empty()) route = nvlinks_by_peer(a, b);
+  return route.empty() ? path(gpu(a), gpu(b), false) : route;
 }
 
 std::vector<std::uint16_t> NodeGraph::to_root(std::uint16_t from) const {
@@ -140,18 +140,18 @@ std::vector<std::uint16_t> NodeGraph::to_root(std::uint16_t from) const {
   for (std::size_t v = 0; v < vertices.size(); ++v)
     if (vertices[v].kind == NodeVertexKind::socket && best[v].hops < hops)
       hops = best[v].hops, nearest = static_cast<std::uint16_t>(v);
-  return way_to(*this, best, from, nearest);
+  return path_to(*this, best, from, nearest);
 }
 
-std::vector<std::uint16_t> NodeGraph::by_root_complex(const std::vector<std::uint16_t>& way) const {
+std::vector<std::uint16_t> NodeGraph::by_root_complex(const std::vector<std::uint16_t>& route) const {
   std::vector<std::uint16_t> redirected;
-  for (std::size_t i = 0; i < way.size(); ++i) {
-    redirected.push_back(way[i]);
-    const std::uint16_t here = links[way[i]].to;
-    if (i + 1 == way.size() || vertices[here].kind != NodeVertexKind::pcie_switch) continue;
+  for (std::size_t i = 0; i < route.size(); ++i) {
+    redirected.push_back(route[i]);
+    const std::uint16_t here = links[route[i]].to;
+    if (i + 1 == route.size() || vertices[here].kind != NodeVertexKind::pcie_switch) continue;
     const std::vector<std::uint16_t> up = to_root(here);
     // Only what turns downwards here has not been, or does not come, by the root complex.
-    if (up.empty() || way[i + 1] == up.front() || way[i] == (up.front() ^ 1)) continue;
+    if (up.empty() || route[i + 1] == up.front() || route[i] == (up.front() ^ 1)) continue;
     redirected.insert(redirected.end(), up.begin(), up.end());
     for (auto link = up.rbegin(); link != up.rend(); ++link) redirected.push_back(*link ^ 1);
   }
@@ -171,24 +171,24 @@ std::uint16_t NodeGraph::memory_of_gpu(int g) const {
 std::vector<std::uint16_t> NodeGraph::gpu_to_nic(int g, int n, bool gdr) const {
   if (gdr) return path(gpu(g), nic(n), false);
   const std::uint16_t memory = memory_of_gpu(g);
-  std::vector<std::uint16_t> way = path(gpu(g), memory, false);
+  std::vector<std::uint16_t> route = path(gpu(g), memory, false);
   const std::vector<std::uint16_t> out = path(memory, nic(n), false);
-  way.insert(way.end(), out.begin(), out.end());
-  return way;
+  route.insert(route.end(), out.begin(), out.end());
+  return route;
 }
 
 std::vector<std::uint16_t> NodeGraph::nic_to_gpu(int n, int g, bool gdr) const {
-  std::vector<std::uint16_t> way = gpu_to_nic(g, n, gdr);
-  std::reverse(way.begin(), way.end());
-  for (std::uint16_t& link : way) link ^= 1;
-  return way;
+  std::vector<std::uint16_t> route = gpu_to_nic(g, n, gdr);
+  std::reverse(route.begin(), route.end());
+  for (std::uint16_t& link : route) link ^= 1;
+  return route;
 }
 
-PathType NodeGraph::path_type(const std::vector<std::uint16_t>& way) const {
-  if (way.empty()) return PathType::DIS;
+PathType NodeGraph::path_type(const std::vector<std::uint16_t>& route) const {
+  if (route.empty()) return PathType::DIS;
   int nvlinks = 0, switches = 0, sockets = 0, crossings = 0;
   bool pcie = false, c2c = false;
-  for (const std::uint16_t l : way) {
+  for (const std::uint16_t l : route) {
     const LinkKind kind = links[l].link_class.kind;
     nvlinks += kind == LinkKind::nvlink;
     crossings += kind == LinkKind::cpu_interconnect;
@@ -198,7 +198,7 @@ PathType NodeGraph::path_type(const std::vector<std::uint16_t>& way) const {
     sockets += vertices[links[l].to].kind == NodeVertexKind::socket;
   }
   if (!pcie && !c2c && crossings == 0)
-    return nvlinks == 1 || vertices[links[way.front()].to].kind == NodeVertexKind::nvswitch ? PathType::NVL
+    return nvlinks == 1 || vertices[links[route.front()].to].kind == NodeVertexKind::nvswitch ? PathType::NVL
                                                                                             : PathType::NVB;
   if (crossings > 0) return PathType::SYS;
   if (c2c) return pcie ? PathType::P2C : PathType::C2C;
@@ -215,7 +215,7 @@ std::vector<int> NodeGraph::nics_by_distance(int g) const {
   std::vector<std::tuple<PathType, int, int, int>> keys;
   for (int n = 0; n < nics; ++n) {
     const std::uint16_t to = nic(n);
-    keys.emplace_back(path_type(way_to(*this, best, from, to)), best[to].hops, std::abs(n - wanted), n);
+    keys.emplace_back(path_type(path_to(*this, best, from, to)), best[to].hops, std::abs(n - wanted), n);
   }
   std::sort(keys.begin(), keys.end());
   std::vector<int> order;

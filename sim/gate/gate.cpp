@@ -52,10 +52,10 @@ std::vector<GateRow> gate_rows(const World& world, const Forecast& forecast, dou
     g.asked = row.bytes;
     g.bytes = row.plan.bytes;
     g.expected = row.time;
-    g.ceiling = time_exceeded_by(*row.residual, row.draw_times, probability);
+    g.ceiling = time_exceeded_by(*row.residual, row.sample_times, probability);
     g.expected_bandwidth = forecast.bus_bandwidth(row);
     g.floor_bandwidth = g.expected_bandwidth * g.expected / g.ceiling;
-    g.known = row.residual->told;
+    g.known = row.residual->stated;
     g.printed = harness_calls(harness, forecast.op, forecast.ranks, row.bytes);
     rows.push_back(g);
   }

@@ -32,7 +32,7 @@ GateVerdict judge(const std::vector<MeasuredSeries>& measured, const MeasuredSit
       judged.ceiling = rows[i].ceiling;
       judged.bandwidth = rows[i].expected_bandwidth * judged.expected / judged.measured;
       judged.floor_bandwidth = rows[i].floor_bandwidth;
-      judged.chance = share_slower(*row.residual, row.draw_times, judged.measured);
+      judged.chance = share_slower(*row.residual, row.sample_times, judged.measured);
       judged.from = measured[s].from;
       verdict.rows.push_back(std::move(judged));
     }

@@ -20,10 +20,10 @@ namespace fabricast {
 namespace {
 
 /// Draws that pairs and placements are compared over: as many as tell a median from an accident.
-constexpr int few_draws = 4;
+constexpr int few_samples = 4;
 constexpr std::size_t most_links = 20;
 
-using ByDraw = std::vector<Background>;
+using BySample = std::vector<Background>;
 
 /// One of the jobs, the scenario's own first.
 struct Runner {
@@ -32,7 +32,7 @@ struct Runner {
   double duty = 1;
 };
 
-bool meet(const ByDraw& a, const ByDraw& b) {
+bool meet(const BySample& a, const BySample& b) {
   for (std::size_t d = 0; d < a.size(); ++d) {
     const auto &x = a[d].uses, &y = b[d].uses;
     for (auto i = x.begin(), j = y.begin(); i != x.end() && j != y.end();) {
@@ -63,7 +63,7 @@ class Comparison {
     single_.threads = 1;
     runners_.push_back({&main, size, 1});
     for (OtherJob& job : jobs_) runners_.push_back({job.world.get(), job.size, job.duty});
-    for (const Runner& r : runners_) draws_.push_back(r.world->draws);
+    for (const Runner& r : runners_) samples_.push_back(r.world->samples);
     owners_ = runners_.size() + main.scenario.background.size();
     work_ = 2 * runners_.size() + runners_.size() * owners_ + 8;
   }
@@ -99,7 +99,7 @@ class Comparison {
       const Runner& r = runners_[i];
       JobRow& row = f_.jobs[i];
       row.alone = time_job(*r.world, r.size, single_);
-      traffic_[i] = traffic_of_job(*r.world, row.alone, r.duty, main_.draws, owner);
+      traffic_[i] = traffic_of_job(*r.world, row.alone, r.duty, main_.samples, owner);
       row.name = i == 0 ? "main" : jobs_[i - 1].name;
       row.what = what_of(r.world->scenario, r.size);
       row.hosts = i == 0 ? main_.allocation.main : jobs_[i - 1].hosts;
@@ -109,14 +109,14 @@ class Comparison {
   }
 
   /// Without these. \param draws  0: all
-  double seconds_beside(std::size_t job, const std::vector<std::size_t>& others, int draws, JobTime* kept = nullptr) {
+  double seconds_beside(std::size_t job, const std::vector<std::size_t>& others, int samples, JobTime* kept = nullptr) {
     World& w = *runners_[job].world;
-    std::vector<const ByDraw*> who;
+    std::vector<const BySample*> who;
     for (const std::size_t o : others) who.push_back(&traffic_[o]);
     w.beside = beside_of(who);
-    if (draws > 0) w.draws.count = std::min(w.draws.count, draws);
+    if (samples > 0) w.samples.count = std::min(w.samples.count, samples);
     JobTime time = time_job(w, runners_[job].size, single_);
-    w.beside.clear(), w.draws = draws_[job];
+    w.beside.clear(), w.samples = samples_[job];
     const double seconds = time.seconds;
     if (kept) *kept = std::move(time);
     return seconds;
@@ -144,12 +144,12 @@ class Comparison {
     }
     if (f_.flows.empty()) return;
     std::vector<std::vector<double>> got(f_.flows.size());
-    std::vector<const ByDraw*> who;
-    for (const ByDraw& t : traffic_) who.push_back(&t);
-    for (const auto& draw : beside_of(who)) {
+    std::vector<const BySample*> who;
+    for (const BySample& t : traffic_) who.push_back(&t);
+    for (const auto& sample : beside_of(who)) {
       std::vector<double> sum(f_.flows.size(), 0);
-      for (std::size_t i = 0; i < draw->rate.size(); ++i)
-        if (draw->owner[i] >= runners_.size()) sum[draw->owner[i] - runners_.size()] += draw->rate[i].value;
+      for (std::size_t i = 0; i < sample->rate.size(); ++i)
+        if (sample->owner[i] >= runners_.size()) sum[sample->owner[i] - runners_.size()] += sample->rate[i].value;
       for (std::size_t k = 0; k < sum.size(); ++k) got[k].push_back(sum[k]);
     }
     for (std::size_t k = 0; k < got.size(); ++k) {
@@ -164,8 +164,8 @@ class Comparison {
       double alone = 0;
       for (std::size_t o = 0; o < owners_; ++o) {
         if (o != i && meet(traffic_[i], traffic_[o])) {
-          if (alone == 0) alone = seconds_beside(i, {}, few_draws);
-          f_.slowdown[i][o] = seconds_beside(i, {o}, few_draws) / alone;
+          if (alone == 0) alone = seconds_beside(i, {}, few_samples);
+          f_.slowdown[i][o] = seconds_beside(i, {o}, few_samples) / alone;
         }
         tell(1);
       }
@@ -181,13 +181,13 @@ class Comparison {
         load[o] += u.use * traffic_[o].front().rate[u.item].value;
       }
     const auto router = main_.setup.policy->make(*main_.setup.policy_spec, *main_.fabric,
-                                                 main_.setup.segments.front().links, main_.draws.first_seed);
+                                                 main_.setup.segments.front().links, main_.samples.first_seed);
     for (auto& [resource, load] : loads) {
       const double sum = std::accumulate(load.begin(), load.end(), 0.0);
       const auto users = std::count_if(load.begin(), load.end(), [](double l) { return l > 0; });
       if (users < 2) continue;
       ++f_.shared;
-      f_.crowded += sum > 1 + 1e-9;
+      f_.contended += sum > 1 + 1e-9;
       f_.links.push_back({resource_name(*main_.fabric, *router, resource), sum, std::move(load)});
     }
     std::stable_sort(f_.links.begin(), f_.links.end(), [](const auto& a, const auto& b) { return a.load > b.load; });
@@ -210,14 +210,14 @@ class Comparison {
 
   PlacementTrial try_on(Placement placement, const std::vector<std::uint32_t>& order = {}) {
     const auto world = build_world(moved(placement, order), main_.searches);
-    world->draws.count = std::min(world->draws.count, few_draws);
+    world->samples.count = std::min(world->samples.count, few_samples);
     PlacementTrial t;
     t.placement = placement, t.hosts = world->allocation.main, t.shape = shape_of(at_, t.hosts);
     t.alone = time_job(*world, runners_[0].size, single_).seconds;
-    std::vector<const ByDraw*> who;
+    std::vector<const BySample*> who;
     for (std::size_t o = 1; o < runners_.size(); ++o) who.push_back(&traffic_[o]);
     // Flows of the scenario's own job go where it goes.
-    std::vector<ByDraw> flows(owners_ - runners_.size());
+    std::vector<BySample> flows(owners_ - runners_.size());
     for (std::size_t k = 0; k < flows.size(); ++k) {
       flows[k] = traffic_of_flows(*world, k, static_cast<std::uint32_t>(runners_.size() + k));
       who.push_back(&flows[k]);
@@ -256,7 +256,7 @@ class Comparison {
   }
 
   void finish() {
-    f_.draws_of_trials = std::min(main_.draws.count, few_draws);
+    f_.samples_of_trials = std::min(main_.samples.count, few_samples);
     f_.hosts = static_cast<std::uint32_t>(main_.scenario.cluster.size);
     std::size_t held = main_.allocation.storage.size() + main_.allocation.taken.size();
     for (const auto& hosts : main_.allocation.jobs) held += hosts.size();
@@ -270,9 +270,9 @@ class Comparison {
   RunOptions options_, single_;
   std::vector<OtherJob> jobs_;
   std::vector<Runner> runners_;
-  std::vector<Draws> draws_;  ///< of each runner
+  std::vector<Samples> samples_;  ///< of each runner
   Locality at_;
-  std::vector<ByDraw> traffic_;  ///< by owner: jobs, then flows
+  std::vector<BySample> traffic_;  ///< by owner: jobs, then flows
   std::size_t owners_ = 0, work_ = 0;
   double done_ = 0;
   std::mutex mutex_;

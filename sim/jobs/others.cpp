@@ -119,27 +119,27 @@ std::vector<OtherJob> other_jobs(const World& main) {
   return list;
 }
 
-std::vector<Background> traffic_of_job(const World& world, const JobTime& time, double duty, const Draws& draws,
+std::vector<Background> traffic_of_job(const World& world, const JobTime& time, double duty, const Samples& samples,
                                        std::uint32_t owner) {
   std::vector<double> duties = time.duty;
   for (double& d : duties) d *= duty;
-  std::vector<Background> by_draw;
-  for (int d = 0; d < draws.count; ++d)
-    by_draw.push_back(
-        traffic_of(world, time.exchanges, duties, draws.first_seed + static_cast<std::uint64_t>(d), owner));
-  return by_draw;
+  std::vector<Background> by_sample;
+  for (int d = 0; d < samples.count; ++d)
+    by_sample.push_back(
+        traffic_of(world, time.collectives, duties, samples.first_seed + static_cast<std::uint64_t>(d), owner));
+  return by_sample;
 }
 
 std::vector<Background> traffic_of_flows(const World& main, std::size_t index, std::uint32_t owner) {
   const BackgroundSpec& flows = main.scenario.background[index];
-  std::vector<Background> by_draw(static_cast<std::size_t>(main.draws.count));
-  if (flows.network == FlowNetwork::own) return by_draw;
+  std::vector<Background> by_sample(static_cast<std::size_t>(main.samples.count));
+  if (flows.network == FlowNetwork::own) return by_sample;
   const std::vector<Connection> connections = connections_of(main, index);
   const LinkState& state = main.setup.segments.front().links;
-  for (std::size_t d = 0; d < by_draw.size(); ++d) {
+  for (std::size_t d = 0; d < by_sample.size(); ++d) {
     const std::unique_ptr<Router> router =
-        main.setup.policy->make(*main.setup.policy_spec, *main.fabric, state, main.draws.first_seed + d);
-    Background& all = by_draw[d];
+        main.setup.policy->make(*main.setup.policy_spec, *main.fabric, state, main.samples.first_seed + d);
+    Background& all = by_sample[d];
     Path path;
     for (const Connection& c : connections) {
       if (!router->route(c.flow, path))
@@ -158,20 +158,20 @@ std::vector<Background> traffic_of_flows(const World& main, std::size_t index, s
       return a.resource != b.resource ? a.resource < b.resource : a.item < b.item;
     });
   }
-  return by_draw;
+  return by_sample;
 }
 
 std::vector<std::shared_ptr<const Background>> beside_of(const std::vector<const std::vector<Background>*>& who) {
-  std::vector<std::shared_ptr<const Background>> by_draw;
-  if (who.empty()) return by_draw;
-  std::size_t draws = who.front()->size();
-  for (const std::vector<Background>* w : who) draws = std::min(draws, w->size());
-  for (std::size_t d = 0; d < draws; ++d) {
+  std::vector<std::shared_ptr<const Background>> by_sample;
+  if (who.empty()) return by_sample;
+  std::size_t samples = who.front()->size();
+  for (const std::vector<Background>* w : who) samples = std::min(samples, w->size());
+  for (std::size_t d = 0; d < samples; ++d) {
     std::vector<const Background*> single;
     for (const std::vector<Background>* w : who) single.push_back(&(*w)[d]);
-    by_draw.push_back(std::make_shared<const Background>(combined(single)));
+    by_sample.push_back(std::make_shared<const Background>(combined(single)));
   }
-  return by_draw;
+  return by_sample;
 }
 
 void add_others(World& world, const RunOptions& options) {
@@ -189,10 +189,10 @@ void add_others(World& world, const RunOptions& options) {
     RunOptions one;
     one.threads = 1;
     // One draw says for which part of the time each exchange runs.
-    const Draws draws = std::exchange(jobs[i].world->draws, Draws{world.draws.first_seed, 1});
+    const Samples samples = std::exchange(jobs[i].world->samples, Samples{world.samples.first_seed, 1});
     const JobTime time = time_job(*jobs[i].world, jobs[i].size, one);
-    jobs[i].world->draws = draws;
-    traffic[i] = traffic_of_job(*jobs[i].world, time, jobs[i].duty, world.draws, owner);
+    jobs[i].world->samples = samples;
+    traffic[i] = traffic_of_job(*jobs[i].world, time, jobs[i].duty, world.samples, owner);
   });
   std::vector<const std::vector<Background>*> all;
   for (const std::vector<Background>& t : traffic) all.push_back(&t);

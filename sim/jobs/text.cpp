@@ -80,7 +80,7 @@ std::string link_table(const JobsForecast& f) {
   if (f.links.empty()) return "#\n# no link is used by several\n";
   const std::vector<std::string> names = owner_names(f);
   std::string out = fmt::format("#\n# links that several use: {}, of which {} are asked for more than they have; the fullest, in the mean of time\n",
-                                f.shared, f.crowded);
+                                f.shared, f.contended);
   for (std::size_t i = 0; i < std::min<std::size_t>(f.links.size(), 5); ++i) {
     const SharedLink& link = f.links[i];
     out += fmt::format("  {:<24} {:>5.0f} %  ", link.name, 100 * link.load);
@@ -133,9 +133,9 @@ std::string jobs_text(const World& world, const JobsForecast& f) {
   out += fmt::format("# {} hosts, {} fabric, {} routing: {}{}\n", f.hosts, topologies()[s.fabric.kind].name,
                      world.setup.policy->name, count(f.jobs.size(), "job"),
                      f.flows.empty() ? std::string() : ", " + count(f.flows.size(), "background flow"));
-  if (world.draws.count > 1)
-    out += fmt::format("# medians of {} draws of the hash from seed {}; of pairs and placements of {}\n", world.draws.count,
-                       world.draws.first_seed, f.draws_of_trials);
+  if (world.samples.count > 1)
+    out += fmt::format("# medians of {} draws of the hash from seed {}; of pairs and placements of {}\n", world.samples.count,
+                       world.samples.first_seed, f.samples_of_trials);
   return out + job_table(f) + matrix_table(f) + link_table(f) + placement_table(world, f);
 }
 
@@ -145,7 +145,7 @@ std::string jobs_json(const World& world, const JobsForecast& f) {
   j["scenario"] = effective_json(world.scenario);
   j["fingerprint"] = fmt::format("{:016x}", f.fingerprint);
   j["hosts"] = f.hosts, j["free"] = f.free;
-  j["draws"] = world.draws.count, j["draws_of_trials"] = f.draws_of_trials;
+  j["samples"] = world.samples.count, j["samples_of_trials"] = f.samples_of_trials;
   Json jobs = Json::array(), flows = Json::array(), matrix = Json::array(), links = Json::array(), trials = Json::array();
   for (const JobRow& row : f.jobs)
     jobs.push_back({{"name", row.name},
@@ -179,7 +179,7 @@ std::string jobs_json(const World& world, const JobsForecast& f) {
                       {"order", t.hosts}});
   j["jobs"] = std::move(jobs), j["flows"] = std::move(flows);
   j["owners"] = owner_names(f), j["slowdown"] = std::move(matrix);
-  j["shared_links"] = f.shared, j["crowded_links"] = f.crowded, j["links"] = std::move(links);
+  j["shared_links"] = f.shared, j["contended_links"] = f.contended, j["links"] = std::move(links);
   j["placements"] = std::move(trials);
   j["recommended"] = {{"placement", name_of(f.trials.front().placement)},
                       {"set", placement_words(world, f.trials.front().hosts)},

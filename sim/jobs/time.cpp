@@ -15,9 +15,9 @@ Program program_of_call(const World& world, const Plan& plan) {
   std::vector<std::uint32_t> ranks(static_cast<std::size_t>(world.planner.comm.ranks()));
   for (std::uint32_t r = 0; r < ranks.size(); ++r) ranks[r] = r;
   program.groups.push_back({std::move(ranks)});
-  ExchangeKind kind;
+  CollectiveKind kind;
   kind.name = name_of(plan.op), kind.op = plan.op, kind.bytes = plan.bytes;
-  program.exchanges.push_back(std::move(kind));
+  program.collectives.push_back(std::move(kind));
   return program;
 }
 
@@ -26,20 +26,20 @@ JobTime time_call(const World& world, std::int64_t size, const RunOptions& optio
   const ForecastRow& row = forecast.rows.front();
   JobTime time;
   time.seconds = row.time, time.seconds_p5 = row.time_p5, time.seconds_p95 = row.time_p95;
-  time.seconds_worst = row.time_worst, time.draws = forecast.draws;
+  time.seconds_worst = row.time_worst, time.samples = forecast.samples;
   time.bottleneck = row.result.bottleneck.name;
-  time.exchanges = program_of_call(world, row.plan);
+  time.collectives = program_of_call(world, row.plan);
   time.duty = {std::min(1.0, row.result.makespan.value / row.time)};
   time.fingerprint = forecast.fingerprint;
   return time;
 }
 
 /// Of exchanges the one that runs longest says what binds the job.
-void set_exchanges(JobTime& time, const Program& program, const std::vector<ExchangeUse>& uses) {
-  time.exchanges.groups = program.groups;
+void set_collectives(JobTime& time, const Program& program, const std::vector<CollectiveUse>& uses) {
+  time.collectives.groups = program.groups;
   double longest = 0;
-  for (const ExchangeUse& use : uses) {
-    time.exchanges.exchanges.push_back(use.kind);
+  for (const CollectiveUse& use : uses) {
+    time.collectives.collectives.push_back(use.kind);
     time.duty.push_back(use.seconds / time.seconds);
     if (use.seconds > longest) longest = use.seconds, time.bottleneck = use.alone.bottleneck;
   }
@@ -48,16 +48,16 @@ void set_exchanges(JobTime& time, const Program& program, const std::vector<Exch
 JobTime of_step(const StepForecast& f) {
   JobTime time;
   time.seconds = f.seconds, time.seconds_p5 = f.seconds_p5, time.seconds_p95 = f.seconds_p95;
-  time.seconds_worst = f.seconds_worst, time.draws = f.draws, time.fingerprint = f.fingerprint;
-  set_exchanges(time, f.program, f.exchanges);
+  time.seconds_worst = f.seconds_worst, time.samples = f.samples, time.fingerprint = f.fingerprint;
+  set_collectives(time, f.program, f.collectives);
   return time;
 }
 
 JobTime of_inference(const InferenceForecast& f) {
   JobTime time;
   time.seconds = f.step.seconds, time.seconds_p5 = f.step_p5, time.seconds_p95 = f.step_p95;
-  time.seconds_worst = f.step_worst, time.draws = f.draws, time.fingerprint = f.fingerprint;
-  set_exchanges(time, f.step.program, f.step.exchanges);
+  time.seconds_worst = f.step_worst, time.samples = f.samples, time.fingerprint = f.fingerprint;
+  set_collectives(time, f.step.program, f.step.collectives);
   return time;
 }
 

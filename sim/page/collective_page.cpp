@@ -57,7 +57,7 @@ std::string answer_text(const Forecast& forecast) {
         fmt::format(" ({})", with_90(range_text(bus / row.factor * 1e-9, bus * row.factor * 1e-9, Measure::number)));
   text += fmt::format(", bound by {}.", bound_text(row));
   // Chance is worth a sentence where it moves the result.
-  if (forecast.draws > 1 && row.time_p95 > 1.02 * row.time_p5)
+  if (forecast.samples > 1 && row.time_p95 > 1.02 * row.time_p5)
     text += fmt::format(" One hash in twenty is as slow as {} or slower.", rate_text(bus * row.time / row.time_p95));
   return text;
 }
@@ -75,7 +75,7 @@ std::vector<KeyFigure> figures_of(const Forecast& forecast) {
   std::vector<KeyFigure> figures = {rate, time(last)};
   if (forecast.rows.size() > 1) figures.push_back(time(forecast.rows.front()));
   figures.push_back({"GPUs", number_text(static_cast<double>(forecast.ranks)),
-                     forecast.draws > 1 ? fmt::format("{} draws of the hash", forecast.draws) : std::string()});
+                     forecast.samples > 1 ? fmt::format("{} draws of the hash", forecast.samples) : std::string()});
   return figures;
 }
 
@@ -90,7 +90,7 @@ LineChart size_chart(const Forecast& forecast, ValueOf value_of) {
   chart.x = {"message size", Measure::bytes, {}, ChartScale::logarithmic, false};
   ChartSeries series;
   series.name = "median";
-  ChartBand interval{"90 % interval", {}, {}}, draws{"p5 to p95 of the draws", {}, {}};
+  ChartBand interval{"90 % interval", {}, {}}, samples{"p5 to p95 of the draws", {}, {}};
   for (const ForecastRow& row : forecast.rows) {
     chart.at.push_back(static_cast<double>(row.bytes));
     series.y.push_back(value_of(row, row.time));
@@ -99,10 +99,10 @@ LineChart size_chart(const Forecast& forecast, ValueOf value_of) {
       band.high.push_back(std::max(value_of(row, a), value_of(row, b)));
     };
     add(interval, row.time / row.factor, row.time * row.factor);
-    add(draws, row.time_p5, row.time_p95);
+    add(samples, row.time_p5, row.time_p95);
   }
   if (with_intervals(forecast)) series.bands.push_back(std::move(interval));
-  if (forecast.draws > 1) series.bands.push_back(std::move(draws));
+  if (forecast.samples > 1) series.bands.push_back(std::move(samples));
   chart.series = {std::move(series)};
   return chart;
 }
@@ -143,17 +143,17 @@ BarChart parts_chart(const Forecast& forecast) {
 }
 
 PageTable sizes_table(const World& world, const Forecast& forecast) {
-  const bool draws = forecast.draws > 1, versions = !forecast.versions.empty();
+  const bool samples = forecast.samples > 1, versions = !forecast.versions.empty();
   PageTable table;
   table.name = "rows", table.filter = forecast.rows.size() > 8;
   if (with_intervals(forecast)) table.note = "Small numbers are the ends of the 90 % interval.";
   if (const std::string assumed = assumed_text(forecast); !assumed.empty())
     table.note += fmt::format(" Not stated, so assumed: {}; the interval allows for others.", assumed);
   table.columns = {{"size", Measure::bytes, {}, "as nccl-tests counts it"},
-                   {"time", Measure::number, "us", draws ? "median over draws" : ""},
+                   {"time", Measure::number, "us", samples ? "median over draws" : ""},
                    {"algbw", Measure::number, "GB/s", "size / time"},
                    {"busbw", Measure::number, "GB/s", {}}};
-  if (draws)
+  if (samples)
     for (const char* name : {"p5", "p95", "worst"})
       table.columns.push_back({name, Measure::number, "us", "of the time over draws"});
   if (versions)
@@ -170,7 +170,7 @@ PageTable sizes_table(const World& world, const Forecast& forecast) {
     add(with_factor(row.time * 1e6, row.factor));
     add(TableCell::of(row.algorithm_bandwidth() * 1e-9));
     add(with_factor(forecast.bus_bandwidth(row) * 1e-9, row.factor));
-    if (draws)
+    if (samples)
       for (const double t : {row.time_p5, row.time_p95, row.time_worst}) add(TableCell::of(t * 1e6));
     if (versions)
       for (const double t : {fastest_version(row).time, slowest_version(row).time}) add(TableCell::of(t * 1e6));
@@ -179,7 +179,7 @@ PageTable sizes_table(const World& world, const Forecast& forecast) {
     std::string bound = row.result.bottleneck.name;
     if (row.nccl)
       bound += fmt::format(" (NCCL's own choice: {}/{})", name_of(row.nccl->algorithm), name_of(row.nccl->protocol));
-    if (!row.result.felt.empty()) bound += fmt::format(" (felt: {})", fmt::join(row.result.felt, ", "));
+    if (!row.result.affected_by.empty()) bound += fmt::format(" (felt: {})", fmt::join(row.result.affected_by, ", "));
     add(TableCell::of(std::move(bound)));
     table.rows.push_back(std::move(out));
   }
@@ -207,7 +207,7 @@ PageTable tier_table(const FabricDrawing& drawing) {
 }
 
 PageSection load_section(const World& world, const ForecastRow& row) {
-  const LinkLoads loads = link_loads(world.setup, row.plan, world.draws.first_seed + row.median_draw);
+  const LinkLoads loads = link_loads(world.setup, row.plan, world.samples.first_seed + row.median_sample);
   FabricDrawing drawing = draw_fabric(*world.fabric, loads.load);
   drawing.name = "load";
   drawing.title = fmt::format("Load of the fabric's links during {} of {}", name_of(row.plan.op), size_text(row.bytes));
@@ -229,18 +229,18 @@ Page collective_page(const World& world, const Forecast& forecast, std::string c
   page.context = context_text(world, forecast);
   page.answer = answer_text(forecast);
   page.figures = figures_of(forecast);
-  if (!last.result.felt.empty())
+  if (!last.result.affected_by.empty())
     page.warnings.push_back(
-        fmt::format("faults felt during {}: {}", size_text(last.bytes), fmt::join(last.result.felt, ", ")));
+        fmt::format("faults felt during {}: {}", size_text(last.bytes), fmt::join(last.result.affected_by, ", ")));
   page.fingerprint = fmt::format("{:016x}", forecast.fingerprint);
   page.sections.push_back(sizes_section(forecast));
   page.sections.push_back(
       {"table", forecast.rows.size() > 1 ? "All sizes" : "In numbers", {sizes_table(world, forecast)}});
   const bool flow = world.scenario.network.engine == EngineKind::flow;
   if (flow) page.sections.push_back({"parts", "Where the time goes", {parts_chart(forecast)}});
-  if (forecast.draws > 1)
+  if (forecast.samples > 1)
     page.sections.push_back(
-        draws_section(last.draw_times, fmt::format("{} of {}", name_of(forecast.op), size_text(last.bytes))));
+        samples_section(last.sample_times, fmt::format("{} of {}", name_of(forecast.op), size_text(last.bytes))));
   if (flow && world.fabric && world.planner.comm.nodes() > 1) page.sections.push_back(load_section(world, last));
   return page;
 }

@@ -106,9 +106,9 @@ class Folder {
         line.rate = rate, fullest[at] = l;
       }
       line.rate = std::min(line.rate, rate);
-      for (const std::uint32_t way : {l, l + 1}) {
-        line.mean += load(way) / 2;
-        if (load(way) > line.most) line.most = load(way), fullest[at] = way;
+      for (const std::uint32_t route : {l, l + 1}) {
+        line.mean += load(route) / 2;
+        if (load(route) > line.most) line.most = load(route), fullest[at] = route;
       }
     }
     for (std::size_t at = 0; at < lines.size(); ++at) {

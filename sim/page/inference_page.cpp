@@ -114,8 +114,8 @@ Page inference_page(const World& world, const InferenceForecast& f, std::string 
   page.figures = {{"throughput", rate_text(f.tokens_per_second),
                    fmt::format("{} per GPU", rate_text(f.tokens_per_second / static_cast<double>(f.gpus)))},
                   {prompts ? "pass over prompts" : "decode step", seconds_text(f.step.seconds),
-                   f.draws > 1 ? fmt::format("p5 {}, p95 {} of {} draws", seconds_text(f.step_p5),
-                                             seconds_text(f.step_p95), f.draws)
+                   f.samples > 1 ? fmt::format("p5 {}, p95 {} of {} draws", seconds_text(f.step_p5),
+                                             seconds_text(f.step_p95), f.samples)
                                : std::string()}};
   if (f.prefill > 0) page.figures.push_back({"one prompt", seconds_text(f.prefill), {}});
   page.figures.push_back({"memory of a GPU", value_text(f.memory.total() / f.capacity, Measure::percent),
@@ -125,12 +125,12 @@ Page inference_page(const World& world, const InferenceForecast& f, std::string 
   if (f.shared) page.sections.push_back({"requests", "What requests see", {serving_table(f)}});
   page.sections.push_back({"breakdown", "Where the time goes", {breakdown_chart(f, what)}});
   if (f.batches.size() > 1) page.sections.push_back(batches_section(world, f));
-  if (!f.step.exchanges.empty())
+  if (!f.step.collectives.empty())
     page.sections.push_back(
-        {"network", "What it asks of the network", {exchange_page_table(f.step.program, f.step.exchanges)}});
+        {"network", "What it asks of the network", {collective_page_table(f.step.program, f.step.collectives)}});
   page.sections.push_back({"memory", "Memory", {memory_chart({f.memory}, f.capacity)}});
-  if (f.draws > 1)
-    page.sections.push_back(draws_section(f.draw_seconds, prompts ? "A pass over prompts" : "A decode step"));
+  if (f.samples > 1)
+    page.sections.push_back(samples_section(f.sample_seconds, prompts ? "A pass over prompts" : "A decode step"));
   return page;
 }
 

@@ -127,10 +127,10 @@ LineChart cumulative_chart(std::string name, std::string title, ChartAxis axis, 
   LineChart chart;
   chart.name = std::move(name), chart.title = std::move(title);
   chart.x = std::move(axis), chart.x.from_zero = false;
-  chart.y = {"part of the draws", Measure::percent, {}, ChartScale::linear, true};
+  chart.y = {"share of samples", Measure::percent, {}, ChartScale::linear, true};
   chart.stepped = true;
   ChartSeries series;
-  series.name = "draws";
+  series.name = "samples";
   const double n = static_cast<double>(samples.size());
   for (std::size_t i = 0; i < samples.size(); ++i) {
     // Of equal samples the last one tells how many there are.

@@ -7,7 +7,7 @@
 
 #include "../report/step_parts.hpp"
 #include "fabricast/core/names.hpp"
-#include "fabricast/report/draws.hpp"
+#include "fabricast/report/samples.hpp"
 #include "fabricast/report/validated.hpp"
 
 namespace fabricast {
@@ -35,28 +35,28 @@ TableCell with_factor(double value, double factor) {
   return factor > 1 ? TableCell::of(value, value / factor, value * factor) : TableCell::of(value);
 }
 
-PageSection draws_section(const std::vector<double>& seconds, const std::string& what) {
-  const RankedDraws ranked(seconds);
+PageSection samples_section(const std::vector<double>& seconds, const std::string& what) {
+  const RankedSamples ranked(seconds);
   const auto at = [&](double part) { return seconds[ranked.at(part)]; };
   const auto text = [](double s) { return value_text(s, Measure::seconds, {}, 3); };
-  PageSection section{"draws", "The part that is chance", {}};
+  PageSection section{"samples", "Run-to-run variation", {}};
   section.blocks.push_back(Prose{fmt::format(
-      "{} in {} draws: {} at best, {} in the median, {} at p95, {} at worst. A draw is one seed of what is random: the "
-      "hash of the switches, and which hosts are slow. It is chance of the cluster, not error of the forecast, and so "
-      "no part of the 90 % interval.",
+      "{} over {} samples: best {}, median {}, p95 {}, worst {}. A sample is one launch of the job: one seed of the ECMP "
+      "hash and of the choice of slow hosts. This variation is a property of the cluster, not an error of the forecast. "
+      "It is not part of the 90 % interval.",
       what, seconds.size(), text(at(0)), text(at(0.5)), text(at(0.95)), text(at(1)))});
-  LineChart chart = cumulative_chart("draws", fmt::format("{}: part of the draws that take at most so long", what),
+  LineChart chart = cumulative_chart("samples", fmt::format("Cumulative distribution of the {}", what),
                                      {"time", Measure::seconds, {}, ChartScale::linear, false}, seconds);
   section.blocks.push_back(std::move(chart));
   return section;
 }
 
-PageTable exchange_page_table(const Program& program, const std::vector<ExchangeUse>& exchanges) {
+PageTable collective_page_table(const Program& program, const std::vector<CollectiveUse>& collectives) {
   PageTable table;
-  table.name = "exchanges", table.title = "Exchanges";
+  table.name = "collectives", table.title = "Collectives";
   table.note =
-      "Of a rank in a stage with the slowest. Shared: how many times longer than alone they take beside the step's "
-      "other exchanges, at worst.";
+      "Seen by a rank of the slowest stage. Shared: the worst slowdown caused by the step's other collectives, "
+      "relative to running alone.";
   table.columns = {{"part", Measure::text, {}, "the kind of parallelism that asks for it"},
                    {"operation", Measure::text, {}, {}},
                    {"bytes", Measure::bytes, {}, "as nccl-tests counts them"},
@@ -66,8 +66,8 @@ PageTable exchange_page_table(const Program& program, const std::vector<Exchange
                    {"shared", Measure::number, "times", {}},
                    {"algorithm", Measure::text, {}, {}},
                    {"bound by", Measure::text, {}, {}}};
-  for (const ExchangeLine& line : exchange_lines(program, exchanges)) {
-    const ExchangeUse& use = *line.use;
+  for (const CollectiveLine& line : collective_lines(program, collectives)) {
+    const CollectiveUse& use = *line.use;
     table.rows.push_back(
         {{TableCell::of(std::string(name_of(use.kind.part))), TableCell::of(std::string(name_of(use.kind.op))),
           TableCell::of(static_cast<double>(use.kind.bytes)), TableCell::of(line.calls),

@@ -17,10 +17,10 @@ inline std::string seconds_text(double s) { return value_text(s, Measure::second
 TableCell with_factor(double value, double factor);
 
 /// Of several draws: how the values lie, and the chart of it.
-PageSection draws_section(const std::vector<double>& seconds, const std::string& what);
+PageSection samples_section(const std::vector<double>& seconds, const std::string& what);
 
 /// Exchanges of a step, alone and beside others.
-PageTable exchange_page_table(const Program& program, const std::vector<ExchangeUse>& exchanges);
+PageTable collective_page_table(const Program& program, const std::vector<CollectiveUse>& collectives);
 
 /// What a GPU of each stage holds; the mark is what there is. \param stages  not empty
 BarChart memory_chart(const std::vector<MemoryUse>& stages, double capacity);

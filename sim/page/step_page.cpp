@@ -113,11 +113,11 @@ Page step_page(const World& world, const StepForecast& f, std::string command) {
   page.figures = figures_of(f);
   page.fingerprint = fmt::format("{:016x}", f.fingerprint);
   page.sections.push_back({"breakdown", "Where the time goes", {breakdown_chart(f), breakdown_table(f)}});
-  if (!f.exchanges.empty())
-    page.sections.push_back({"network", "What it asks of the network", {exchange_page_table(f.program, f.exchanges)}});
+  if (!f.collectives.empty())
+    page.sections.push_back({"network", "What it asks of the network", {collective_page_table(f.program, f.collectives)}});
   if (!f.memory.stages.empty())
     page.sections.push_back({"memory", "Memory", {memory_chart(f.memory.stages, f.memory.capacity)}});
-  if (f.draws > 1) page.sections.push_back(draws_section(f.draw_seconds, "The step"));
+  if (f.samples > 1) page.sections.push_back(samples_section(f.sample_seconds, "The step"));
   return page;
 }
 

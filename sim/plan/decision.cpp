@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "fabricast/plan/metric.hpp"
 
@@ -59,6 +60,30 @@ std::vector<std::size_t> usual_front(const std::vector<SweepRow>& rows) {
   return {known("time_s"), priced ? cost : known("power_w")};
 }
 
+/// Among rows that do not differ in the objective: the cheapest, then the one with least power, then the fastest.
+bool is_preferred(const SweepRow& a, const SweepRow& b) {
+  for (const char* name : {"cost", "power_w", "time_s"}) {
+    const auto &of_a = a.values[known(name)], &of_b = b.values[known(name)];
+    if (of_a && of_b && std::abs(*of_a - *of_b) > tie_width * std::abs(*of_b)) return *of_a < *of_b;
+  }
+  return false;
+}
+
+/// \pre the first row in order is kept and has the objective's metric
+void choose_best(const std::vector<SweepRow>& rows, Decision& d) {
+  const std::size_t metric = d.objective.metric;
+  const double least = *rows[d.order.front()].values[metric];
+  for (const std::size_t i : d.order)
+    if (d.kept[i] && rows[i].values[metric] && std::abs(*rows[i].values[metric] - least) <= tie_width * std::abs(least))
+      d.ties.push_back(i);
+  // What was not run may be better.
+  if (d.not_run > 0) return;
+  d.best = *std::min_element(d.ties.begin(), d.ties.end(),
+                             [&](std::size_t a, std::size_t b) { return is_preferred(rows[a], rows[b]); });
+  const auto place = std::find(d.order.begin(), d.order.end(), *d.best);
+  std::rotate(d.order.begin(), place, place + 1);
+}
+
 }  // namespace
 
 Objective objective_of(const Study& study) {
@@ -107,7 +132,7 @@ Decision decide(const Study& study, const std::vector<SweepRow>& rows) {
     return std::tuple(!d.kept[i], !value, value ? (o.minimize ? *value : -*value) : 0.0);
   };
   std::stable_sort(d.order.begin(), d.order.end(), [&](std::size_t a, std::size_t b) { return rank(a) < rank(b); });
-  if (!d.order.empty() && d.kept[d.order.front()] && rows[d.order.front()].values[o.metric]) d.best = d.order.front();
+  if (!d.order.empty() && d.kept[d.order.front()] && rows[d.order.front()].values[o.metric]) choose_best(rows, d);
   const std::size_t time = known("time_s");
   for (const SweepRow& row : rows)
     if (row.state == RowState::done && row.values[time] &&

@@ -27,7 +27,7 @@ constexpr std::array usual = {"gpus", "time_us", "step_s", "interval", "busbw_gb
                               "switches", "power_w", "cost", "goodput"};
 
 /// `time_us 123.4`.
-std::string told(const SweepRow& row, std::string_view name) {
+std::string stated(const SweepRow& row, std::string_view name) {
   const auto metric = find_metric(name);
   return metric && !row.values.empty() && row.values[*metric]
              ? fmt::format("{} {}", name, compact(*row.values[*metric]))
@@ -125,22 +125,44 @@ std::string row_text(const Study& study, std::size_t row) {
 }
 
 std::string goal_text(const Objective& o) {
-  std::string text = fmt::format("{} {}", o.minimize ? "the least" : "the most", metrics()[o.metric].name);
+  std::string text = fmt::format("{} {}", o.minimize ? "lowest" : "highest", metrics()[o.metric].name);
   for (std::size_t i = 0; i < o.keep.size(); ++i) text += (i == 0 ? " with " : ", ") + o.keep[i].text;
   return text;
 }
 
+/// Why one of several equal configurations is named.
+std::string_view preference_text(const PlanReport& r) {
+  const SweepRow& best = r.rows[*r.decision.best];
+  for (const auto& [name, text] : {std::pair<std::string_view, std::string_view>{"cost", "the cheapest"},
+                                   {"power_w", "the one with the lowest power"},
+                                   {"time_s", "the fastest"}}) {
+    const std::size_t metric = *find_metric(name);
+    for (const std::size_t i : r.decision.ties) {
+      const auto& other = r.rows[i].values[metric];
+      if (other && best.values[metric] && *best.values[metric] < *other * (1 - tie_width)) return text;
+    }
+  }
+  return "the first";
+}
+
 std::string answer_text(const PlanReport& r) {
   const Decision& d = r.decision;
+  if (d.not_run > 0)
+    return fmt::format("interrupted: {} of {} configurations were not run, so none is called the best", d.not_run,
+                       r.rows.size());
   if (!d.best)
     return d.done == 0 ? "no configuration was forecast"
                        : fmt::format("none of {} configurations fulfils the conditions ({})", d.done, goal_text(d.objective));
   const SweepRow& best = r.rows[*d.best];
-  std::string text = fmt::format("{} has {}", goal_text(d.objective), row_text(r.study, *d.best));
+  std::string text = fmt::format("{}: {}", goal_text(d.objective), row_text(r.study, *d.best));
+  if (d.ties.size() > 1)
+    text = fmt::format("{}: no difference between {} configurations, which are within {:g} %; of them {} is {}",
+                       goal_text(d.objective), d.ties.size(), 100 * tie_width, preference_text(r),
+                       row_text(r.study, *d.best));
   std::vector<std::string> facts;
   for (const std::string_view name : {std::string_view("time_us"), std::string_view("step_s"), std::string_view("cost"),
                                       metrics()[d.objective.metric].name})
-    if (std::string fact = name == "time_s" ? std::string() : told(best, name); !fact.empty() && std::find(facts.begin(), facts.end(), fact) == facts.end())
+    if (std::string fact = name == "time_s" ? std::string() : stated(best, name); !fact.empty() && std::find(facts.begin(), facts.end(), fact) == facts.end())
       facts.push_back(std::move(fact));
   if (!facts.empty()) text += fmt::format(": {}", fmt::join(facts, ", "));
   const std::size_t gpus = *find_metric("gpus");
@@ -166,12 +188,12 @@ std::string plan_text(const PlanReport& r, std::size_t top) {
   out += fmt::format("\n# > the best; * on the front of {}; - does not fulfil the conditions\n", fmt::join(front, " and "));
   for (const std::string& note : r.notes) out += "# " + comment_text(note) + "\n";
   out += row_table(r, top);
-  std::size_t told_of = 0;
-  constexpr std::size_t most_told = 10;
+  std::size_t stated_of = 0;
+  constexpr std::size_t most_stated = 10;
   for (const SweepRow& row : r.rows)
-    if (row.state == RowState::refused && told_of++ < most_told)
+    if (row.state == RowState::refused && stated_of++ < most_stated)
       out += fmt::format("# refused: {}: {}\n", row_text(r.study, row.row), row.why);
-  if (told_of > most_told) out += fmt::format("# and {} more\n", told_of - most_told);
+  if (stated_of > most_stated) out += fmt::format("# and {} more\n", stated_of - most_stated);
   out += "\n" + answer_text(r) + "\n";
   if (d.best && !r.study.axes.empty()) {
     out += "it is";

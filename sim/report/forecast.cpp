@@ -4,7 +4,7 @@
 
 #include "fabricast/core/parallel.hpp"
 #include "fabricast/core/stop.hpp"
-#include "fabricast/report/draws.hpp"
+#include "fabricast/report/samples.hpp"
 #include "fabricast/report/harness.hpp"
 #include "fabricast/traffic/beside.hpp"
 
@@ -23,24 +23,24 @@ void simulate(const World& world, const RunOptions& options, Forecast& forecast)
   const Scenario& s = world.scenario;
   const Communicator& comm = world.planner.comm;
   // A task is one draw with all sizes: they share its loads. With one draw, sizes are shared out instead.
-  const auto draws = static_cast<std::size_t>(world.draws.count), sizes = forecast.rows.size();
-  std::vector<Cell> cells(draws * sizes);
+  const auto samples = static_cast<std::size_t>(world.samples.count), sizes = forecast.rows.size();
+  std::vector<Cell> cells(samples * sizes);
   // The chunk engine forks, which goes with one thread only.
   const std::size_t threads = s.network.engine == EngineKind::chunk ? 1 : thread_count(options.threads);
-  const std::size_t parts = draws > 1 || thread_count(options.threads) == 1 ? 1 : std::min<std::size_t>(sizes, 8);
+  const std::size_t parts = samples > 1 || thread_count(options.threads) == 1 ? 1 : std::min<std::size_t>(sizes, 8);
   // What tasks leave of the threads goes to their engines.
   NetworkSetup setup = world.setup;
-  setup.threads = std::max<std::size_t>(1, threads / (draws * parts));
+  setup.threads = std::max<std::size_t>(1, threads / (samples * parts));
   TaskProgress progress(options.progress, cells.size());
-  in_parallel(draws * parts, threads, [&](std::size_t task) {
-    const std::size_t draw = task / parts, part = task % parts;
-    const std::uint64_t seed = world.draws.first_seed + draw;
+  in_parallel(samples * parts, threads, [&](std::size_t task) {
+    const std::size_t sample = task / parts, part = task % parts;
+    const std::uint64_t seed = world.samples.first_seed + sample;
     const auto engine = make_engine(s.network.engine, setup, seed);
     const std::unique_ptr<CallBeside> beside =
         world.beside.empty() ? nullptr : std::make_unique<CallBeside>(world, seed);
     for (std::size_t i = sizes * part / parts; i < sizes * (part + 1) / parts; ++i) {
       stop_if_requested();
-      Cell& cell = cells[draw * sizes + i];
+      Cell& cell = cells[sample * sizes + i];
       cell.result = engine->run(forecast.rows[i].plan);
       if (beside) beside->slow_down(forecast.rows[i].plan, cell.result);
       cell.time = harness_time(s.workload.harness, comm, forecast.rows[i].plan, cell.result);
@@ -50,22 +50,22 @@ void simulate(const World& world, const RunOptions& options, Forecast& forecast)
 
   for (std::size_t i = 0; i < sizes; ++i) {
     ForecastRow& row = forecast.rows[i];
-    row.draw_times.clear();
-    for (std::size_t d = 0; d < draws; ++d) row.draw_times.push_back(cells[d * sizes + i].time);
-    const RankedDraws ranked(row.draw_times);
-    const auto time_at = [&](double fraction) { return row.draw_times[ranked.at(fraction)]; };
+    row.sample_times.clear();
+    for (std::size_t d = 0; d < samples; ++d) row.sample_times.push_back(cells[d * sizes + i].time);
+    const RankedSamples ranked(row.sample_times);
+    const auto time_at = [&](double fraction) { return row.sample_times[ranked.at(fraction)]; };
     row.time = time_at(0.5), row.time_p5 = time_at(0.05), row.time_p95 = time_at(0.95), row.time_worst = time_at(1);
-    row.median_draw = ranked.at(0.5);
-    for (std::size_t d = 0; d < draws; ++d)
+    row.median_sample = ranked.at(0.5);
+    for (std::size_t d = 0; d < samples; ++d)
       forecast.fingerprint = fold(forecast.fingerprint, cells[d * sizes + i].result.fingerprint);
-    row.result = std::move(cells[row.median_draw * sizes + i].result);
+    row.result = std::move(cells[row.median_sample * sizes + i].result);
   }
 }
 
 Forecast empty_forecast(const World& world) {
   Forecast forecast;
   forecast.ranks = world.planner.comm.ranks(), forecast.op = world.scenario.workload.collective;
-  forecast.draws = world.draws.count;
+  forecast.samples = world.samples.count;
   return forecast;
 }
 

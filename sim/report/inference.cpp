@@ -7,7 +7,7 @@
 
 #include "fabricast/core/parallel.hpp"
 #include "fabricast/core/rng.hpp"
-#include "fabricast/report/draws.hpp"
+#include "fabricast/report/samples.hpp"
 #include "fabricast/report/serving_interval.hpp"
 #include "serving_requests.hpp"
 #include "serving_sample.hpp"
@@ -36,7 +36,7 @@ MemoryUse memory_at(const World& world, const InferenceStep& step, int batch) {
 }
 
 /// Powers of two as far as memory goes, and the scenario's own batch.
-std::vector<BatchRow> batch_rows(const World& world, const InferenceStep& step, const ServingSample& draw) {
+std::vector<BatchRow> batch_rows(const World& world, const InferenceStep& step, const ServingSample& sample) {
   std::vector<int> batches;
   constexpr int most = 1 << 14;
   const double capacity = capacity_of(world, step);
@@ -48,7 +48,7 @@ std::vector<BatchRow> batch_rows(const World& world, const InferenceStep& step, 
     InferenceStep at = step;
     at.batch = b;
     BatchRow row;
-    row.batch = b, row.step = draw.decode(at).seconds;
+    row.batch = b, row.step = sample.decode(at).seconds;
     row.tokens_per_second = b * step.speculation.tokens_per_step() * step.layout.data / row.step;
     row.memory = memory_at(world, step, b).total();
     rows.push_back(row);
@@ -60,7 +60,7 @@ std::vector<BatchRow> batch_rows(const World& world, const InferenceStep& step, 
 double decoded(const RanProgram& ran) {
   double end = 0;
   for (std::size_t i = 0; i < ran.program.activities.size(); ++i)
-    if (ran.program.activities[i].part != Part::handover) end = std::max(end, ran.timeline.end[i]);
+    if (ran.program.activities[i].part != Part::kv_transfer) end = std::max(end, ran.timeline.end[i]);
   return end;
 }
 
@@ -68,23 +68,23 @@ double decoded(const RanProgram& ran) {
 std::int64_t prompts_of_a_pass(const InferenceStep& step) { return std::max<std::int64_t>(1, step.chunk / step.input); }
 
 DisaggregatedForecast disaggregate(const World& world, const InferenceStep& step, double decode,
-                                   const ServingSample& draw) {
+                                   const ServingSample& sample) {
   const Scenario& s = world.scenario;
   const InferenceSpec& spec = s.workload.inference;
   const InferenceStep prompts = prefill_step(spec, s.node.spec, s.nvlink_domain.nodes, s.hardware);
-  const Handover handover = handover_of(prompts, step);
+  const KvTransfer kv_transfer = kv_transfer_of(prompts, step);
   DisaggregatedForecast f;
-  f.prompt = draw.prefill(prompts, 1);
-  f.decode_alone = decode, f.bytes = handover.total;
+  f.prompt = sample.prefill(prompts, 1);
+  f.decode_alone = decode, f.bytes = kv_transfer.total;
 
   const std::vector<InferencePass> passes = decode_passes(step);
-  const double alone = draw.run(step, passes, 1, step.graph).timeline.seconds;
-  const RanProgram beside = draw.run(step, passes, 1, step.graph, &handover);
+  const double alone = sample.run(step, passes, 1, step.graph).timeline.seconds;
+  const RanProgram beside = sample.run(step, passes, 1, step.graph, &kv_transfer);
   for (std::size_t i = 0; i < beside.program.activities.size(); ++i)
-    if (beside.program.activities[i].part == Part::handover)
+    if (beside.program.activities[i].part == Part::kv_transfer)
       f.transfer = std::max(f.transfer, beside.timeline.end[i] - beside.timeline.start[i]);
-  for (const ExchangeUse& use : beside.exchanges)
-    if (use.kind.part == Part::handover) f.exchange = use;
+  for (const CollectiveUse& use : beside.collectives)
+    if (use.kind.part == Part::kv_transfer) f.collective = use;
   // Part of its time that a decode step has a hand-over beside it: each sequence is replaced after `output` steps.
   const double output = static_cast<double>(step.output), batch = step.batch;
   const double slower = std::max(0.0, decoded(beside) - alone) / std::min(f.transfer, alone);
@@ -98,7 +98,7 @@ DisaggregatedForecast disaggregate(const World& world, const InferenceStep& step
 
   // A sender sends one request at a time, which may take longer than the prompt.
   const double replicas = std::min(prompts.layout.data, step.layout.data);
-  const double interval = draw.prompt_interval(prompts, prompts_of_a_pass(prompts));
+  const double interval = sample.prompt_interval(prompts, prompts_of_a_pass(prompts));
   f.prefill_rate = std::min(prompts.layout.data / interval, replicas / f.transfer);
   f.decode_rate = step.layout.data * batch / (output * f.decode);
   const double gpus = static_cast<double>(prompts.layout.ranks() + step.layout.ranks());
@@ -107,7 +107,7 @@ DisaggregatedForecast disaggregate(const World& world, const InferenceStep& step
   f.balanced_gpus = gpus * of_decode / (of_prefill + of_decode);
   f.balanced_tokens = f.balanced_gpus * of_prefill * output;
 
-  f.serving = serve_apart(world, prompts, {f.transfer, f.exposed}, step, f.decode / decode, draw);
+  f.serving = serve_apart(world, prompts, {f.transfer, f.exposed}, step, f.decode / decode, sample);
   return f;
 }
 
@@ -145,20 +145,20 @@ InferenceForecast run_inference(const World& world, const RunOptions& options, b
   const bool prompts_only = spec.phase == InferencePhase::prefill, reduces = spec.phase == InferencePhase::all_reduce;
   InferenceForecast f;
   f.gpus = step.layout.ranks() + spec.disaggregated.prefill.gpus;
-  f.draws = world.draws.count;
-  const auto draws = static_cast<std::size_t>(f.draws);
-  const auto step_at = [&](std::size_t draw) {
-    const ServingSample d(world, world.draws.first_seed + draw);
+  f.samples = world.samples.count;
+  const auto samples = static_cast<std::size_t>(f.samples);
+  const auto step_at = [&](std::size_t sample) {
+    const ServingSample d(world, world.samples.first_seed + sample);
     if (reduces) return d.all_reduce(step, message_of(spec, step));
     return prompts_only ? d.prefill(step, step.batch) : d.decode(step);
   };
-  std::vector<double> seconds(draws);
-  TaskProgress progress(options.progress, 2 * draws);
-  in_parallel(draws, thread_count(options.threads), [&](std::size_t draw) {
-    seconds[draw] = step_at(draw).seconds;
+  std::vector<double> seconds(samples);
+  TaskProgress progress(options.progress, 2 * samples);
+  in_parallel(samples, thread_count(options.threads), [&](std::size_t sample) {
+    seconds[sample] = step_at(sample).seconds;
     progress.one_done();
   });
-  const RankedDraws ranked(seconds);
+  const RankedSamples ranked(seconds);
   const std::size_t median = ranked.at(0.5);
   f.step = step_at(median), f.step_p5 = seconds[ranked.at(0.05)], f.step_p95 = seconds[ranked.at(0.95)];
   f.step_worst = seconds[ranked.at(1)];
@@ -167,21 +167,21 @@ InferenceForecast run_inference(const World& world, const RunOptions& options, b
     f.mfu = flops_per_gpu(step, prompts_only) /
             (f.step.seconds * step.kernels.peak[static_cast<std::size_t>(step.linear.compute)]);
   for (const double s : seconds) f.fingerprint = fold(f.fingerprint, std::bit_cast<std::uint64_t>(s));
-  f.draw_seconds = seconds;
+  f.sample_seconds = seconds;
   f.factors = serving_factors(world, step, seconds);
-  const ServingSample draw(world, world.draws.first_seed + median);
+  const ServingSample sample(world, world.samples.first_seed + median);
   const double tokens = static_cast<double>(step.batch) *
                         (prompts_only ? static_cast<double>(step.input) : step.speculation.tokens_per_step());
   if (!reduces) f.tokens_per_second = tokens * step.layout.data / f.step.seconds;
   f.near_the_limit = needs_more_memory(step, world.scenario.node.spec);
   f.capacity = capacity_of(world, step), f.memory = memory_at(world, step, step.batch);
-  if (batches && !prompts_only && !reduces) f.batches = batch_rows(world, step, draw);
+  if (batches && !prompts_only && !reduces) f.batches = batch_rows(world, step, sample);
   const bool apart = spec.disaggregated.prefill.gpus > 0;
   if (spec.phase != InferencePhase::decode && !reduces && !apart)
-    f.prompt = draw.prefill(step, 1), f.prefill = f.prompt.seconds;
+    f.prompt = sample.prefill(step, 1), f.prefill = f.prompt.seconds;
   if (spec.phase == InferencePhase::both) {
     const InferenceStep all = apart ? on_all_gpus(world, step) : step;
-    f.shared = serve_together(world, all, draw);
+    f.shared = serve_together(world, all, sample);
     f.tokens_per_second = f.shared->tokens_per_second;
     if (apart) {
       if (spec.disaggregated.transfer == TransferPath::host) {
@@ -190,9 +190,9 @@ InferenceForecast run_inference(const World& world, const RunOptions& options, b
         const auto without = build_world(std::move(staged), world.searches);
         without->beside = world.beside;
         f.disaggregated =
-            disaggregate(*without, step, f.step.seconds, ServingSample(*without, without->draws.first_seed + median));
+            disaggregate(*without, step, f.step.seconds, ServingSample(*without, without->samples.first_seed + median));
       } else {
-        f.disaggregated = disaggregate(world, step, f.step.seconds, draw);
+        f.disaggregated = disaggregate(world, step, f.step.seconds, sample);
       }
       f.tokens_per_second = f.disaggregated->serving.tokens_per_second;
       f.prefill = f.disaggregated->prompt.seconds;

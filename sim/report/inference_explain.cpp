@@ -25,13 +25,13 @@ std::string requests_text(const World& world, const InferenceForecast& f) {
     const DisaggregatedForecast& d = *f.disaggregated;
     const ServingLimit limit = limit_of(world, d);
     const std::string_view who = limit == ServingLimit::prompts    ? "prompts limit"
-                                 : limit == ServingLimit::handover ? "the hand-over limits"
+                                 : limit == ServingLimit::kv_transfer ? "the hand-over limits"
                                                                    : "decoding limits";
     std::string out = fmt::format("  requests: {}; {:.4g} /s of prompts with their hand-over, {:.4g} /s of decoding\n",
                                   who, d.prefill_rate, d.decode_rate);
-    if (limit == ServingLimit::handover)
+    if (limit == ServingLimit::kv_transfer)
       out += fmt::format("    by {}, bound by {}\n", name_of(world.scenario.workload.inference.disaggregated.transfer),
-                         d.exchange.alone.bottleneck);
+                         d.collective.alone.bottleneck);
     return out;
   }
   if (!f.shared) return {};
@@ -46,8 +46,8 @@ std::string binding_text(const World& world, const InferenceForecast& f) {
   std::string out = "#\n# what binds\n" + requests_text(world, f);
   out += fmt::format("  {}: {} takes most, {:.4g} ms, {:.1f} %\n", passes_name(world, f), b.part, b.seconds * 1e3,
                      percent(b.seconds));
-  if (b.exchange < 0) return out + "  no exchange is exposed\n";
-  const ExchangeUse& use = passes.exchanges[static_cast<std::size_t>(b.exchange)];
+  if (b.collective < 0) return out + "  no exchange is exposed\n";
+  const CollectiveUse& use = passes.collectives[static_cast<std::size_t>(b.collective)];
   out += fmt::format("  {} parallelism is exposed most: {:.4g} ms, {:.1f} %\n", name_of(use.kind.part), b.exposed * 1e3,
                      percent(b.exposed));
   return out + fmt::format("    {}, {:g} calls of {} B by {}/{} at {:.2f} GB/s (bus), bound by {}\n", use.kind.name,
@@ -94,11 +94,11 @@ std::string explain_inference_json(const World& world, const InferenceExplanatio
   const TimedPasses& passes = binding_passes(world, f);
   const InferenceBinding b = binding_of(passes);
   Json binding{{"of", &passes == &f.step ? "step" : "prompt"}, {"part", b.part}, {"seconds", digits(b.seconds)}};
-  if (b.exchange >= 0) {
-    const ExchangeUse& use = passes.exchanges[static_cast<std::size_t>(b.exchange)];
+  if (b.collective >= 0) {
+    const CollectiveUse& use = passes.collectives[static_cast<std::size_t>(b.collective)];
     binding["exposed_most"] = {{"part", name_of(use.kind.part)},
                                {"seconds", digits(b.exposed)},
-                               {"exchange", use.kind.name},
+                               {"collective", use.kind.name},
                                {"busbw_gbps", digits(bus_rate(passes.program, use) * 1e-9)},
                                {"bottleneck", use.alone.bottleneck}};
   }

@@ -70,7 +70,7 @@ Json disaggregated_json(const InferenceSpec& spec, const DisaggregatedForecast& 
                    {"bytes", digits(d.bytes)},
                    {"time_s", digits(d.transfer)},
                    {"exposed_s", digits(d.exposed)},
-                   {"bottleneck", d.exchange.alone.bottleneck}};
+                   {"bottleneck", d.collective.alone.bottleneck}};
   return j;
 }
 
@@ -89,7 +89,7 @@ std::string inference_json(const World& world, const InferenceForecast& f) {
   j["step_s_p5"] = digits(f.step_p5), j["step_s_p95"] = digits(f.step_p95);
   j["step_s_worst"] = digits(f.step_worst);
   j["interval_90_s"] = interval_json(f.step.seconds, f.factors.step);
-  j["draws"] = f.draws;
+  j["samples"] = f.samples;
   if (f.message.value > 0) j["bytes"] = f.message.value;
   j["tokens_per_s"] = digits(f.tokens_per_second);
   j["interval_90_tokens_per_s"] = interval_json(f.tokens_per_second, f.factors.step);
@@ -114,7 +114,7 @@ std::string inference_json(const World& world, const InferenceForecast& f) {
   if (!batches.empty()) j["batches"] = std::move(batches);
   if (f.shared) j["shared"] = serving_json(*f.shared, f.factors);
   if (f.disaggregated) j["disaggregated"] = disaggregated_json(spec, *f.disaggregated, f.factors);
-  j["exchanges"] = exchanges_json(f.step.program, f.step.exchanges);
+  j["collectives"] = collectives_json(f.step.program, f.step.collectives);
   return j.dump(1) + "\n";
 }
 

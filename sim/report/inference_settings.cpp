@@ -111,22 +111,22 @@ Alternatives chunks(G g) {
 }
 
 /// Another algorithm, or another protocol, for the exchange that is waited for most.
-Alternatives for_longest(G g, Alternatives (*others)(const World&, const ExchangeUse&)) {
+Alternatives for_longest(G g, Alternatives (*others)(const World&, const CollectiveUse&)) {
   const TimedPasses& passes = binding_passes(g.world, g.forecast);
   const InferenceBinding b = binding_of(passes);
-  if (b.exchange < 0 || b.exposed < least_inference_gain * passes.seconds) return {};
-  return others(g.world, passes.exchanges[static_cast<std::size_t>(b.exchange)]);
+  if (b.collective < 0 || b.exposed < least_inference_gain * passes.seconds) return {};
+  return others(g.world, passes.collectives[static_cast<std::size_t>(b.collective)]);
 }
 
 /// The hand-over by GPUDirect RDMA.
-Alternatives direct_handover(G g) {
+Alternatives direct_kv_transfer(G g) {
   if (!g.apart() || g.spec.disaggregated.transfer != TransferPath::host) return {};
   std::vector<std::string> set{key("disaggregated.transfer", "rdma")};
   if (g.world.scenario.node.spec.gdr == Gdr::off) set.push_back("node.gdr=true");
   return {{"hand-over by rdma", std::move(set)}};
 }
 
-Alternatives nvlink_handover(G g) {
+Alternatives nvlink_kv_transfer(G g) {
   const Scenario& s = g.world.scenario;
   constexpr int largest_domain = 72;
   return one(g.apart() && g.spec.disaggregated.transfer != TransferPath::nvlink &&
@@ -143,7 +143,7 @@ constexpr Kind kinds[] = {
                  {key("launch", "graph")});
     },
     [](G g) {
-      return one(!g.spec.overlap && !g.forecast.step.exchanges.empty(), "halves of a pass take turns",
+      return one(!g.spec.overlap && !g.forecast.step.collectives.empty(), "halves of a pass take turns",
                  {key("overlap", true)});
     },
     [](G g) { return one(g.spec.overlap, "whole passes", {key("overlap", false)}); },
@@ -164,8 +164,8 @@ constexpr Kind kinds[] = {
     [](G g) { return one(g.spec.imbalance > 1, "experts asked for evenly", {key("imbalance", 1)}); },
     [](G g) { return for_longest(g, other_algorithms); },
     [](G g) { return for_longest(g, other_protocols); },
-    direct_handover,
-    nvlink_handover,
+    direct_kv_transfer,
+    nvlink_kv_transfer,
     [](G g) {
       return one(g.apart() && !g.spec.disaggregated.stream, "caches sent while prompts compute",
                  {key("disaggregated.stream", true)});

@@ -48,8 +48,8 @@ std::string serving_text(std::string_view what, const Serving& s, const ServingF
 
 std::string disaggregated_text(const InferenceSpec& spec, const DisaggregatedForecast& d) {
   std::string out = fmt::format("#\n# hand-over of a request's cache: {:.4g} GB by {}, {}/{}, bound by {}\n",
-                                d.bytes * 1e-9, name_of(spec.disaggregated.transfer), d.exchange.alone.algorithm,
-                                d.exchange.alone.protocol, d.exchange.alone.bottleneck);
+                                d.bytes * 1e-9, name_of(spec.disaggregated.transfer), d.collective.alone.algorithm,
+                                d.collective.alone.protocol, d.collective.alone.bottleneck);
   out += fmt::format("  transfer        {:>12}   {:.4g} GB/s; {:.1f} % hidden behind the prompt, {} exposed\n",
                      ms(d.transfer), d.bytes / d.transfer * 1e-9, 100 * (1 - d.exposed / d.transfer), ms(d.exposed));
   out += fmt::format("  decode step     {:>12}   {} without hand-overs\n", ms(d.decode), ms(d.decode_alone));
@@ -70,7 +70,7 @@ std::vector<InferenceLine> inference_lines(const ActorTimes& t) {
     // Less is what differences of times leave.
     if (seconds > 1e-12) lines.push_back({std::string(what), seconds, is_exposed});
   };
-  for (const Part p : {Part::products, Part::attention, Part::elementwise, Part::vocabulary}) add(name_of(p), busy(p));
+  for (const Part p : {Part::gemms, Part::attention, Part::elementwise, Part::vocabulary}) add(name_of(p), busy(p));
   add("host", busy(Part::host));
   for (const Part p : {Part::tensor, Part::expert, Part::pipeline}) add(name_of(p), busy(p) + exposed(p), true);
   add("interference", t.interference);
@@ -93,7 +93,7 @@ std::string all_reduce_text(const InferenceStep& step, const InferenceForecast& 
   const int ranks = step.layout.tensor;
   std::string out = fmt::format("#\nall-reduce      {:>9.4g} us   x/: {:.2f}   of {} among {} GPUs\n",
                                 f.step.seconds * 1e6, f.factors.step, to_text(f.message), ranks);
-  if (!runs_own(step.own_all_reduce, ranks, f.message)) return out + exchange_table(f.step.program, f.step.exchanges);
+  if (!runs_own(step.own_all_reduce, ranks, f.message)) return out + collective_table(f.step.program, f.step.collectives);
   const bool once = one_shot(step.own_all_reduce, ranks, f.message) <= two_shot(step.own_all_reduce, ranks, f.message);
   return out + fmt::format("kernel          {:>12}   of the engine's own, {}\n", once ? "one-shot" : "two-shot",
                            step.graph ? "in a CUDA graph" : "launched by the host");
@@ -123,8 +123,8 @@ std::string inference_text(const World& world, const InferenceForecast& f) {
   out += "# 90 % interval: the measured value lies between the forecast divided and multiplied by x/:\n";
   out += fmt::format("#\n{:<15} {:>12}", prompts_only ? "prompts" : "decode step", ms(f.step.seconds));
   out += fmt::format("   x/: {:.2f}   MFU {:.1f} %", f.factors.step, 100 * f.mfu);
-  if (f.draws > 1)
-    out += fmt::format("   median of {} draws; p5 {}, p95 {}, worst {}", f.draws, ms(f.step_p5), ms(f.step_p95),
+  if (f.samples > 1)
+    out += fmt::format("   median of {} draws; p5 {}, p95 {}, worst {}", f.samples, ms(f.step_p5), ms(f.step_p95),
                        ms(f.step_worst));
   out += fmt::format("\ntokens          {:>12.4g} /s   {:.4g} /s per GPU{}\n", f.tokens_per_second,
                      f.tokens_per_second / gpus, prompts_only ? ", of prompts" : "");
@@ -155,7 +155,7 @@ std::string inference_text(const World& world, const InferenceForecast& f) {
                          row.tokens_per_second, row.tokens_per_second / decoding, row.memory / gib,
                          row.batch == step.batch ? "  <" : "");
   }
-  return out + exchange_table(f.step.program, f.step.exchanges);
+  return out + collective_table(f.step.program, f.step.collectives);
 }
 
 }  // namespace fabricast

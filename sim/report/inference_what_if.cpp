@@ -18,7 +18,7 @@ ServingLimit limit_of(const World& world, const DisaggregatedForecast& d) {
   if (d.decode_rate <= d.prefill_rate) return ServingLimit::decoding;
   const InferenceSpec& spec = world.scenario.workload.inference;
   const int replicas = std::min(spec.parallel.data, spec.disaggregated.prefill.parallel.data);
-  return replicas / d.transfer <= d.prefill_rate ? ServingLimit::handover : ServingLimit::prompts;
+  return replicas / d.transfer <= d.prefill_rate ? ServingLimit::kv_transfer : ServingLimit::prompts;
 }
 
 const TimedPasses& binding_passes(const World& world, const InferenceForecast& f) {
@@ -35,8 +35,8 @@ InferenceBinding binding_of(const TimedPasses& passes) {
   for (const Part part : {Part::tensor, Part::expert, Part::pipeline}) {
     const auto p = static_cast<std::size_t>(part);
     const double seconds = passes.mean.busy[p] + passes.mean.exposed[p];
-    const ExchangeUse* use = longest_exchange(passes.exchanges, part);
-    if (seconds > b.exposed && use) b.exposed = seconds, b.exchange = static_cast<int>(use - passes.exchanges.data());
+    const CollectiveUse* use = longest_collective(passes.collectives, part);
+    if (seconds > b.exposed && use) b.exposed = seconds, b.collective = static_cast<int>(use - passes.collectives.data());
   }
   return b;
 }

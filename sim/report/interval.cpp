@@ -28,7 +28,7 @@ KnownNear nearest(const MeasuredSite& site, const ForecastRow& row, CollectiveOp
 
 void move(ForecastRow& row, double by) {
   row.time *= by, row.time_p5 *= by, row.time_p95 *= by, row.time_worst *= by;
-  for (double& time : row.draw_times) time *= by;
+  for (double& time : row.sample_times) time *= by;
   for (VersionTime& version : row.by_version) version.time *= by;
 }
 

@@ -30,12 +30,12 @@ Json row_json(const Forecast& forecast, const ForecastRow& row) {
   j["time_us_p5"] = digits(row.time_p5 * 1e6);
   j["time_us_p95"] = digits(row.time_p95 * 1e6);
   j["time_us_worst"] = digits(row.time_worst * 1e6);
-  j["draws"] = forecast.draws;
+  j["samples"] = forecast.samples;
   if (row.factor > 1)
     j["interval_90_us"] = {{"low", digits(row.time / row.factor * 1e6)}, {"high", digits(row.time * row.factor * 1e6)}};
   if (row.near)
     j["measured_here"] = {{"factor", digits(row.level)},
-                          {"known", digits(row.residual->told)},
+                          {"known", digits(row.residual->stated)},
                           {"nearest",
                            {{"collective", name_of(row.near->op)},
                             {"bytes", row.near->bytes},
@@ -57,7 +57,7 @@ Json row_json(const Forecast& forecast, const ForecastRow& row) {
                           {"channels", v.channels}});
     j["by_nccl_version"] = std::move(versions);
   }
-  if (!row.result.felt.empty()) j["faults"] = row.result.felt;
+  if (!row.result.affected_by.empty()) j["faults"] = row.result.affected_by;
   return j;
 }
 

@@ -47,7 +47,7 @@ const PassClock::Point& PassClock::on_grid(std::int64_t tokens, bool graph) {
     attended += attention(pass);
     if (step_.model.experts == 0) continue;
     const LayerTime t = time_pass(step_, pass).sparse;
-    experts += (t.products + t.elementwise) * step_.model.expert_layers() / stages;
+    experts += (t.gemms + t.elementwise) * step_.model.expert_layers() / stages;
   }
   const double seconds = sample_.steady(step_, passes, graph && step_.graph).seconds;
   it->second.experts = std::min(experts, seconds);

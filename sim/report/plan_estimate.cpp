@@ -53,23 +53,23 @@ double estimate_step(const World& world, const TrainingStep& step) {
 
   // Collectives of a layer, forward and backward.
   const double width = 2.0 * static_cast<double>(model.hidden), tokens = step.tokens();
-  double exchanges = 0;
+  double collectives = 0;
   if (l.tensor > 1) {
     const double share = step.overlap_tensor ? step.stack.tensor_exposed.value : 1;
-    exchanges += share * 4 * 2 * tokens * width * (l.tensor - 1) / l.tensor / rates.of(l.tensor);
+    collectives += share * 4 * 2 * tokens * width * (l.tensor - 1) / l.tensor / rates.of(l.tensor);
   }
   if (l.expert > 1)
-    exchanges += (step.overlap_expert ? step.stack.expert_exposed.value : 1) * sparse * 4 * dispatched_tokens(step) *
+    collectives += (step.overlap_expert ? step.stack.expert_exposed.value : 1) * sparse * 4 * dispatched_tokens(step) *
                  width * (l.expert - 1) / l.expert /
                  rates.of(std::int64_t{l.expert} * (l.expert_tensor > 1 ? l.tensor : 1));
   if (l.context > 1)
-    exchanges += 3 * 2 * tokens * static_cast<double>(model.cache_width()) / l.tensor * (l.context - 1) /
+    collectives += 3 * 2 * tokens * static_cast<double>(model.cache_width()) / l.tensor * (l.context - 1) /
                  rates.of(std::int64_t{l.tensor} * l.context) * step.stack.context_exposed.value;
 
   const VocabularyTimes v = time_vocabulary(step);
   const double m = step.micro_batches();
   const MtpTimes further = time_mtp(step);
-  const double stage = (layers + step.mtp_layers) * (layer + exchanges) +
+  const double stage = (layers + step.mtp_layers) * (layer + collectives) +
                        (1 + step.mtp_layers) * (v.forward + v.backward) +
                        step.mtp_layers * (further.forward + further.backward);
   double seconds = (m + static_cast<double>(l.pipeline - 1) / step.interleave) * stage;

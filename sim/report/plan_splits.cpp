@@ -19,11 +19,11 @@ bool is_power_of_two(std::int64_t n) { return n > 0 && (n & (n - 1)) == 0; }
 
 /// From the fastest to the one that needs least memory. Fused attention never keeps what `selective` computes again.
 std::vector<Recompute> recomputations(const TrainingStep& base) {
-  std::vector<Recompute> ways{Recompute::none};
-  if (!base.stack.fused_attention) ways.push_back(Recompute::selective);
-  if (base.stack.framework == Framework::fsdp || base.recompute.kind == Recompute::ops) ways.push_back(Recompute::ops);
-  ways.push_back(Recompute::full);
-  return ways;
+  std::vector<Recompute> routes{Recompute::none};
+  if (!base.stack.fused_attention) routes.push_back(Recompute::selective);
+  if (base.stack.framework == Framework::fsdp || base.recompute.kind == Recompute::ops) routes.push_back(Recompute::ops);
+  routes.push_back(Recompute::full);
+  return routes;
 }
 
 template <class T>
@@ -135,9 +135,9 @@ class Enumeration {
   }
 
   void fit(Split s) {
-    std::vector<Recompute> ways = recomputations(base_);
-    if (s == without_recompute(own_)) ways = {own_.recompute};
-    for (const Recompute r : ways) {
+    std::vector<Recompute> routes = recomputations(base_);
+    if (s == without_recompute(own_)) routes = {own_.recompute};
+    for (const Recompute r : routes) {
       s.recompute = r;
       const TrainingStep step = with_split(base_, s);
       const double bytes = peak_memory(step.model, memory_question(step, domain_)).total();

@@ -22,7 +22,7 @@ std::vector<double> times_with(const World& world, const Forecast& forecast, Har
   scenario.hardware = std::move(hardware);
   const auto other = build_world(std::move(scenario), world.searches);
   other->setup.times_only = true;
-  other->draws.count = 1;
+  other->samples.count = 1;
   if (connects_alike(other->setup, world.setup)) other->setup.counts = world.setup.counts;
   other->beside = world.beside;
   std::vector<Plan> plans;
@@ -77,7 +77,7 @@ std::size_t series_of(const World& world) {
 std::vector<ResidualRow> residual_rows(const World& world, const Forecast& forecast, const RunOptions& options) {
   // The last task is the hardware as it is, where the forecast is a median over several samples of the network.
   constexpr std::size_t groups = parameter_groups.size();
-  const bool several = forecast.draws > 1;
+  const bool several = forecast.samples > 1;
   std::vector<std::vector<double>> times(groups + 1);
   TaskProgress progress(options.progress, groups + 1);
   in_parallel(groups + 1, thread_count(options.threads), [&](std::size_t g) {

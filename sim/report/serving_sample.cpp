@@ -13,7 +13,7 @@ TimedPasses timed(RanProgram ran) {
   t.seconds = ran.timeline.seconds;
   t.stages = std::move(ran.timeline.actors);
   t.mean = mean_of(ran.program, t.stages);
-  t.exchanges = std::move(ran.exchanges);
+  t.collectives = std::move(ran.collectives);
   t.program = std::move(ran.program);
   return t;
 }
@@ -36,8 +36,8 @@ TimedPasses ServingSample::steady(const InferenceStep& step, const std::vector<I
     stage.interference -= before.interference, stage.bubble -= before.bubble;
   }
   t.mean = mean_of(more.program, t.stages);
-  t.exchanges = std::move(more.exchanges), t.program = std::move(more.program);
-  for (ExchangeUse& use : t.exchanges) use.calls /= rounds, use.seconds /= rounds;
+  t.collectives = std::move(more.collectives), t.program = std::move(more.program);
+  for (CollectiveUse& use : t.collectives) use.calls /= rounds, use.seconds /= rounds;
   return t;
 }
 
@@ -55,8 +55,8 @@ double ServingSample::prompt_interval(const InferenceStep& step, std::int64_t to
 }
 
 RanProgram ServingSample::run(const InferenceStep& step, const std::vector<InferencePass>& passes, int rounds,
-                              bool graph, const Handover* handover) const {
-  return run(inference_program(step, passes, rounds, graph, handover), step.stack.interference.value);
+                              bool graph, const KvTransfer* kv_transfer) const {
+  return run(inference_program(step, passes, rounds, graph, kv_transfer), step.stack.interference.value);
 }
 
 RanProgram ServingSample::run(InferenceProgram built, double interference) const {
@@ -67,7 +67,7 @@ RanProgram ServingSample::run(InferenceProgram built, double interference) const
   for (const auto& [activity, kind] : built.launches)
     ran.program.activities[activity].seconds = traffic->alone(kind).launch.value;
   ran.timeline = run_program(ran.program, *traffic, timeline_options(interference, ran.program, *traffic));
-  ran.exchanges = uses_of(ran.program, ran.timeline, *traffic);
+  ran.collectives = uses_of(ran.program, ran.timeline, *traffic);
   return ran;
 }
 

@@ -11,7 +11,7 @@ namespace fabricast {
 struct RanProgram {
   Program program;
   Timeline timeline;
-  std::vector<ExchangeUse> exchanges;
+  std::vector<CollectiveUse> collectives;
 };
 
 /// One sample of the network, by its seed. Pure; may be used by several threads.
@@ -32,7 +32,7 @@ class ServingSample {
   /// s from prompt to prompt where one follows the other, so many together.
   double prompt_interval(const InferenceStep& step, std::int64_t together) const;
   RanProgram run(const InferenceStep& step, const std::vector<InferencePass>& passes, int rounds, bool graph,
-                 const Handover* handover = nullptr) const;
+                 const KvTransfer* kv_transfer = nullptr) const;
 
  private:
   RanProgram run(InferenceProgram built, double interference) const;

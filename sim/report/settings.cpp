@@ -149,9 +149,9 @@ bool has_collnet(const Situation& s) {
           is_simulated(comm(s), s.forecast.op, Algorithm::collnetchain, Protocol::simple));
 }
 
-bool felt(const Situation& s) {
+bool affected_by(const Situation& s) {
   return std::any_of(s.forecast.rows.begin(), s.forecast.rows.end(),
-                     [](const auto& r) { return !r.result.felt.empty(); });
+                     [](const auto& r) { return !r.result.affected_by.empty(); });
 }
 
 /// By the OFI plugin's tuner.
@@ -169,7 +169,7 @@ using Kind = Alternatives (*)(const Situation&);
 using S = const Situation&;
 
 constexpr Kind kinds[] = {
-    [](S s) { return one(felt(s), "no faults", {"faults=[]"}); },
+    [](S s) { return one(affected_by(s), "no faults", {"faults=[]"}); },
     [](S s) { return one(networked(s) && !comm(s).gdr, "GPUDirect RDMA", {"node.gdr=true"}); },
     [](S s) {
       return one(networked(s) && !comm(s).gdr && node(s).nics.numa != NicNuma::local,

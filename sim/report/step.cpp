@@ -9,7 +9,7 @@
 
 #include "fabricast/core/parallel.hpp"
 #include "fabricast/core/stop.hpp"
-#include "fabricast/report/draws.hpp"
+#include "fabricast/report/samples.hpp"
 #include "fabricast/traffic/flow_traffic.hpp"
 #include "step_parts.hpp"
 #include "variation.hpp"
@@ -29,18 +29,18 @@ ActorTimes mean_of(const Program& program, const std::vector<ActorTimes>& actors
   return mean;
 }
 
-std::vector<ExchangeUse> uses_of(const Program& program, const Timeline& timeline, Traffic& traffic) {
-  std::vector<ExchangeUse> all(program.exchanges.size()), uses;
+std::vector<CollectiveUse> uses_of(const Program& program, const Timeline& timeline, Traffic& traffic) {
+  std::vector<CollectiveUse> all(program.collectives.size()), uses;
   for (std::size_t i = 0; i < program.activities.size(); ++i) {
     const Activity& a = program.activities[i];
-    if (!a.is_exchange()) continue;
-    all[a.exchange].calls += a.calls;
-    all[a.exchange].seconds += timeline.end[i] - timeline.start[i];
+    if (!a.is_collective()) continue;
+    all[a.collective].calls += a.calls;
+    all[a.collective].seconds += timeline.end[i] - timeline.start[i];
   }
   for (std::uint32_t k = 0; k < all.size(); ++k) {
     if (all[k].calls == 0) continue;
-    ExchangeUse use = all[k];
-    use.kind = program.exchanges[k], use.alone = traffic.alone(k);
+    CollectiveUse use = all[k];
+    use.kind = program.collectives[k], use.alone = traffic.alone(k);
     use.slowdown = use.seconds / (use.calls * use.alone.makespan.value);
     uses.push_back(std::move(use));
   }
@@ -62,8 +62,8 @@ TimelineOptions timeline_options(double interference, const Program& program, Tr
   // A channel holds an SM; the parameter is of collectives with so many.
   constexpr double measured_sms = 16;
   TimelineOptions options;
-  for (std::uint32_t k = 0; k < program.exchanges.size(); ++k) {
-    const double held = program.exchanges[k].sms;
+  for (std::uint32_t k = 0; k < program.collectives.size(); ++k) {
+    const double held = program.collectives[k].sms;
     options.interference.push_back(held > 0 ? held
                                             : interference * std::min(1.0, traffic.alone(k).channels / measured_sms));
   }
@@ -75,44 +75,44 @@ namespace {
 /// Runs all draws of a program, and keeps what happens in the median one.
 /// \param options_of (draw, traffic) -> options of its timeline
 template <class OptionsOf>
-void simulate(const World& world, int draws_of_step, OptionsOf options_of, const RunOptions& options, StepForecast& f) {
-  f.draws = draws_of_step;
-  const auto draws = static_cast<std::size_t>(f.draws);
-  const auto seeds = std::min(draws, static_cast<std::size_t>(world.draws.count));
+void simulate(const World& world, int samples_of_step, OptionsOf options_of, const RunOptions& options, StepForecast& f) {
+  f.samples = samples_of_step;
+  const auto samples = static_cast<std::size_t>(f.samples);
+  const auto seeds = std::min(samples, static_cast<std::size_t>(world.samples.count));
   const std::size_t threads = thread_count(options.threads);
-  const auto traffic_of = [&](std::size_t draw, std::size_t beside) {
-    return make_flow_traffic(world, f.program, world.draws.first_seed + draw % seeds,
+  const auto traffic_of = [&](std::size_t sample, std::size_t beside) {
+    return make_flow_traffic(world, f.program, world.samples.first_seed + sample % seeds,
                              std::max<std::size_t>(1, threads / beside));
   };
-  const auto run = [&](std::size_t draw, Traffic& traffic) {
-    return run_program(f.program, traffic, options_of(draw, traffic));
+  const auto run = [&](std::size_t sample, Traffic& traffic) {
+    return run_program(f.program, traffic, options_of(sample, traffic));
   };
-  std::vector<double> seconds(draws);
+  std::vector<double> seconds(samples);
   std::unique_ptr<Traffic> traffic;
-  TaskProgress progress(options.progress, draws + 1);
+  TaskProgress progress(options.progress, samples + 1);
   // Steps on the same draw of the network share what its exchanges take.
   in_parallel(seeds, threads, [&](std::size_t seed) {
     std::unique_ptr<Traffic> own = traffic_of(seed, seeds);
-    for (std::size_t draw = seed; draw < draws; draw += seeds) {
+    for (std::size_t sample = seed; sample < samples; sample += seeds) {
       stop_if_requested();
-      Timeline timeline = run(draw, *own);
-      seconds[draw] = timeline.seconds;
-      if (draws == 1) f.timeline = std::move(timeline);
+      Timeline timeline = run(sample, *own);
+      seconds[sample] = timeline.seconds;
+      if (samples == 1) f.timeline = std::move(timeline);
       progress.one_done();
     }
     if (seeds == 1) traffic = std::move(own);
   });
-  const RankedDraws ranked(seconds);
+  const RankedSamples ranked(seconds);
   const std::size_t median = ranked.at(0.5);
   f.seconds = seconds[median], f.seconds_p5 = seconds[ranked.at(0.05)], f.seconds_p95 = seconds[ranked.at(0.95)];
   f.seconds_worst = seconds[ranked.at(1)];
   for (const double s : seconds) f.fingerprint = fold(f.fingerprint, std::bit_cast<std::uint64_t>(s));
-  f.draw_seconds = seconds;
+  f.sample_seconds = seconds;
   // Of several the median draw once more, to keep what happens in it.
   if (!traffic) traffic = traffic_of(median, 1);
-  if (draws > 1) f.timeline = run(median, *traffic);
+  if (samples > 1) f.timeline = run(median, *traffic);
   f.stages = f.timeline.actors, f.mean = mean_of(f.program, f.stages);
-  f.exchanges = uses_of(f.program, f.timeline, *traffic);
+  f.collectives = uses_of(f.program, f.timeline, *traffic);
   if (options.progress) options.progress(1);
 }
 
@@ -122,7 +122,7 @@ StepForecast run_step(const World& world, const RunOptions& options) {
   return run_step(world, step_of(world), options);
 }
 
-StepForecast run_step(const World& world, const TrainingStep& step, const RunOptions& options, int most_draws) {
+StepForecast run_step(const World& world, const TrainingStep& step, const RunOptions& options, int most_samples) {
   const VariationSpec& variation = world.scenario.workload.training.variation;
   StepForecast f;
   f.program = training_program(step);
@@ -131,24 +131,24 @@ StepForecast run_step(const World& world, const TrainingStep& step, const RunOpt
   f.flops = model_flops_per_gpu(step, false), f.flops_causal = model_flops_per_gpu(step, true);
   f.peak = step.kernels.peak[static_cast<std::size_t>(step.precision)];
   f.memory = memory_of_step(step, nvlink_ranks(world.scenario));
-  const Variation differing(step, variation, world.scenario.node.spec.gpus, f.program);
-  const auto options_of = [&](std::size_t draw, Traffic& traffic) {
+  const Variation differing(step, variation, slow_parts(world), world.scenario.node.spec.gpus, f.program);
+  const auto options_of = [&](std::size_t sample, Traffic& traffic) {
     TimelineOptions how = timeline_options(step.stack.interference.value, f.program, traffic);
-    how.slower = differing.slower(draw);
+    how.slower = differing.slower(sample);
     return how;
   };
-  const int draws = std::max(world.draws.count, variation.steps);
-  simulate(world, most_draws > 0 ? std::min(draws, most_draws) : draws, options_of, options, f);
+  const int samples = std::max(world.samples.count, variation.steps);
+  simulate(world, most_samples > 0 ? std::min(samples, most_samples) : samples, options_of, options, f);
   return f;
 }
 
 StepForecast run_trace(const World& world, const RunOptions& options) {
   const Scenario& s = world.scenario;
   const Kernels kernels = resolve_kernels(s.node.spec, s.hardware);
-  const double products = kernels.product_rate(Precision::bf16), memory = kernels.memory_rate.value;
+  const double gemms = kernels.gemm_rate(Precision::bf16), memory = kernels.memory_rate.value;
   StepForecast f;
   f.program = read_trace(s.workload.trace, [&](double flops, double bytes) {
-    return std::max(flops / products, bytes / (memory * kernels.model.stream.value));
+    return std::max(flops / gemms, bytes / (memory * kernels.model.stream.value));
   });
   f.gpus = ranks_of(f.program);
   if (const std::int64_t gpus = std::int64_t{s.cluster.nodes} * s.node.spec.gpus; f.gpus != gpus)
@@ -157,7 +157,7 @@ StepForecast run_trace(const World& world, const RunOptions& options) {
                                                        : std::string("change node.gpus, too"));
   // Recorded computation holds what it lost to collectives.
   simulate(
-      world, std::max(world.draws.count, 1), [](std::size_t, Traffic&) { return TimelineOptions{}; }, options, f);
+      world, std::max(world.samples.count, 1), [](std::size_t, Traffic&) { return TimelineOptions{}; }, options, f);
   return f;
 }
 

@@ -26,8 +26,8 @@ std::string binding_text(const StepForecast& f) {
                          percent(b.more));
     out += "\n";
   }
-  if (b.exchange < 0) return out + "  computation: no exchange is exposed\n";
-  const ExchangeUse& use = f.exchanges[static_cast<std::size_t>(b.exchange)];
+  if (b.collective < 0) return out + "  computation: no exchange is exposed\n";
+  const CollectiveUse& use = f.collectives[static_cast<std::size_t>(b.collective)];
   out += fmt::format("  {} parallelism is exposed most: {:.4g} s, {:.1f} %\n", name_of(use.kind.part), b.exposed,
                      percent(b.exposed));
   return out + fmt::format("    {}, {} calls of {} B by {}/{} at {:.2f} GB/s (bus), bound by {}\n", use.kind.name,
@@ -79,11 +79,11 @@ std::string explain_step_json(const World& world, const StepExplanation& explana
     binding["waits_s"] = digits(b.waits), binding["others_wait_s"] = digits(b.others);
     if (b.more > 0) binding["more"] = {{"part", name_of(b.part)}, {"seconds", digits(b.more)}};
   }
-  if (b.exchange >= 0) {
-    const ExchangeUse& use = f.exchanges[static_cast<std::size_t>(b.exchange)];
+  if (b.collective >= 0) {
+    const CollectiveUse& use = f.collectives[static_cast<std::size_t>(b.collective)];
     binding["exposed_most"] = {{"part", name_of(use.kind.part)},
                                {"seconds", digits(b.exposed)},
-                               {"exchange", use.kind.name},
+                               {"collective", use.kind.name},
                                {"busbw_gbps", digits(bus_rate(f.program, use) * 1e-9)},
                                {"bottleneck", use.alone.bottleneck}};
   }

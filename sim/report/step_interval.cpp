@@ -43,31 +43,31 @@ double spread_of_steps(const Hardware& hardware, const std::string& stack, bool 
 
 void add_interval(const World& world, StepForecast& forecast, const RunOptions& options) {
   const Scenario& base = world.scenario;
-  std::vector<double> seconds(step_draws);
+  std::vector<double> seconds(step_samples);
   const VariationSpec& variation = base.workload.training.variation;
   // A forecast of one draw, without slow hosts, is what the draws are held against.
-  const bool known = forecast.draws == 1 && variation.slow_hosts.value == 0 && variation.jitter.value == 0;
-  std::vector<std::unique_ptr<World>> drawn(networks);
+  const bool known = forecast.samples == 1 && variation.slow_hosts.value == 0 && variation.jitter.value == 0;
+  std::vector<std::unique_ptr<World>> sampled(networks);
   const std::size_t threads = thread_count(options.threads);
   in_parallel(networks, threads, [&](std::size_t n) {
     Scenario scenario = base;
-    scenario.hardware = drawn_hardware(base.hardware, n);
-    drawn[n] = build_world(std::move(scenario), world.searches);
-    drawn[n]->beside = world.beside;
+    scenario.hardware = sampled_hardware(base.hardware, n);
+    sampled[n] = build_world(std::move(scenario), world.searches);
+    sampled[n]->beside = world.beside;
   });
   std::vector<const World*> worlds;
-  for (const auto& other : drawn) worlds.push_back(other.get());
+  for (const auto& other : sampled) worlds.push_back(other.get());
   if (!known) worlds.push_back(&world);
-  const auto traffics = make_flow_traffics(worlds, forecast.program, world.draws.first_seed, threads);
+  const auto traffics = make_flow_traffics(worlds, forecast.program, world.samples.first_seed, threads);
   double nominal = forecast.seconds;
   in_parallel(traffics.size(), threads, [&](std::size_t n) {
     if (n == networks) {  // the hardware as it is
       nominal = seconds_of(step_of(world), *traffics[n]);
       return;
     }
-    for (std::size_t d = n; d < step_draws; d += networks) {
+    for (std::size_t d = n; d < step_samples; d += networks) {
       stop_if_requested();
-      seconds[d] = seconds_of(step_with(base, drawn_hardware(base.hardware, d)), *traffics[n]);
+      seconds[d] = seconds_of(step_with(base, sampled_hardware(base.hardware, d)), *traffics[n]);
     }
   });
   forecast.factor = interval_factor(

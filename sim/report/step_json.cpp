@@ -49,9 +49,9 @@ Json memory_json(const StepMemory& memory) {
 
 }  // namespace
 
-nlohmann::ordered_json exchanges_json(const Program& program, const std::vector<ExchangeUse>& exchanges) {
+nlohmann::ordered_json collectives_json(const Program& program, const std::vector<CollectiveUse>& collectives) {
   Json all = Json::array();
-  for (const ExchangeUse& use : exchanges)
+  for (const CollectiveUse& use : collectives)
     all.push_back({{"name", use.kind.name},
                    {"part", name_of(use.kind.part)},
                    {"collective", name_of(use.kind.op)},
@@ -79,7 +79,7 @@ std::string step_json(const World& world, const StepForecast& f) {
   j["step_s_p5"] = digits(f.seconds_p5), j["step_s_p95"] = digits(f.seconds_p95);
   j["step_s_worst"] = digits(f.seconds_worst);
   if (f.factor > 0) j["interval_90_s"] = {digits(f.seconds / f.factor), digits(f.seconds * f.factor)};
-  j["draws"] = f.draws;
+  j["samples"] = f.samples;
   if (f.tokens > 0) {
     j["tokens_per_s"] = digits(f.tokens_per_second());
     j["tokens_per_s_per_gpu"] = digits(f.tokens_per_second() / static_cast<double>(f.gpus));
@@ -96,7 +96,7 @@ std::string step_json(const World& world, const StepForecast& f) {
   }
   j["timeline"] = {{"activities", f.program.activities.size()}, {"stages", std::move(stages)}};
   if (!f.memory.stages.empty()) j["memory"] = memory_json(f.memory);
-  j["exchanges"] = exchanges_json(f.program, f.exchanges);
+  j["collectives"] = collectives_json(f.program, f.collectives);
   return j.dump(1) + "\n";
 }
 

@@ -15,7 +15,7 @@ std::string gpus_text(const World& world, std::int64_t gpus);
 /// Over all ranks that the actors stand for.
 ActorTimes mean_of(const Program& program, const std::vector<ActorTimes>& actors);
 /// The exchanges that ran.
-std::vector<ExchangeUse> uses_of(const Program& program, const Timeline& timeline, Traffic& traffic);
+std::vector<CollectiveUse> uses_of(const Program& program, const Timeline& timeline, Traffic& traffic);
 
 /// A share of the step.
 struct StepLine {
@@ -28,16 +28,16 @@ std::vector<StepLine> breakdown_lines(const ActorTimes& times);
 std::vector<StepLine> bubble_lines(const StepForecast& forecast);
 
 /// Exchanges of stages that differ in nothing else are one line.
-struct ExchangeLine {
+struct CollectiveLine {
   double calls = 0, seconds = 0;
   double slowest = 0;                ///< most that one takes longer beside others
   double bus_bandwidth = 0;          ///< B/s, alone
-  const ExchangeUse* use = nullptr;  ///< the slowest one; points into what the lines are made of
+  const CollectiveUse* use = nullptr;  ///< the slowest one; points into what the lines are made of
 };
-std::vector<ExchangeLine> exchange_lines(const Program& program, const std::vector<ExchangeUse>& exchanges);
+std::vector<CollectiveLine> collective_lines(const Program& program, const std::vector<CollectiveUse>& collectives);
 
 /// A row for each; those of stages that differ in nothing else are one.
-std::string exchange_table(const Program& program, const std::vector<ExchangeUse>& exchanges);
-nlohmann::ordered_json exchanges_json(const Program& program, const std::vector<ExchangeUse>& exchanges);
+std::string collective_table(const Program& program, const std::vector<CollectiveUse>& collectives);
+nlohmann::ordered_json collectives_json(const Program& program, const std::vector<CollectiveUse>& collectives);
 
 }  // namespace fabricast

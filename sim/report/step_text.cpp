@@ -102,17 +102,17 @@ std::vector<StepLine> bubble_lines(const StepForecast& f) {
   return lines;
 }
 
-std::vector<ExchangeLine> exchange_lines(const Program& program, const std::vector<ExchangeUse>& exchanges) {
-  std::map<std::tuple<Part, CollectiveOp, std::int64_t>, ExchangeLine> lines;
-  for (const ExchangeUse& use : exchanges) {
-    ExchangeLine& line = lines[{use.kind.part, use.kind.op, use.kind.bytes}];
+std::vector<CollectiveLine> collective_lines(const Program& program, const std::vector<CollectiveUse>& collectives) {
+  std::map<std::tuple<Part, CollectiveOp, std::int64_t>, CollectiveLine> lines;
+  for (const CollectiveUse& use : collectives) {
+    CollectiveLine& line = lines[{use.kind.part, use.kind.op, use.kind.bytes}];
     line.calls = std::max(line.calls, use.calls), line.seconds = std::max(line.seconds, use.seconds);
     if (line.use == nullptr || use.alone.makespan.value > line.use->alone.makespan.value) line.use = &use;
     line.slowest = std::max(line.slowest, use.slowdown);
   }
-  std::vector<ExchangeLine> list;
+  std::vector<CollectiveLine> list;
   for (auto& [key, line] : lines) {
-    const ExchangeKind& kind = line.use->kind;
+    const CollectiveKind& kind = line.use->kind;
     line.bus_bandwidth = static_cast<double>(kind.bytes) / line.use->alone.makespan.value *
                          bus_factor(kind.op, static_cast<std::int64_t>(program.groups[kind.groups].front().size()));
     list.push_back(line);
@@ -120,13 +120,13 @@ std::vector<ExchangeLine> exchange_lines(const Program& program, const std::vect
   return list;
 }
 
-std::string exchange_table(const Program& program, const std::vector<ExchangeUse>& exchanges) {
-  if (exchanges.empty()) return {};
+std::string collective_table(const Program& program, const std::vector<CollectiveUse>& collectives) {
+  if (collectives.empty()) return {};
   std::string out =
       "#\n# exchanges: of a rank in a stage with the slowest; `shared` is what they take longer beside others\n";
   out += "#    part             op        bytes   calls   alone us  busbw GB/s  shared  algo/proto        bound by\n";
-  for (const ExchangeLine& line : exchange_lines(program, exchanges)) {
-    const ExchangeUse& use = *line.use;
+  for (const CollectiveLine& line : collective_lines(program, collectives)) {
+    const CollectiveUse& use = *line.use;
     out += fmt::format("{:>9} {:>14} {:>12} {:>7.6g} {:>10.1f} {:>11.2f} {:>7.2f}  {:<16}  {}\n",
                        name_of(use.kind.part), name_of(use.kind.op), use.kind.bytes, line.calls,
                        use.alone.makespan.value * 1e6, line.bus_bandwidth * 1e-9, line.slowest,
@@ -139,8 +139,8 @@ std::string step_text(const World& world, const StepForecast& f) {
   std::string out = head_text(world, f);
   out += fmt::format("#\nstep            {:>10.4g} s", f.seconds);
   if (f.factor > 0) out += fmt::format("   x/: {:.2f}", f.factor);
-  if (f.draws > 1)
-    out += fmt::format("   median of {} draws; p5 {:.4g}, p95 {:.4g}, worst {:.4g}", f.draws, f.seconds_p5,
+  if (f.samples > 1)
+    out += fmt::format("   median of {} draws; p5 {:.4g}, p95 {:.4g}, worst {:.4g}", f.samples, f.seconds_p5,
                        f.seconds_p95, f.seconds_worst);
   out += '\n';
   if (f.factor > 0)
@@ -159,7 +159,7 @@ std::string step_text(const World& world, const StepForecast& f) {
   for (const StepLine& line : lines)
     out += fmt::format("  {:<37} {:>10.4g} s {:>6.1f} %\n", line.what, line.seconds, 100 * line.seconds / f.seconds);
   if (!f.memory.stages.empty()) out += memory_lines(f.memory);
-  return out + exchange_table(f.program, f.exchanges);
+  return out + collective_table(f.program, f.collectives);
 }
 
 }  // namespace fabricast

@@ -24,11 +24,11 @@ constexpr std::size_t counter_bins = 1000;
 class TraceWriter {
  public:
   TraceWriter(const StepForecast& f, std::size_t most)
-      : f_(f), program_(f.program), use_of_(program_.exchanges.size()) {
-    for (const ExchangeUse& use : f.exchanges)
-      for (std::size_t k = 0; k < program_.exchanges.size(); ++k)
-        if (program_.exchanges[k].name == use.kind.name && program_.exchanges[k].bytes == use.kind.bytes &&
-            program_.exchanges[k].groups == use.kind.groups && program_.exchanges[k].op == use.kind.op)
+      : f_(f), program_(f.program), use_of_(program_.collectives.size()) {
+    for (const CollectiveUse& use : f.collectives)
+      for (std::size_t k = 0; k < program_.collectives.size(); ++k)
+        if (program_.collectives[k].name == use.kind.name && program_.collectives[k].bytes == use.kind.bytes &&
+            program_.collectives[k].groups == use.kind.groups && program_.collectives[k].op == use.kind.op)
           use_of_[k] = &use;
     choose(most);
     find_computing();
@@ -82,7 +82,7 @@ class TraceWriter {
   void find_computing() {
     computing_.resize(program_.actors.size());
     for (std::uint32_t i = 0; i < program_.activities.size(); ++i)
-      if (const Place place = program_.places_of(i).front(); !program_.activities[i].is_exchange() && place.stream == 0)
+      if (const Place place = program_.places_of(i).front(); !program_.activities[i].is_collective() && place.stream == 0)
         computing_[place.actor].push_back({f_.timeline.start[i], f_.timeline.end[i]});
     for (auto& list : computing_) std::sort(list.begin(), list.end());
   }
@@ -120,7 +120,7 @@ class TraceWriter {
   static double us(double seconds) { return seconds * 1e6; }
 
   double bus_bytes(std::uint32_t i) const {
-    const ExchangeKind& kind = program_.exchanges[program_.activities[i].exchange];
+    const CollectiveKind& kind = program_.collectives[program_.activities[i].collective];
     const auto ranks = static_cast<std::int64_t>(program_.groups[kind.groups].front().size());
     return program_.activities[i].calls * static_cast<double>(kind.bytes) * bus_factor(kind.op, ranks);
   }
@@ -141,10 +141,10 @@ class TraceWriter {
       args = Json::object();
       args["part"] = name_of(a.part);
       if (a.micro_batch >= 0) args["micro_batch"] = a.micro_batch;
-      if (a.is_exchange()) describe(i, place.actor, args);
+      if (a.is_collective()) describe(i, place.actor, args);
       event(e);
     }
-    if (!a.is_exchange() || !program_.exchanges[a.exchange].one_way || places.size() != 2) return;
+    if (!a.is_collective() || !program_.collectives[a.collective].one_way || places.size() != 2) return;
     const auto arrow = [&](const char* phase, const Place& place, double at) {
       Json e = {{"ph", phase},           {"id", i},      {"pid", place.actor},
                 {"tid", place.stream},   {"ts", us(at)}, {"name", "hand over"},
@@ -157,14 +157,14 @@ class TraceWriter {
 
   void describe(std::uint32_t i, std::uint32_t actor, Json& args) const {
     const Activity& a = program_.activities[i];
-    const ExchangeKind& kind = program_.exchanges[a.exchange];
+    const CollectiveKind& kind = program_.collectives[a.collective];
     const double start = f_.timeline.start[i], end = f_.timeline.end[i];
     args["collective"] = name_of(kind.op), args["bytes"] = kind.bytes, args["calls"] = a.calls;
     args["ranks"] = program_.groups[kind.groups].front().size();
     args["groups"] = program_.groups[kind.groups].size();
     args["exposed_us"] = us(exposed(actor, start, end));
     if (end > start) args["busbw_gbps"] = bus_bytes(i) / (end - start) * 1e-9;
-    const ExchangeUse* use = use_of_[a.exchange];
+    const CollectiveUse* use = use_of_[a.collective];
     if (!use) return;
     args["algorithm"] = use->alone.algorithm, args["protocol"] = use->alone.protocol;
     args["channels"] = use->alone.channels, args["bottleneck"] = use->alone.bottleneck;
@@ -180,8 +180,8 @@ class TraceWriter {
     for (std::uint32_t i = 0; i < program_.activities.size(); ++i) {
       const Activity& a = program_.activities[i];
       const double start = f_.timeline.start[i], end = f_.timeline.end[i];
-      if (!a.is_exchange() || end <= start) continue;
-      const ExchangeKind& kind = program_.exchanges[a.exchange];
+      if (!a.is_collective() || end <= start) continue;
+      const CollectiveKind& kind = program_.collectives[a.collective];
       const RankGroups& groups = program_.groups[kind.groups];
       const double senders =
           static_cast<double>(groups.size()) * (kind.one_way ? 1.0 : static_cast<double>(groups.front().size()));
@@ -208,7 +208,7 @@ class TraceWriter {
 
   const StepForecast& f_;
   const Program& program_;
-  std::vector<const ExchangeUse*> use_of_;                         ///< by exchange kind
+  std::vector<const CollectiveUse*> use_of_;                         ///< by exchange kind
   std::vector<std::vector<std::pair<double, double>>> computing_;  ///< by actor
   int first_left_out_ = 0, last_left_out_ = -1;
   std::size_t left_out_ = 0;

@@ -24,26 +24,26 @@ std::string for_operation(const World& world, CollectiveOp op, std::string_view 
   return fmt::format("{}:{}", function, name);
 }
 
-bool free_to_choose(const World& world, const ExchangeUse& use, const std::string& variable) {
+bool free_to_choose(const World& world, const CollectiveUse& use, const std::string& variable) {
   return !is_point_to_point(use.kind.op) && !world.scenario.nccl.env.contains(variable);
 }
 
 }  // namespace
 
-const ExchangeUse* longest_exchange(const std::vector<ExchangeUse>& exchanges, Part part) {
-  const ExchangeUse* longest = nullptr;
-  for (const ExchangeUse& use : exchanges)
+const CollectiveUse* longest_collective(const std::vector<CollectiveUse>& collectives, Part part) {
+  const CollectiveUse* longest = nullptr;
+  for (const CollectiveUse& use : collectives)
     if (use.kind.part == part && (!longest || use.seconds > longest->seconds)) longest = &use;
   return longest;
 }
 
-double bus_rate(const Program& program, const ExchangeUse& use) {
+double bus_rate(const Program& program, const CollectiveUse& use) {
   const RankGroups& groups = program.groups[use.kind.groups];
   return static_cast<double>(use.kind.bytes) / use.alone.makespan.value *
          bus_factor(use.kind.op, static_cast<std::int64_t>(groups.front().size()));
 }
 
-Alternatives other_algorithms(const World& world, const ExchangeUse& use) {
+Alternatives other_algorithms(const World& world, const CollectiveUse& use) {
   Alternatives list;
   if (!free_to_choose(world, use, "NCCL_ALGO")) return list;
   for (std::size_t a = 0; a < algorithm_count; ++a) {
@@ -55,7 +55,7 @@ Alternatives other_algorithms(const World& world, const ExchangeUse& use) {
   return list;
 }
 
-Alternatives other_protocols(const World& world, const ExchangeUse& use) {
+Alternatives other_protocols(const World& world, const CollectiveUse& use) {
   Alternatives list;
   if (!free_to_choose(world, use, "NCCL_PROTO")) return list;
   for (const Protocol protocol : {Protocol::ll, Protocol::ll128, Protocol::simple}) {

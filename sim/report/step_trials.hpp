@@ -12,13 +12,13 @@
 namespace fabricast {
 
 /// The exchange of a part of parallelism that runs longest; null: there is none.
-const ExchangeUse* longest_exchange(const std::vector<ExchangeUse>& exchanges, Part part);
+const CollectiveUse* longest_collective(const std::vector<CollectiveUse>& collectives, Part part);
 /// B/s of bus bandwidth of one call alone.
-double bus_rate(const Program& program, const ExchangeUse& use);
+double bus_rate(const Program& program, const CollectiveUse& use);
 
 /// Other algorithms, other protocols for a collective; empty if it is none, or the scenario forces one.
-Alternatives other_algorithms(const World& world, const ExchangeUse& use);
-Alternatives other_protocols(const World& world, const ExchangeUse& use);
+Alternatives other_algorithms(const World& world, const CollectiveUse& use);
+Alternatives other_protocols(const World& world, const CollectiveUse& use);
 
 /// Changes of network and nodes that apply, a list per kind.
 std::vector<Alternatives> network_trials(const World& world);

@@ -42,8 +42,8 @@ StepBinding binding_of(const StepForecast& f) {
   const auto most = std::max_element(f.mean.exposed.begin(), f.mean.exposed.end());
   if (*most <= 0) return b;
   b.exposed = *most;
-  if (const auto* use = longest_exchange(f.exchanges, static_cast<Part>(most - f.mean.exposed.begin())))
-    b.exchange = static_cast<int>(use - f.exchanges.data());
+  if (const auto* use = longest_collective(f.collectives, static_cast<Part>(most - f.mean.exposed.begin())))
+    b.collective = static_cast<int>(use - f.collectives.data());
   return b;
 }
 

@@ -78,7 +78,7 @@ std::string measured_text(const World& world, const Forecast& forecast) {
 
 /// What other values of what is not stated would change, and what to state first.
 std::string unstated_text(const Forecast& forecast) {
-  const UnstatedEffect* most = most_felt(forecast);
+  const UnstatedEffect* most = largest_effect(forecast);
   if (!most) return {};
   std::string out = "\nnot stated                     assumed    otherwise\n";
   for (const UnstatedEffect& effect : forecast.unstated) {
@@ -115,10 +115,10 @@ std::string forecast_text(const World& world, const Forecast& forecast) {
   const auto has_near = [](const ForecastRow& row) { return row.near.has_value(); };
   const bool measured = std::any_of(forecast.rows.begin(), forecast.rows.end(), has_near);
   if (measured) out += "# times go on from what was measured here: known is how much of what was open that tells\n";
-  const bool draws = forecast.draws > 1;
-  if (draws)
-    out += fmt::format("# {} draws of the hash from seed {}: time is the median\n", forecast.draws,
-                       world.draws.first_seed);
+  const bool samples = forecast.samples > 1;
+  if (samples)
+    out += fmt::format("# {} draws of the hash from seed {}: time is the median\n", forecast.samples,
+                       world.samples.first_seed);
   const bool versions = !forecast.versions.empty();
   if (versions)
     out += fmt::format("# NCCL's version may be {}: time is that of {}; low and high are over those from {} on\n",
@@ -129,12 +129,12 @@ std::string forecast_text(const World& world, const Forecast& forecast) {
   out += "#\n#        size  algo  proto  ch      time   algbw   busbw";
   if (intervals) out += "   x/:";
   if (measured) out += "  known";
-  if (draws) out += "        p5       p95     worst";
+  if (samples) out += "        p5       p95     worst";
   if (versions) out += "       low      high";
   out += "  bound by\n#         (B)                        (us)  (GB/s)  (GB/s)";
-  if (intervals && (measured || draws || versions)) out += "      ";
+  if (intervals && (measured || samples || versions)) out += "      ";
   if (measured) out += "    (%)";
-  if (draws) out += "      (us)      (us)      (us)";
+  if (samples) out += "      (us)      (us)      (us)";
   if (versions) out += "      (us)      (us)";
   out += "\n";
   for (const ForecastRow& row : forecast.rows) {
@@ -142,8 +142,8 @@ std::string forecast_text(const World& world, const Forecast& forecast) {
                        row.channels, fixed(row.time * 1e6, 9), fixed(row.algorithm_bandwidth() * 1e-9, 7),
                        fixed(forecast.bus_bandwidth(row) * 1e-9, 7));
     if (intervals) out += fmt::format(" {:>5.2f}", row.factor);
-    if (row.near) out += fmt::format(" {:>6.0f}", 100 * row.residual->told);
-    if (draws)
+    if (row.near) out += fmt::format(" {:>6.0f}", 100 * row.residual->stated);
+    if (samples)
       out += fmt::format(" {} {} {}", fixed(row.time_p5 * 1e6, 9), fixed(row.time_p95 * 1e6, 9),
                          fixed(row.time_worst * 1e6, 9));
     if (versions)
@@ -158,7 +158,7 @@ std::string forecast_text(const World& world, const Forecast& forecast) {
     else if (by_tuner(row))
       out += fmt::format("  ({})", chooser_text(row.plan.chooser));
     if (row.near) out += fmt::format("  (nearest measured: {})", near_text(forecast, world, *row.near));
-    if (!row.result.felt.empty()) out += fmt::format("  (felt: {})", fmt::join(row.result.felt, ", "));
+    if (!row.result.affected_by.empty()) out += fmt::format("  (felt: {})", fmt::join(row.result.affected_by, ", "));
     out += "\n";
   }
   return out;
@@ -271,7 +271,7 @@ std::string explain_text(const World& world, const Explanation& explanation) {
   };
   part("launch", r.launch);
   part("latency of hops and slices", r.latency);
-  part(r.felt.empty() ? "filling the pipe" : "filling, waiting for faults", r.fill);
+  part(r.affected_by.empty() ? "filling the pipe" : "filling, waiting for faults", r.fill);
   part("transfer", r.transfer);
   out += fmt::format("  {:<30} {}\n", "one call by itself", fixed(whole * 1e6, 9));
   if (std::abs(row.time - whole) > 1e-9 * whole)
@@ -294,9 +294,9 @@ std::string explain_text(const World& world, const Explanation& explanation) {
     out += fmt::format(": {} GB/s of payload per channel", gbps(b.rate.value));
   }
   out += "\n";
-  if (!r.felt.empty()) out += fmt::format("faults felt: {}\n", fmt::join(r.felt, ", "));
-  if (forecast.draws > 1)
-    out += fmt::format("over {} draws: p5 {:.2f}, p95 {:.2f}, worst {:.2f} us\n", forecast.draws, row.time_p5 * 1e6,
+  if (!r.affected_by.empty()) out += fmt::format("faults felt: {}\n", fmt::join(r.affected_by, ", "));
+  if (forecast.samples > 1)
+    out += fmt::format("over {} draws: p5 {:.2f}, p95 {:.2f}, worst {:.2f} us\n", forecast.samples, row.time_p5 * 1e6,
                        row.time_p95 * 1e6, row.time_worst * 1e6);
 
   out += unstated_text(forecast);

@@ -14,7 +14,7 @@ namespace fabricast {
 namespace {
 
 /// Medians over some draws of the network hold luck with hashes off.
-constexpr int most_draws = 5;
+constexpr int most_samples = 5;
 
 /// Times of all sizes; empty where NCCL would stop.
 std::vector<double> times_of(const World& world, Scenario scenario) {
@@ -22,7 +22,7 @@ std::vector<double> times_of(const World& world, Scenario scenario) {
   try {
     const auto other = build_world(std::move(scenario), world.searches);
     if (connects_alike(other->setup, world.setup)) other->setup.counts = world.setup.counts;
-    other->setup.times_only = true, other->draws.count = std::min(world.draws.count, most_draws);
+    other->setup.times_only = true, other->samples.count = std::min(world.samples.count, most_samples);
     other->beside = world.beside;
     for (const ForecastRow& row : run_forecast(*other, one_thread).rows) times.push_back(row.time);
   } catch (const UserError&) { times.clear(); }
@@ -45,9 +45,9 @@ void add_unstated(const World& world, Forecast& forecast, const RunOptions& opti
   }
   if (tasks.empty()) return;
   // The last task is the scenario as it is, where its rows are medians over more draws.
-  const bool more_draws = forecast.draws > most_draws;
+  const bool more_samples = forecast.samples > most_samples;
   std::vector<std::vector<double>> times(tasks.size() + 1);
-  in_parallel(tasks.size() + (more_draws ? 1 : 0), thread_count(options.threads), [&](std::size_t t) {
+  in_parallel(tasks.size() + (more_samples ? 1 : 0), thread_count(options.threads), [&](std::size_t t) {
     if (t == tasks.size()) {
       times[t] = times_of(world, world.scenario);
       return;
@@ -55,7 +55,7 @@ void add_unstated(const World& world, Forecast& forecast, const RunOptions& opti
     const UnstatedInput& input = forecast.unstated[tasks[t].input].input;
     times[t] = times_of(world, with_input(world.scenario, input.key, input.others[tasks[t].other].value));
   });
-  if (!more_draws)
+  if (!more_samples)
     for (const ForecastRow& row : forecast.rows) times.back().push_back(row.time);
   for (std::size_t t = 0; t < tasks.size(); ++t)
     for (std::size_t r = 0; r < std::min(times[t].size(), times.back().size()); ++r)
@@ -75,7 +75,7 @@ double unstated_spread(const Forecast& forecast, std::size_t row) {
   return std::sqrt(squares);
 }
 
-const UnstatedEffect* most_felt(const Forecast& forecast, double least) {
+const UnstatedEffect* largest_effect(const Forecast& forecast, double least) {
   const UnstatedEffect* most = nullptr;
   for (const UnstatedEffect& effect : forecast.unstated)
     for (std::size_t row = 0; row < forecast.rows.size(); ++row)
@@ -84,7 +84,7 @@ const UnstatedEffect* most_felt(const Forecast& forecast, double least) {
 }
 
 std::string assumed_text(const Forecast& forecast) {
-  if (!most_felt(forecast)) return {};
+  if (!largest_effect(forecast)) return {};
   std::vector<std::string> assumed;
   for (const UnstatedEffect& effect : forecast.unstated)
     assumed.push_back(fmt::format("{} {}", effect.input.key, effect.input.assumed));

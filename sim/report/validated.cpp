@@ -12,7 +12,7 @@ namespace {
 bool is_guess(const Parameter& p) { return origin_of(p) == ParameterOrigin::guess; }
 
 void say_kernels(const Kernels& kernels, const std::string& gpu, Precision precision, std::vector<std::string>& out) {
-  if (is_guess(kernels.model.products(precision)))
+  if (is_guess(kernels.model.gemms(precision)))
     out.push_back(fmt::format("what {} reaches in {} is a guess: no kernel or step was measured on its kind", gpu,
                               name_of(precision)));
   else if (is_guess(kernels.model.flash))

@@ -1,7 +1,9 @@
 #include "variation.hpp"
 
 #include <algorithm>
+#include <cstdio>
 #include <numeric>
+#include <utility>
 
 #include "fabricast/core/rng.hpp"
 
@@ -15,11 +17,30 @@ std::size_t coordinate(const ParallelLayout& layout, std::int64_t rank, Dimensio
 
 }  // namespace
 
-Variation::Variation(const TrainingStep& step, const VariationSpec& spec, int gpus_per_host, const Program& program)
-    : step_(step), spec_(spec), gpus_per_host_(gpus_per_host), work_(program.actors.size(), 0) {
-  if (spec.slow_hosts.value == 0 && spec.jitter.value == 0) return;
+std::vector<SlowPart> slow_parts(const World& world) {
+  std::vector<SlowPart> slow;
+  const std::vector<std::uint32_t>& hosts = world.allocation.main;
+  for (const FaultSpec& fault : world.scenario.faults) {
+    if (fault.clock.value >= 1) continue;
+    unsigned number = 0;
+    int gpu = -1;
+    if (std::sscanf(fault.target().c_str(), "node%u.gpu%d", &number, &gpu) < 1) continue;
+    for (std::size_t h = 0; h < hosts.size(); ++h)
+      if (hosts[h] == number) slow.push_back({h, gpu, 1 / fault.clock.value});
+  }
+  return slow;
+}
+
+Variation::Variation(const TrainingStep& step, const VariationSpec& spec, std::vector<SlowPart> slow, int gpus_per_host,
+                     const Program& program)
+    : step_(step),
+      spec_(spec),
+      slow_(std::move(slow)),
+      gpus_per_host_(gpus_per_host),
+      work_(program.actors.size(), 0) {
+  if (spec.slow_hosts.value == 0 && spec.jitter.value == 0 && slow_.empty()) return;
   for (std::size_t i = 0; i < program.activities.size(); ++i)
-    if (const Place place = program.places_of(i).front(); !program.activities[i].is_exchange() && place.stream == 0)
+    if (const Place place = program.places_of(i).front(); !program.activities[i].is_collective() && place.stream == 0)
       work_[place.actor] += program.activities[i].seconds;
   join_replicas();
 }
@@ -46,16 +67,19 @@ double Variation::seconds_of(const std::vector<double>& slower) const {
   return most + (sum - most) / (step_.micro_batches() * step_.interleave);
 }
 
-std::vector<double> Variation::slower(std::size_t draw) const {
+std::vector<double> Variation::slower(std::size_t sample) const {
   if (set_of_.empty()) return {};
   const ParallelLayout& layout = step_.layout;
-  Rng rng(static_cast<std::uint64_t>(spec_.seed) + draw * 0x9e3779b97f4a7c15ULL);
+  Rng rng(static_cast<std::uint64_t>(spec_.seed) + sample * 0x9e3779b97f4a7c15ULL);
   std::vector<double> host(static_cast<std::size_t>((layout.ranks() + gpus_per_host_ - 1) / gpus_per_host_), 1);
   for (double& h : host)
     if (rng.uniform() < spec_.slow_hosts.value) h += spec_.slowdown.value;
   std::vector<std::vector<double>> sets(set_of_.size(), std::vector<double>(work_.size(), 0));
   for (std::int64_t r = 0; r < layout.ranks(); ++r) {
-    double factor = host[static_cast<std::size_t>(r / gpus_per_host_)];
+    const auto on = static_cast<std::size_t>(r / gpus_per_host_);
+    double factor = host[on];
+    for (const SlowPart& slow : slow_)
+      if (slow.host == on && (slow.gpu < 0 || slow.gpu == r % gpus_per_host_)) factor = std::max(factor, slow.factor);
     if (spec_.jitter.value > 0) factor *= std::max(0.0, 1 + spec_.jitter.value * rng.normal());
     double& stage = sets[set_of_[coordinate(layout, r, Dimension::data)]][coordinate(layout, r, Dimension::pipeline)];
     stage = std::max(stage, factor);

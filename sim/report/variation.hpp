@@ -8,19 +8,31 @@
 //   max T + (sum T - max T) / m
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
+#include "fabricast/scenario/world.hpp"
 #include "fabricast/workload/program.hpp"
 #include "fabricast/workload/step_spec.hpp"
 
 namespace fabricast {
 
+/// A host of the job, or one of its GPUs, that always computes slower.
+struct SlowPart {
+  std::size_t host = 0;  ///< in rank order
+  int gpu = -1;          ///< of the host; -1: all
+  double factor = 1;     ///< by which its computation takes longer
+};
+/// Those that the scenario's faults name. Hosts that the job does not have are left out.
+std::vector<SlowPart> slow_parts(const World& world);
+
 class Variation {
  public:
   /// \param program  of the step: an actor for each stage
-  Variation(const TrainingStep& step, const VariationSpec& spec, int gpus_per_host, const Program& program);
+  Variation(const TrainingStep& step, const VariationSpec& spec, std::vector<SlowPart> slow, int gpus_per_host,
+            const Program& program);
   /// By stage of the slowest replica: so many times longer its computation takes. Empty: nothing varies.
-  std::vector<double> slower(std::size_t draw) const;
+  std::vector<double> slower(std::size_t sample) const;
 
  private:
   void join_replicas();
@@ -28,6 +40,7 @@ class Variation {
 
   const TrainingStep& step_;
   const VariationSpec& spec_;
+  std::vector<SlowPart> slow_;
   int gpus_per_host_;
   std::vector<double> work_;         ///< s by stage
   std::vector<std::size_t> set_of_;  ///< by replica: which go at one pace

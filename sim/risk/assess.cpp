@@ -9,18 +9,18 @@
 #include "fabricast/core/names.hpp"
 #include "fabricast/core/parallel.hpp"
 #include "fabricast/core/quantity.hpp"
-#include "fabricast/report/draws.hpp"
+#include "fabricast/report/samples.hpp"
 #include "fabricast/scenario/trial.hpp"
 
 namespace fabricast {
 
 namespace {
 
-std::vector<MonthOutcome> draw_months(const MonthModel& model, const RiskOptions& options) {
+std::vector<MonthOutcome> sample_months(const MonthModel& model, const RiskOptions& options) {
   std::vector<MonthOutcome> months(static_cast<std::size_t>(options.samples));
   in_parallel(months.size(), thread_count(options.run.threads), [&](std::size_t i) {
     Rng rng(mix64(mix64(options.seed) + i));
-    months[i] = draw_month(model, rng);
+    months[i] = sample_month(model, rng);
   });
   return months;
 }
@@ -49,7 +49,7 @@ void add_losses(const std::vector<MonthOutcome>& months, const Outlook& outlook,
     }
     for (auto* list : {&causes, &kinds}) {
       (*list)["checkpoints"] += m.saving, (*list)["flaps ridden out"] += m.stalls;
-      (*list)["draws of the network"] += m.draws;
+      (*list)["draws of the network"] += m.network_samples;
     }
   }
   const auto samples = static_cast<double>(months.size());
@@ -81,15 +81,15 @@ MonthForecast forecast_month(const Outlook& outlook, const std::vector<MonthOutc
   double squares = 0;
   for (const double u : useful) squares += (u - f.goodput) * (u - f.goodput);
   f.error = n > 1 ? std::sqrt(squares / (n - 1) / n) : 0;
-  const RankedDraws ranked(useful);
+  const RankedSamples ranked(useful);
   f.goodput_p5 = useful[ranked.at(0.05)], f.goodput_p95 = useful[ranked.at(0.95)];
   add_losses(months, outlook, f);
   add_steps(months, f);
   return f;
 }
 
-MonthForecast drawn_forecast(const Outlook& outlook, const RiskOptions& options) {
-  return forecast_month(outlook, draw_months(outlook.model, options));
+MonthForecast sampled_forecast(const Outlook& outlook, const RiskOptions& options) {
+  return forecast_month(outlook, sample_months(outlook.model, options));
 }
 
 /// Adds to the rows what their stops wait for hosts, which depends on all that failed before.
@@ -149,7 +149,7 @@ std::vector<RiskWhatIf> what_helps(const Ground& ground, const std::vector<RiskT
   const RiskWhatIf* timeout = nullptr;
   std::vector<RiskWhatIf> timeouts;
   for (const RiskTrial& t : trials) {
-    const MonthForecast then = drawn_forecast(outlook_of(ground, t.spec, effects, options.month), options);
+    const MonthForecast then = sampled_forecast(outlook_of(ground, t.spec, effects, options.month), options);
     if (then.goodput < now.goodput + least) continue;
     const bool waits = t.set.front().starts_with("nccl.");
     (waits ? timeouts : helps).push_back({t.what, t.set, then.goodput});
@@ -163,12 +163,12 @@ std::vector<RiskWhatIf> what_helps(const Ground& ground, const std::vector<RiskT
 }
 
 Ground ground_of(const World& world, Trials& trials, const Elements* elements, const RiskOptions& options) {
-  Ground ground{world, elements, std::vector<double>(static_cast<std::size_t>(trials.draws())), 0, 0};
+  Ground ground{world, elements, std::vector<double>(static_cast<std::size_t>(trials.network_samples())), 0, 0};
   std::vector<Timed> timed(ground.healthy.size());
   in_parallel(timed.size(), thread_count(options.run.threads),
-              [&](std::size_t draw) { timed[draw] = *trials.run(static_cast<int>(draw), {}, 1); });
+              [&](std::size_t network_sample) { timed[network_sample] = *trials.run(static_cast<int>(network_sample), {}, 1); });
   for (std::size_t d = 0; d < timed.size(); ++d) ground.healthy[d] = timed[d].seconds;
-  ground.median = ground.healthy[RankedDraws(ground.healthy).at(0.5)];
+  ground.median = ground.healthy[RankedSamples(ground.healthy).at(0.5)];
   for (const Timed& t : timed)
     if (t.seconds == ground.median) ground.computing = t.computing;
   return ground;
@@ -219,14 +219,14 @@ Risk assess(const World& world, const RiskOptions& options) {
 
   Outlook outlook = outlook_of(ground, spec, effects, options.month);
   Risk risk;
-  risk.of = trials.what(), risk.draws = trials.draws();
-  const RankedDraws ranked(ground.healthy);
+  risk.of = trials.what(), risk.network_samples = trials.network_samples();
+  const RankedSamples ranked(ground.healthy);
   const auto seconds_at = [&](double fraction) { return ground.healthy[ranked.at(fraction)]; };
   risk.seconds = ground.median, risk.seconds_p5 = seconds_at(0.05), risk.seconds_p95 = seconds_at(0.95);
   risk.seconds_worst = seconds_at(1);
   risk.checkpoint = outlook.checkpoint, risk.window = outlook.transport.window, risk.spares = outlook.spares;
   risk.samples = options.samples, risk.seed = options.seed;
-  const std::vector<MonthOutcome> months = draw_months(outlook.model, options);
+  const std::vector<MonthOutcome> months = sample_months(outlook.model, options);
   add_waits(months, outlook);
   risk.month = forecast_month(outlook, months);
   if (options.what_if) risk.helps = what_helps(ground, risk_trials(world, outlook), effects, risk.month, options);

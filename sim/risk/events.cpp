@@ -248,7 +248,7 @@ Outlook outlook_of(const Ground& ground, const ReliabilitySpec& spec, const Effe
   const int nodes = ground.world.scenario.cluster.nodes;
   out.spares = spec.spares >= 0 ? spec.spares : (nodes + 15) / 16;
   MonthModel& model = out.model;
-  model.length = month, model.draws = ground.healthy, model.median = ground.median;
+  model.length = month, model.network_samples = ground.healthy, model.median = ground.median;
   model.saves =
       std::isfinite(out.checkpoint.every) && ground.world.scenario.workload.kind == WorkloadKind::training_step;
   model.every = out.checkpoint.every, model.pause = out.checkpoint.pause, model.durable = out.checkpoint.durable;

@@ -78,7 +78,7 @@ std::string risk_json(const World& world, const Risk& risk) {
   const Json all = {{"fabricast", version_text()},
                     {"scenario", effective_json(world.scenario)},
                     {"of", risk.of},
-                    {"draws", risk.draws},
+                    {"network_samples", risk.network_samples},
                     {"healthy_s", digits(risk.seconds)},
                     {"healthy_s_p5", digits(risk.seconds_p5)},
                     {"healthy_s_p95", digits(risk.seconds_p95)},

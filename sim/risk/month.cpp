@@ -15,7 +15,7 @@ class Month {
     for (const FailureSource& s : m_.sources) sum_ += s.rate, cumulative_.push_back(sum_);
     const double stalls = m_.stalls + std::sqrt(m_.stalls_variance) * rng_.normal();
     free_ = std::exp(-std::max(0.0, stalls));
-    draw_network();
+    sample_network();
   }
 
   MonthOutcome run() {
@@ -26,7 +26,7 @@ class Month {
       pass(next - now_);
       now_ = next;
       std::erase_if(active_, [&](const Degradation& d) { return d.until <= now_; });
-      if (now_ >= back_at_) back_at_ = never, draw_network();
+      if (now_ >= back_at_) back_at_ = never, sample_network();
       if (now_ >= failure) strike(), failure = next_failure(now_);
     }
     return std::move(out_);
@@ -41,7 +41,7 @@ class Month {
 
   double next_failure(double from) { return sum_ > 0 ? from - std::log1p(-rng_.uniform()) / sum_ : never; }
 
-  void draw_network() { step_ = m_.draws[rng_.below(m_.draws.size())]; }
+  void sample_network() { step_ = m_.network_samples[rng_.below(m_.network_samples.size())]; }
 
   /// Time passes in which nothing begins or ends.
   void pass(double dt) {
@@ -64,7 +64,7 @@ class Month {
     out_.useful += running * pace;
     out_.stalls += running * (1 - free_);
     if (worst != active_.end()) out_.sources[worst->source].slow += running * free_ * (1 - 1 / slowdown);
-    out_.draws += running * free_ / slowdown * (1 - m_.median / step_);
+    out_.network_samples += running * free_ / slowdown * (1 - m_.median / step_);
     if (running > 0) out_.steps[step_ * slowdown] += running * free_;
   }
 
@@ -74,7 +74,7 @@ class Month {
     double running = 0;
     if (const double cycles = std::floor(dt / cycle); cycles >= 1) {
       running += cycles * m_.every, dt -= cycles * cycle;
-      unsaved_ = std::min(place_, m_.every) * pace, on_its_way_ = m_.every * pace;
+      unsaved_ = std::min(place_, m_.every) * pace, in_flight_ = m_.every * pace;
     }
     while (dt > 0) {
       const bool works = place_ < m_.every;
@@ -83,7 +83,7 @@ class Month {
       place_ += part, dt -= part;
       // Rounding leaves a rest that is no time at all.
       if (part <= 0) place_ = works ? m_.every : cycle;
-      if (place_ >= cycle) place_ = 0, on_its_way_ = unsaved_, unsaved_ = 0;
+      if (place_ >= cycle) place_ = 0, in_flight_ = unsaved_, unsaved_ = 0;
     }
     return running;
   }
@@ -105,11 +105,11 @@ class Month {
     stopped_by_ = index;
     waits_until_ = now_ + wait_for_hosts(source);
     back_at_ = waits_until_ + source.detect + m_.start;
-    place_ = 0, unsaved_ = 0, on_its_way_ = 0;
+    place_ = 0, unsaved_ = 0, in_flight_ = 0;
   }
 
   void lose(std::size_t index) {
-    const double lost = unsaved_ + (place_ < m_.durable ? on_its_way_ : 0);
+    const double lost = unsaved_ + (place_ < m_.durable ? in_flight_ : 0);
     out_.useful -= lost;
     out_.sources[index].redone += lost;
   }
@@ -142,7 +142,7 @@ class Month {
   std::vector<double> cumulative_;
   double sum_ = 0, free_ = 1, step_ = 1, now_ = 0;
   double place_ = 0;  ///< in the cycle of work and saving
-  double unsaved_ = 0, on_its_way_ = 0;
+  double unsaved_ = 0, in_flight_ = 0;
   double back_at_ = never, waits_until_ = 0;
   std::size_t stopped_by_ = 0;
   std::vector<Degradation> active_;
@@ -151,6 +151,6 @@ class Month {
 
 }  // namespace
 
-MonthOutcome draw_month(const MonthModel& model, Rng& rng) { return Month(model, rng).run(); }
+MonthOutcome sample_month(const MonthModel& model, Rng& rng) { return Month(model, rng).run(); }
 
 }  // namespace fabricast

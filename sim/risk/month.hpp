@@ -34,7 +34,7 @@ struct FailureSource {
 struct MonthModel {
   double length = 30 * 86400.0;  ///< s
   std::vector<FailureSource> sources;
-  std::vector<double> draws;  ///< healthy steps, s, of which each start of the job gets one
+  std::vector<double> network_samples;  ///< healthy steps, s, of which each start of the job gets one
   double median = 1;          ///< of them
   bool saves = true;          ///< else nothing is lost at a stop but the time until it runs again
   double every = 0, pause = 0, durable = 0;
@@ -48,7 +48,7 @@ struct MonthModel {
 struct MonthOutcome {
   double useful = 0;
   double saving = 0, stalls = 0;
-  double draws = 0;  ///< slower than the median draw; negative: faster
+  double network_samples = 0;  ///< slower than the median draw; negative: faster
   struct Source {
     double slow = 0, redone = 0, restart = 0, waiting = 0;
     double total() const { return slow + redone + restart + waiting; }
@@ -58,6 +58,6 @@ struct MonthOutcome {
   std::map<double, double> steps;  ///< by the seconds of one: seconds of the month in which they ran
 };
 
-MonthOutcome draw_month(const MonthModel& model, Rng& rng);
+MonthOutcome sample_month(const MonthModel& model, Rng& rng);
 
 }  // namespace fabricast

@@ -167,8 +167,8 @@ std::string risk_text(const World& world, const Risk& risk) {
   out += fmt::format("# {} on {} GPUs = {} nodes x {}: {} healthy", risk.of,
                      grouped(std::int64_t{s.cluster.nodes} * s.node.spec.gpus), grouped(s.cluster.nodes),
                      s.node.spec.gpus, seconds_text(risk.seconds));
-  if (risk.draws > 1)
-    out += fmt::format(", median of {} draws; p5 {}, p95 {}, worst {}", risk.draws, seconds_text(risk.seconds_p5),
+  if (risk.network_samples > 1)
+    out += fmt::format(", median of {} draws; p5 {}, p95 {}, worst {}", risk.network_samples, seconds_text(risk.seconds_p5),
                        seconds_text(risk.seconds_p95), seconds_text(risk.seconds_worst));
   out += "\n#\n" + comment(summary(risk));
   out += costs(risk) + survived(risk) + month(risk) + saving(risk);

@@ -45,8 +45,8 @@ Timed time_of(const World& world) {
 
 }  // namespace
 
-Trials::Trials(const World& world) : base_(world), draws_(world.draws), segments_(world.setup.segments) {
-  draws_.count = std::max(1, draws_.count);
+Trials::Trials(const World& world) : base_(world), samples_(world.samples), segments_(world.setup.segments) {
+  samples_.count = std::max(1, samples_.count);
 }
 
 std::string Trials::what() const {
@@ -84,10 +84,10 @@ struct Trials::Lent {
   }
 };
 
-std::optional<Timed> Trials::run(int draw, std::span<const LinkId> links, double left) {
+std::optional<Timed> Trials::run(int network_sample, std::span<const LinkId> links, double left) {
   const Lent lent(*this);
   World& world = *lent.world;
-  world.draws = {draws_.first_seed + static_cast<std::uint64_t>(draw), 1};
+  world.samples = {samples_.first_seed + static_cast<std::uint64_t>(network_sample), 1};
   world.setup.segments = segments_;
   if (links.empty()) return time_of(world);
   Fault fault;

@@ -22,11 +22,11 @@ class Trials {
  public:
   /// \throws UserError if the scenario can not run
   explicit Trials(const World& world);
-  int draws() const { return draws_.count; }
+  int network_samples() const { return samples_.count; }
   /// \param draw  of the network, counted from 0
   /// \param links which have `left` of their rate; faults of the scenario stay
   /// \returns nothing if the fabric is cut
-  std::optional<Timed> run(int draw, std::span<const LinkId> links, double left);
+  std::optional<Timed> run(int network_sample, std::span<const LinkId> links, double left);
   std::string what() const;
 
  private:
@@ -34,7 +34,7 @@ class Trials {
   std::unique_ptr<World> take();
 
   const World& base_;
-  Draws draws_;
+  Samples samples_;
   std::vector<NetworkSegment> segments_;
   std::mutex mutex_;
   std::vector<std::unique_ptr<World>> idle_;

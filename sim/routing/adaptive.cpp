@@ -7,7 +7,7 @@ namespace fabricast {
 
 struct AdaptiveSpec {};
 void visit_fields(FieldVisitor&, AdaptiveSpec&) {}
-Draws draws(const AdaptiveSpec&) { return {}; }
+Samples samples(const AdaptiveSpec&) { return {}; }
 
 std::unique_ptr<Router> make_router(const AdaptiveSpec&, const Fabric& fabric, const LinkState& state, std::uint64_t) {
   return make_spreading_router(fabric, state, false);

@@ -60,7 +60,7 @@ void visit_fields(FieldVisitor& visit, EcmpSpec& spec) {
   visit("seeds", spec.seeds, "number of draws that make the distribution", between(1, 100000));
 }
 
-Draws draws(const EcmpSpec& spec) { return {static_cast<std::uint64_t>(spec.seed), spec.seeds}; }
+Samples samples(const EcmpSpec& spec) { return {static_cast<std::uint64_t>(spec.seed), spec.seeds}; }
 
 namespace {
 

@@ -18,7 +18,7 @@ void visit_fields(FieldVisitor& visit, LftSpec& spec) {
   visit("path", spec.path, "dump of forwarding tables: dump_fts, ibroute or OpenSM; relative to the scenario");
   visit("lids", spec.lids, "of ports with several LIDs (LMC): base, the first, as NCCL does; all, by queue pair");
 }
-Draws draws(const LftSpec&) { return {}; }
+Samples samples(const LftSpec&) { return {}; }
 
 namespace {
 

@@ -55,7 +55,7 @@ DeadParts::DeadParts(const Fabric& fabric, const LinkState& state) : any_(state.
   }
 }
 
-const std::vector<std::uint16_t>& GraphWays::distances(std::uint32_t to) const {
+const std::vector<std::uint16_t>& GraphPaths::distances(std::uint32_t to) const {
   const std::scoped_lock lock(mutex_);
   auto [it, fresh] = distance_.try_emplace(to);
   if (!fresh) return it->second;
@@ -78,7 +78,7 @@ const std::vector<std::uint16_t>& GraphWays::distances(std::uint32_t to) const {
   return distance;
 }
 
-void GraphWays::next_hops(VertexId here, std::uint32_t to, std::vector<LinkId>& links) const {
+void GraphPaths::next_hops(VertexId here, std::uint32_t to, std::vector<LinkId>& links) const {
   links.clear();
   const std::vector<std::uint16_t>& distance = distances(to);
   if (distance[here.value] == std::numeric_limits<std::uint16_t>::max()) return;
@@ -104,7 +104,7 @@ class ClosSpreader final : public Router {
         clos_(*fabric.clos()),
         state_(state),
         latency_(fabric),
-        any_way_(fabric, state, {}),
+        any_path_(fabric, state, {}),
         even_(even) {}
 
   bool route(const Flow& flow, Path& path) const override {
@@ -128,7 +128,7 @@ class ClosSpreader final : public Router {
     out.push_back(Clos::endpoint_down(flow.to));
     // Bundles that are alive do not make a way: what is left of them must meet at a spine.
     Path way;
-    return !state_.any_down() || any_way_.route(flow, way);
+    return !state_.any_down() || any_path_.route(flow, way);
   }
   bool settled(std::uint32_t, std::uint32_t) const override { return true; }
   bool direct(std::uint32_t from, std::uint32_t to) const override { return clos_.leaf_of(from) == clos_.leaf_of(to); }
@@ -160,7 +160,7 @@ class ClosSpreader final : public Router {
   const Clos clos_;
   const LinkState& state_;
   ClosLatency latency_;
-  ClosRouter<FirstChooser> any_way_;
+  ClosRouter<FirstChooser> any_path_;
   bool even_;
 };
 
@@ -200,7 +200,7 @@ class GraphSpreader final : public Router {
   bool even() const override { return true; }
 
  private:
-  GraphWays ways_;
+  GraphPaths ways_;
 };
 
 }  // namespace

@@ -138,7 +138,7 @@ class ClosRouter final : public Router {
         if (!state_.down(clos_.core_to_spine(spine, core, c))) alive.push_back(c);
       return alive;
     };
-    const auto core_ways = [&](std::uint32_t index) {  // up cables of the spine that still lead to group_b
+    const auto core_paths = [&](std::uint32_t index) {  // up cables of the spine that still lead to group_b
       std::vector<std::uint32_t> alive;
       const std::uint32_t spine = group_a * clos_.spines_per_group + index,
                           there = group_b * clos_.spines_per_group + index;
@@ -150,7 +150,7 @@ class ClosRouter final : public Router {
     for (std::uint32_t j = 0; j < clos_.leaf_up; ++j) {
       const std::uint32_t index = j / clos_.leaf_spine_cables;
       if (state_.down(clos_.leaf_to_spine(leaf_a, j)) || alive_down(index).empty()) continue;
-      if (by_core && core_ways(index).empty()) continue;
+      if (by_core && core_paths(index).empty()) continue;
       ways.push_back(j);
     }
     if (ways.empty()) return false;
@@ -162,7 +162,7 @@ class ClosRouter final : public Router {
     path.latency = latency_.of(by_core ? 2 : 1);
     std::uint32_t spine = group_a * clos_.spines_per_group + index;
     if (by_core) {
-      const std::uint32_t v = pick(core_ways(index), vertex0 + clos_.leaves + spine, 1);
+      const std::uint32_t v = pick(core_paths(index), vertex0 + clos_.leaves + spine, 1);
       path.resources.push_back(clos_.spine_to_core(spine, v));
       const std::uint32_t core = clos_.core_of(spine, v), there = group_b * clos_.spines_per_group + index;
       const std::uint32_t back =
@@ -184,9 +184,9 @@ class ClosRouter final : public Router {
 };
 
 /// Shortest ways over any graph, by hops. Distances to a destination are found once, on demand.
-class GraphWays {
+class GraphPaths {
  public:
-  GraphWays(const Fabric& fabric, const LinkState& state) : fabric_(fabric), state_(state), out_(fabric) {}
+  GraphPaths(const Fabric& fabric, const LinkState& state) : fabric_(fabric), state_(state), out_(fabric) {}
   /// Outgoing links of `here` on a shortest way to endpoint `to`, in id order.
   void next_hops(VertexId here, std::uint32_t to, std::vector<LinkId>& links) const;
   const Fabric& fabric() const { return fabric_; }
@@ -224,7 +224,7 @@ class GraphRouter final : public Router {
   }
 
  private:
-  GraphWays ways_;
+  GraphPaths ways_;
   Chooser chooser_;
 };
 

@@ -6,7 +6,7 @@ namespace fabricast {
 
 struct SpraySpec {};
 void visit_fields(FieldVisitor&, SpraySpec&) {}
-Draws draws(const SpraySpec&) { return {}; }
+Samples samples(const SpraySpec&) { return {}; }
 
 std::unique_ptr<Router> make_router(const SpraySpec&, const Fabric& fabric, const LinkState& state, std::uint64_t) {
   return make_spreading_router(fabric, state, true);

@@ -8,7 +8,7 @@ namespace fabricast {
 
 struct StaticSpec {};
 void visit_fields(FieldVisitor&, StaticSpec&) {}
-Draws draws(const StaticSpec&) { return {}; }
+Samples samples(const StaticSpec&) { return {}; }
 
 namespace {
 class StaticChooser {

@@ -342,9 +342,18 @@ class Reading {
     if (s.site.cables.empty()) refuse("site.cables", "the list is empty");
     for (std::size_t i = 0; i < s.faults.size(); ++i) {
       const FaultSpec& f = s.faults[i];
-      if (f.link.empty()) refuse(fmt::format("faults[{}].link", i), "no link is named");
+      const auto at = [i](std::string_view key) { return fmt::format("faults[{}].{}", i, key); };
+      const int named = !f.link.empty() + !f.gpu.empty() + !f.nic.empty() + (f.host >= 0);
+      if (named != 1)
+        refuse(fmt::format("faults[{}]", i), named == 0 ? "names no part" : "names several parts",
+               "one of link, host, gpu and nic, e.g. link: leaf0-spine1, host: 3, gpu: node3.gpu2, nic: node3.nic1");
+      const bool clocked = f.clock.value < 1;
+      if (clocked && f.host < 0 && f.gpu.empty()) refuse(at("clock"), "is of a host or a GPU");
+      if (clocked && (f.at.value > 0 || f.until.value > 0))
+        refuse(at("clock"), "holds for the whole step, and `at` or `until` is given", "a fault of its own for the rate");
+      if (clocked && !reader_->given(at("rate"))) s.faults[i].rate.value = 1;
       if (f.until.value > 0 && f.until <= f.at) refuse(fmt::format("faults[{}].until", i), "is not after `at`");
-      if (!reader_->given(fmt::format("faults[{}].rate", i)))
+      if (!reader_->given(at("rate")) && !clocked)
         refuse(fmt::format("faults[{}]", i), "`rate` is missing", "e.g. rate: 10%, or rate: 0 for down");
     }
     (void)parse_nccl_environment(main_version(s), s.nccl.env, result_.warnings);

@@ -137,7 +137,13 @@ void visit_fields(FieldVisitor& visit, FaultSpec& spec) {
   visit("link", spec.link,
         "a cable (leaf0-spine1, or leaf0-spine1#0 of parallel ones), a NIC (node3.nic2), a switch, uplinks (all cables "
         "between switches), or a link inside a node");
+  visit("host", spec.host, "instead of a link a host by its number: all its NICs and all links inside it; -1: none",
+        between(-1, 1e9));
+  visit("gpu", spec.gpu, "instead of a link a GPU, e.g. node3.gpu2: all its links");
+  visit("nic", spec.nic, "instead of a link a NIC, e.g. node3.nic1: its cable");
   visit("rate", spec.rate, "what is left of its rate: 10%, or 0 for down", between(0, 1));
+  visit("clock", spec.clock, "of a host or a GPU: its clock relative to others; steps compute slower there",
+        between(0.01, 1));
   visit("at", spec.at, "from when on, after the start of the collective", between(0, 1e9));
   visit("until", spec.until, "till when; 0s: for ever", between(0, 1e9));
 }

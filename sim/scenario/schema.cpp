@@ -21,8 +21,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 /// Keys that the reader asks for, by section.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 6> required_keys{
-    {{"", "fabricast"}, {"", "node"}, {"", "cluster"}, {"", "workload"}, {"faults[]", "link"}, {"faults[]", "rate"}}};
+constexpr std::array<std::pair<std::string_view, std::string_view>, 4> required_keys{
+    {{"", "fabricast"}, {"", "node"}, {"", "cluster"}, {"", "workload"}}};
 
 // In place of a default that depends on the node.
 constexpr std::string_view varies = "by node";
@@ -132,6 +132,13 @@ class SchemaMaker {
     }
     for (const auto& [section, key] : required_keys)
       if (section == path) j["required"].push_back(key);
+    if (path == "faults[]") {
+      // One part is named, and what is wrong with it.
+      Json part = Json::array(), wrong = Json::array();
+      for (const char* key : {"link", "host", "gpu", "nic"}) part.push_back({{"required", {key}}});
+      for (const char* key : {"rate", "clock"}) wrong.push_back({{"required", {key}}});
+      j["allOf"] = {{{"anyOf", std::move(part)}}, {{"anyOf", std::move(wrong)}}};
+    }
     return j;
   }
 
@@ -189,6 +196,8 @@ class SchemaMaker {
     Json j;
     if (field.type == FieldType::integer || field.type == FieldType::number) {
       j["type"] = name_of(field.type);
+      if (field.range.proportion)
+        j = {{"type", {"number", "string"}}, {"pattern", fmt::format("^{0} *: *{0}$", number_pattern)}};
       add_limits(j, field.range);
     } else if (field.type == FieldType::ratio) {
       j = {{"type", {"number", "string"}}, {"pattern", fmt::format("^{} *%$", number_pattern)}};

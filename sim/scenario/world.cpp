@@ -61,8 +61,8 @@ void choose_policy(World& world, const NcclSettings& settings) {
   world.setup.policy = &given, world.setup.policy_spec = &world.scenario.routing.spec;
   if (given.name != "adaptive" || !keeps_order(s, settings)) return;
   world.setup.policy = find_by_name(routing_policies(), "static");
-  world.static_ways = world.setup.policy->defaults();
-  world.setup.policy_spec = &world.static_ways;
+  world.static_paths = world.setup.policy->defaults();
+  world.setup.policy_spec = &world.static_paths;
 }
 
 /// A cable runs at the slower of its ends, and NCCL sees the rate at which it runs: NICs of this rate stand in for
@@ -79,6 +79,19 @@ void limit_to_switches(const Scenario& s, NodeSpec& host, std::vector<Diagnostic
   host.nics.rate = offered;
   if (!host.layout) return;
   for (NodeLayout::Nic& nic : host.layout->nics) nic.rate = std::min(nic.rate, offered.value / 1e9);
+}
+
+/// Trays of a rack-scale system are nodes of their own unless the scenario says otherwise, which is rarely meant.
+void warn_of_domain(const Scenario& s, std::vector<Diagnostic>& warnings) {
+  const int usual = s.hardware.gpus.find(s.node.spec.gpu)->second.nvlink_domain;
+  if (usual <= 1 || s.nvlink_domain.nodes > 1 || s.cluster.nodes < 2) return;
+  if (s.node.spec.intranode != Intranode::nvswitch || s.places.contains("nvlink_domain.nodes")) return;
+  warnings.push_back({Diagnostic::Severity::warning,
+                      {},
+                      "node",
+                      fmt::format("hosts of {} usually share an NVLink domain of {}, and none is given: NVLink ends at each host",
+                                  s.node.spec.gpu, usual),
+                      fmt::format("nvlink_domain: {{nodes: {}}}, or {{nodes: 1}} if it does", usual)});
 }
 
 std::string path_of_choice(const Scenario& s) {
@@ -158,7 +171,7 @@ std::vector<Fault> find_faults(const Scenario& s, const World& world) {
   for (std::size_t i = 0; i < s.faults.size(); ++i) {
     const FaultSpec& f = s.faults[i];
     Fault fault;
-    fault.target = f.link, fault.rate = f.rate.value, fault.begin = f.at;
+    fault.target = f.target(), fault.rate = f.rate.value, fault.begin = f.at;
     if (f.until.value > 0) fault.end = f.until;
     resolve_fault(fault, i, *world.fabric, world.planner.comm.node.graph);
     faults.push_back(std::move(fault));
@@ -228,17 +241,18 @@ std::unique_ptr<World> build_world(Scenario scenario, std::shared_ptr<SearchStor
   world->searches = searches ? std::move(searches) : make_search_store();
   world->scenario = std::move(scenario);
   const Scenario& s = world->scenario;
-  std::vector<Diagnostic> told;  // of single variables: the reader has passed them on
-  NcclSettings settings = parse_nccl_environment(main_version(s), environment_with(s, machine_environment(s)), told);
+  std::vector<Diagnostic> stated;  // of single variables: the reader has passed them on
+  NcclSettings settings = parse_nccl_environment(main_version(s), environment_with(s, machine_environment(s)), stated);
   if (hosts_of_node(s, settings) > 1) fill_domains(world->scenario, world->warnings);
   const int hosts = hosts_of_node(s, settings);
   NodeSpec spec = s.node.spec;
   limit_to_switches(s, spec, world->warnings);
+  warn_of_domain(world->scenario, world->warnings);
   NodeUse use = use_of_node(spec, settings, world->warnings);
   if (!tells_peer_levels(s, settings)) use.peer_levels.reset();
   world->provider = provider_of(s, spec, settings.version);
   if (!world->provider.variables.empty())
-    settings = parse_nccl_environment(settings.version, environment_with(s, world->provider), told);
+    settings = parse_nccl_environment(settings.version, environment_with(s, world->provider), stated);
   choose_policy(*world, settings);
   Node node = build_node(spec, s.hardware, hosts, use);
   // Groups of ranks in a step or another job may lie within one part or across several.
@@ -279,8 +293,8 @@ std::unique_ptr<World> build_world(Scenario scenario, std::shared_ptr<SearchStor
                                fmt::format("no aggregation in the network: {}", comm.sharp.without),
                                "the algorithms without it are forecast"});
   world->setup.segments = segments(faults);
-  world->draws = comm.nodes() > 1 ? world->setup.policy->draws(*world->setup.policy_spec) : Draws{};
-  world->setup.counts = make_count_store(world->draws.first_seed);
+  world->samples = comm.nodes() > 1 ? world->setup.policy->samples(*world->setup.policy_spec) : Samples{};
+  world->setup.counts = make_count_store(world->samples.first_seed);
   return world;
 }
 

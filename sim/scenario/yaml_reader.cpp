@@ -243,7 +243,7 @@ void YamlReader::store(const Found& found, const FieldInfo& info, T& target) {
   else if constexpr (std::is_same_v<T, std::int64_t>)
     take(parse_integer(text), number, [&](std::int64_t v) { target = v; });
   else if constexpr (std::is_same_v<T, double>)
-    take(parse_number(text), number, [&](double v) { target = v; });
+    take(info.range.proportion ? parse_proportion(text) : parse_number(text), number, [&](double v) { target = v; });
   else if constexpr (std::is_same_v<T, Ratio>)
     take(parse_ratio(text), number, [&](double v) { target.value = v; });
   else if constexpr (std::is_same_v<T, Bytes>)

@@ -62,7 +62,7 @@ class Run {
     timeline_.actors.resize(program.actors.size());
     state_.resize(n);
     released_by_.assign(n, none);
-    exchanges_at_.assign(program.actors.size(), 0), lost_at_.assign(program.actors.size(), 0);
+    collectives_at_.assign(program.actors.size(), 0), lost_at_.assign(program.actors.size(), 0);
     computing_.assign(program.actors.size(), none);
     idle_since_.assign(program.actors.size(), 0);
     last_of_.assign(program.actors.size(), none);
@@ -120,8 +120,8 @@ class Run {
     return place.stream == 0 ? std::max(least_pace, 1 - lost_at_[place.actor]) : 1;
   }
   /// What computation loses to an exchange.
-  double lost_to(const Activity& exchange) const {
-    return options_.interference.empty() ? 0 : options_.interference[exchange.exchange];
+  double lost_to(const Activity& collective) const {
+    return options_.interference.empty() ? 0 : options_.interference[collective.collective];
   }
 
   void set_pace(std::uint32_t activity, double pace) {
@@ -138,15 +138,15 @@ class Run {
       const Activity& a = program_.activities[i];
       timeline_.start[i] = now_;
       state_[i].since = now_;
-      if (a.is_exchange()) {
-        state_[i].left = a.calls * traffic_.alone(a.exchange).makespan.value;
-        if (traffic_.is_independent(a.exchange))
+      if (a.is_collective()) {
+        state_[i].left = a.calls * traffic_.alone(a.collective).makespan.value;
+        if (traffic_.is_independent(a.collective))
           set_pace(i, 1);
         else
-          in_flight_.push_back({a.exchange, i}), traffic = true;
+          in_flight_.push_back({a.collective, i}), traffic = true;
         for (const Place& place : program_.places_of(i)) {
           if (place.stream == 0) attribute_wait(i, place.actor);
-          ++exchanges_at_[place.actor], lost_at_[place.actor] += lost_to(a);
+          ++collectives_at_[place.actor], lost_at_[place.actor] += lost_to(a);
           change_computing(place.actor);
         }
       } else {
@@ -168,15 +168,15 @@ class Run {
     const Activity& a = program_.activities[i];
     timeline_.end[i] = now_;
     ++state_[i].version;
-    if (a.is_exchange()) {
-      if (!traffic_.is_independent(a.exchange)) {
+    if (a.is_collective()) {
+      if (!traffic_.is_independent(a.collective)) {
         std::erase_if(in_flight_, [&](const InFlight& f) { return f.activity == i; });
         traffic_changed_ = true;
       }
       for (const Place& place : program_.places_of(i)) {
         last_of_[place.actor] = i;
         // Nothing is left of sums of parts when none is left.
-        lost_at_[place.actor] = --exchanges_at_[place.actor] == 0 ? 0 : lost_at_[place.actor] - lost_to(a);
+        lost_at_[place.actor] = --collectives_at_[place.actor] == 0 ? 0 : lost_at_[place.actor] - lost_to(a);
         change_computing(place.actor);
         if (place.stream == 0) {
           timeline_.actors[place.actor].exposed[static_cast<std::size_t>(a.part)] += now_ - timeline_.start[i];
@@ -223,7 +223,7 @@ class Run {
 
   /// Whether it ran on another stream of the actor than the first: an exchange, or its host.
   bool is_beside(std::uint32_t activity, std::uint32_t actor) const {
-    if (program_.activities[activity].is_exchange()) return is_at(activity, actor);
+    if (program_.activities[activity].is_collective()) return is_at(activity, actor);
     const Place place = program_.places_of(activity).front();
     return place.actor == actor && place.stream != 0;
   }
@@ -234,7 +234,7 @@ class Run {
     while (to > from && cause != none && is_beside(cause, actor)) {
       const double begin = std::max(from, timeline_.start[cause]);
       const Activity& a = program_.activities[cause];
-      (a.is_exchange() ? times.exposed : times.busy)[static_cast<std::size_t>(a.part)] += to - begin;
+      (a.is_collective() ? times.exposed : times.busy)[static_cast<std::size_t>(a.part)] += to - begin;
       to = begin, cause = released_by_[cause];
     }
     times.bubble += to - from;
@@ -268,7 +268,7 @@ class Run {
   Timeline timeline_;
   std::vector<State> state_;
   std::vector<std::uint32_t> released_by_;   ///< by activity: what ended last of what it waited for
-  std::vector<std::uint32_t> exchanges_at_;  ///< by actor: running
+  std::vector<std::uint32_t> collectives_at_;  ///< by actor: running
   std::vector<double> lost_at_;              ///< by actor: part of its speed that computation loses to them
   std::vector<std::uint32_t> computing_;     ///< by actor: what its first stream computes
   std::vector<double> idle_since_;           ///< by actor

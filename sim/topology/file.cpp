@@ -95,7 +95,7 @@ class FileBuilder {
       for (Diagnostic& d : faults_) d.where.file = spec_.path;
       throw UserError(std::move(faults_));
     }
-    if (told_) builder_.set_subnet(std::move(subnet_));
+    if (stated_) builder_.set_subnet(std::move(subnet_));
     return std::move(builder_).build();
   }
 
@@ -146,7 +146,7 @@ class FileBuilder {
         if (!fresh && it->second.value != vertex.value)
           refuse(fmt::format("hosts[{}].nics[{}]", n, p), fmt::format("'{}' is there twice", it->first));
         subnet_.of_vertex[vertex.value] = {nic.lid, nic.lmc, {}};
-        told_ = told_ || nic.lid > 0;
+        stated_ = stated_ || nic.lid > 0;
       }
     }
     for (std::size_t n = demand_.nodes; n < file_.hosts.size(); ++n)
@@ -215,7 +215,7 @@ class FileBuilder {
   std::unordered_set<std::string> hosts_, left_out_;
   std::vector<LinkClass> classes_;
   Subnet subnet_;
-  bool told_ = false, hosts_fit_ = true;
+  bool stated_ = false, hosts_fit_ = true;
   std::vector<Diagnostic> faults_;
 };
 

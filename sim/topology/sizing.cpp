@@ -30,9 +30,9 @@ void visit_basics(FieldVisitor& visit, FabricBasics& basics) {
 
 void visit_tiers(FieldVisitor& visit, TieredBasics& tiers) {
   visit_basics(visit, tiers);
-  visit("oversubscription", tiers.oversubscription, "down : up at the leaf", between(1, 64));
+  visit("oversubscription", tiers.oversubscription, "down : up at the leaf", proportion(1, 64));
   visit("spine_oversubscription", tiers.spine_oversubscription, "down : up at the spine, with three tiers",
-        between(1, 64));
+        proportion(1, 64));
   visit("leaf_up", tiers.leaf_up, "ports of a leaf that go up; 0: by oversubscription", between(0, 4096));
   visit("spine_up", tiers.spine_up,
         "ports of a spine that go up, or with two tiers are kept for a core; 0: by spine_oversubscription",

@@ -67,8 +67,8 @@ Lanes::Lanes(const RankTrace& trace, const Calls& calls, std::uint32_t rank) : n
     const CommNode* c = n.comm == none ? nullptr : &trace.comms[n.comm];
     const std::uint32_t call = c ? calls.of[rank][n.comm] : none;
     if (n.kind == NodeKind::send || n.kind == NodeKind::receive) {
-      const char* const way = n.kind == NodeKind::send ? "to" : "from";
-      of_[i] = keyed(n.kind == NodeKind::send ? 0 : 1, c->peer, [&] { return numbered(way, c->peer); });
+      const char* const route = n.kind == NodeKind::send ? "to" : "from";
+      of_[i] = keyed(n.kind == NodeKind::send ? 0 : 1, c->peer, [&] { return numbered(route, c->peer); });
     } else if (call != none) {
       const std::uint32_t group = calls.calls[call].group;
       of_[i] = keyed(2, group, [&] { return stream_of_group(calls.groups[group]); });

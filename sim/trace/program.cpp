@@ -33,7 +33,7 @@ class Builder {
     time_nodes();
     faults_.throw_if_any();
     add_actors();
-    for (std::uint32_t c = 0; c < folded_.classes; ++c) add_exchange(c);
+    for (std::uint32_t c = 0; c < folded_.classes; ++c) add_collective(c);
     link_items();
     queue_items();
     return std::move(program_);
@@ -128,7 +128,7 @@ class Builder {
     }
   }
 
-  void add_exchange(std::uint32_t c) {
+  void add_collective(std::uint32_t c) {
     const Call& first = calls_.calls[groups_of_[c].front()];
     const bool is_message = first.op == CollectiveOp::sendrecv;
     std::vector<std::vector<std::uint32_t>> groups;
@@ -138,7 +138,7 @@ class Builder {
                                   : calls_.groups[one.group].ranks);
     }
     std::sort(groups.begin(), groups.end());
-    ExchangeKind kind;
+    CollectiveKind kind;
     kind.op = first.op, kind.part = first.part, kind.bytes = first.bytes, kind.one_way = is_message;
     kind.name = is_message ? fmt::format("sendrecv {} -> {}", groups[0][0], groups[0][1])
                            : fmt::format("{} {}", name_of(first.op), stream_of_group(calls_.groups[first.group]));
@@ -146,8 +146,8 @@ class Builder {
     if (is_new) program_.groups.push_back(at->first);
     kind.groups = static_cast<std::uint32_t>(at->second);
     const auto [known, is_new_kind] = kind_index_.try_emplace(std::tuple(kind.op, kind.part, kind.bytes, kind.groups),
-                                                              static_cast<std::uint32_t>(program_.exchanges.size()));
-    if (is_new_kind) program_.exchanges.push_back(std::move(kind));
+                                                              static_cast<std::uint32_t>(program_.collectives.size()));
+    if (is_new_kind) program_.collectives.push_back(std::move(kind));
     kind_of_.push_back(known->second);
   }
 
@@ -222,22 +222,22 @@ class Builder {
     }
     std::sort(needed_.begin(), needed_.end());
     needed_.erase(std::unique(needed_.begin(), needed_.end()), needed_.end());
-    const bool is_exchange = item.actor == none;
-    if (!is_exchange && item.seconds == 0 && needed_.size() <= most_passed) {
+    const bool is_collective = item.actor == none;
+    if (!is_collective && item.seconds == 0 && needed_.size() <= most_passed) {
       if (!needed_.empty()) passed_.emplace(i, needed_);
       return item.ready;
     }
     places_.clear();
     Activity activity;
     std::uint32_t label_actor = item.actor, label_node = item.node;
-    if (is_exchange) {
+    if (is_collective) {
       for (const auto& [actor, comm] : members_[item.node])
         places_.push_back({actor, lanes_[actor].of(trace(actor).comms[comm].node)});
       std::sort(places_.begin(), places_.end(),
                 [](Place a, Place b) { return std::tie(a.actor, a.stream) < std::tie(b.actor, b.stream); });
       places_.erase(std::unique(places_.begin(), places_.end()), places_.end());
-      activity.exchange = kind_of_[item.node];
-      activity.part = program_.exchanges[activity.exchange].part;
+      activity.collective = kind_of_[item.node];
+      activity.part = program_.collectives[activity.collective].part;
       const auto& [actor, comm] = members_[item.node].front();
       label_actor = actor, label_node = trace(actor).comms[comm].node;
     } else {

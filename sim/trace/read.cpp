@@ -42,11 +42,11 @@ void check(const TraceSpec& spec) {
                         "path: a file per rank; file: one for all");
   if (!spec.file.empty() && spec.ranks == 0)
     throw UserError::at("workload.ranks", "a file that all ranks run does not say how many there are", "give ranks: N");
-  constexpr std::array<std::string_view, 5> exchanges{"tensor", "context", "expert", "data", "pipeline"};
+  constexpr std::array<std::string_view, 5> collectives{"tensor", "context", "expert", "data", "pipeline"};
   for (const auto& [group, part] : spec.parts)
-    if (std::find(exchanges.begin(), exchanges.end(), part) == exchanges.end())
+    if (std::find(collectives.begin(), collectives.end(), part) == collectives.end())
       throw UserError::at("workload.parts." + group, fmt::format("unknown part '{}'", part),
-                          suggestion(part, exchanges));
+                          suggestion(part, collectives));
 }
 
 bool is_there(const std::string& file) {

@@ -7,7 +7,7 @@
 #include <chrono>
 #include <cstdlib>
 
-#include "support/exchanges.hpp"
+#include "support/collectives.hpp"
 #include "support/worlds.hpp"
 
 namespace {
@@ -17,7 +17,7 @@ using namespace fabricast::test;
 
 /// Of a stage: tensor groups inside the nodes, data groups over them, activations to the next stage and back.
 Program step_of(std::uint32_t pipeline, std::uint32_t data) {
-  Exchanges x;
+  Collectives x;
   const std::uint32_t stage = 8 * data;
   for (std::uint32_t s = 0; s < pipeline; ++s) {
     x.add(CollectiveOp::all_gather, 32 << 20, groups_of_ranks(s * stage, stage, 8, 1), Part::tensor);
@@ -54,21 +54,21 @@ int main(int argc, char** argv) {
   const Program program = step_of(pipeline, data);
   auto begin = std::chrono::steady_clock::now();
   const auto traffic = make_flow_traffic(*world, program, 1);
-  for (std::uint32_t k = 0; k < program.exchanges.size(); ++k) traffic->alone(k);
-  fmt::print("{} GPUs: {} exchanges alone    {:.3f} s\n", 8 * nodes, program.exchanges.size(), seconds_since(begin));
+  for (std::uint32_t k = 0; k < program.collectives.size(); ++k) traffic->alone(k);
+  fmt::print("{} GPUs: {} exchanges alone    {:.3f} s\n", 8 * nodes, program.collectives.size(), seconds_since(begin));
   begin = std::chrono::steady_clock::now();
   // Stages are at different places of the step: every set is new.
   constexpr std::uint32_t sets = 400;
   double least = 1;
   for (std::uint32_t i = 0; i < sets; ++i) {
     std::vector<std::uint32_t> kinds;
-    for (std::uint32_t k = 0; k < program.exchanges.size(); ++k)
+    for (std::uint32_t k = 0; k < program.collectives.size(); ++k)
       if ((k * 2654435761U + i * 40503U) >> 13 & 1) kinds.push_back(k);
     for (const double pace : paces(*traffic, kinds)) least = std::min(least, pace);
   }
   fmt::print("{} sets together    {:.3f} s, least pace {:.3f}\n", sets, seconds_since(begin), least);
   begin = std::chrono::steady_clock::now();
   std::uint32_t independent = 0;
-  for (std::uint32_t k = 0; k < program.exchanges.size(); ++k) independent += traffic->is_independent(k);
+  for (std::uint32_t k = 0; k < program.collectives.size(); ++k) independent += traffic->is_independent(k);
   fmt::print("{} independent    {:.3f} s\n", independent, seconds_since(begin));
 }

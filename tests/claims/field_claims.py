@@ -54,12 +54,12 @@ class Step:
         self.tokens = told["step_s"] * told["tokens_per_s"]
         self.tokens_per_gpu = told["tokens_per_s_per_gpu"]
         self.exposed = sum(told["breakdown"]["exposed"].values())
-        self.exchanges = told["exchanges"]
+        self.collectives = told["collectives"]
         self.disaggregated = told.get("disaggregated")
 
     def exchange(self, collective):
         """The one with most bytes."""
-        return max((e for e in self.exchanges if e["collective"] == collective), key=lambda e: e["bytes"])
+        return max((e for e in self.collectives if e["collective"] == collective), key=lambda e: e["bytes"])
 
     def text(self):
         what = " ".join([f"{self.scenario}.yaml", *self.words]).replace("nccl.env.NCCL", "NCCL").replace("workload.", "")

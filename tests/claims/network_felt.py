@@ -67,7 +67,7 @@ def cell(told, usual):
     text = f"{told['step_s']:.3g} s"
     if told is not usual:
         text += f" ({more:+.0f} %)"
-    if told["draws"] > 1:
+    if told["samples"] > 1:
         text += f", {told['step_s_p5']:.3g} to {told['step_s_worst']:.3g}"
     return f"{text}; exposed {exposed:.0f} %"
 

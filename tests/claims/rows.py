@@ -133,9 +133,9 @@ def reduces_ms(scenario, *words):
 
     def forecast(run):
         step = run.step(scenario, *words)
-        calls = [e for e in step.exchanges if e["collective"] == "all_reduce"]
+        calls = [e for e in step.collectives if e["collective"] == "all_reduce"]
         if not calls:
-            others = sum(e["calls"] * e["time_us"] for e in step.exchanges) / 1000
+            others = sum(e["calls"] * e["time_us"] for e in step.collectives) / 1000
             return 1e3 * step.exposed - others
         return sum(e["calls"] * e["time_us"] for e in calls) / 1000
 

@@ -52,7 +52,7 @@ def sharp(nodes, on, *words):
 
 def sent(*words):
     """Bytes of all-reduces for each token."""
-    return lambda run: sum(e["bytes"] * e["calls"] for e in data_parallel(run, *words).exchanges) / data_parallel(
+    return lambda run: sum(e["bytes"] * e["calls"] for e in data_parallel(run, *words).collectives) / data_parallel(
         run, *words).tokens
 
 

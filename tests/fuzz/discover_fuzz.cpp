@@ -4,7 +4,7 @@
 #include <set>
 #include <sstream>
 
-#include "fabricast/discover/check_ways.hpp"
+#include "fabricast/discover/check_paths.hpp"
 #include "fabricast/discover/fabric.hpp"
 #include "fabricast/discover/forwarding.hpp"
 #include "fabricast/discover/infragraph.hpp"
@@ -20,7 +20,7 @@ void look_at(const FileProblems& problems, std::string_view text) {
   require(problems.failed() == !problems.errors().empty());
   for (const Diagnostic& d : problems.errors()) {
     require(d.where.line >= before && d.where.line > 0);
-    require_told(d, text);
+    require_stated(d, text);
     before = d.where.line;
   }
 }
@@ -64,9 +64,9 @@ void look_at(FileFabric fabric) {
     for (int lid = 0; lid < 64; ++lid) table.port_of_lid.push_back(static_cast<std::uint8_t>(lid % 5));
   }
   try {
-    const WaysChecked checked = check_ways(fabric, tables);
-    require(checked.broken <= checked.ways);
-  } catch (const UserError& e) { require_told(e, {}); }
+    const PathsChecked checked = check_paths(fabric, tables);
+    require(checked.broken <= checked.routes);
+  } catch (const UserError& e) { require_stated(e, {}); }
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ void read_environment(std::string_view bytes) {
   const NcclVersion version = parse_nccl_version(all["VERSION"]).value_or(NcclVersion{2, 28, 0});
   std::vector<Diagnostic> warnings;
   const auto settings = taken(text, [&] { return parse_nccl_environment(version, nccl, warnings).qps_per_connection; });
-  for (const Diagnostic& warning : warnings) require_told(warning, text);
+  for (const Diagnostic& warning : warnings) require_stated(warning, text);
   if (settings) require(*settings >= 1);
   const auto place = taken(text, [&] { return place_from(all); });
   if (place) require(place->ranks >= 1 && place->rank >= 0 && place->rank < place->ranks);

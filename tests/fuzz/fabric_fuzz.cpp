@@ -9,7 +9,7 @@ void read_fabric(std::string_view bytes) {
   const std::string text(bytes);
   const auto read = taken(text, [&] { return read_fabric_file({{"file", text}}, {}); });
   if (!read) return;
-  for (const Diagnostic& warning : read->warnings) require_told(warning, text);
+  for (const Diagnostic& warning : read->warnings) require_stated(warning, text);
   require(!read->format.empty());
   require_clean(fabric_yaml(read->fabric));
 }

@@ -12,7 +12,7 @@ void read_fleet(std::string_view bytes) {
   fleet.add("other", end == std::string_view::npos ? bytes : bytes.substr(end + 1));
   const FleetReport report = fleet.report();
   require(report.hosts.size() + report.left_out.size() == 2);
-  for (const Diagnostic& d : report.left_out) require_told(d, first);
+  for (const Diagnostic& d : report.left_out) require_stated(d, first);
   if (end == std::string_view::npos) require(report.differing.empty());
   require_clean(fleet_text(report, "1"));
   require_clean(fleet_json(report, "1"));

@@ -28,7 +28,7 @@ void make_cases(const NamedLogs& logs, const Scenario* scenario) {
       for (const MeasuredRow& row : c.rows) require(row.bytes > 0 && row.time_us > 0);
     }
     require_clean(cases_json(made));
-  } catch (const UserError& e) { require_told(e, {}); }
+  } catch (const UserError& e) { require_stated(e, {}); }
 }
 
 }  // namespace

@@ -33,7 +33,7 @@ void require_clean(std::string_view text) {
   }
 }
 
-void require_told(const Diagnostic& d, std::string_view text) {
+void require_stated(const Diagnostic& d, std::string_view text) {
   require(!d.message.empty());
   if (d.where.file != "file" || d.where.line == 0) return require_clean(render(d));
   const auto line = line_of(text, d.where.line);
@@ -42,9 +42,9 @@ void require_told(const Diagnostic& d, std::string_view text) {
   require_clean(render(d, *line));
 }
 
-void require_told(const UserError& e, std::string_view text) {
+void require_stated(const UserError& e, std::string_view text) {
   require(!e.diagnostics().empty());
-  for (const Diagnostic& d : e.diagnostics()) require_told(d, text);
+  for (const Diagnostic& d : e.diagnostics()) require_stated(d, text);
 }
 
 }  // namespace fabricast::fuzz

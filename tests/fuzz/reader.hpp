@@ -17,15 +17,15 @@ void require_clean(std::string_view text);
 
 /// Messages are there, are clean, and name places that `text` has.
 /// \param text  of the file that is called "file" in messages
-void require_told(const UserError& error, std::string_view text);
-void require_told(const Diagnostic& diagnostic, std::string_view text);
+void require_stated(const UserError& error, std::string_view text);
+void require_stated(const Diagnostic& diagnostic, std::string_view text);
 
 /// What `read` returns; nothing if it refuses the text as it should.
 template <class Read>
 auto taken(std::string_view text, Read read) -> std::optional<decltype(read())> {
   try {
     return read();
-  } catch (const UserError& e) { require_told(e, text); }
+  } catch (const UserError& e) { require_stated(e, text); }
   return std::nullopt;
 }
 

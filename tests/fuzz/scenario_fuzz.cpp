@@ -12,7 +12,7 @@ void read_scenario(std::string_view bytes) {
   const std::string text(end == std::string_view::npos ? bytes : bytes.substr(end + 1));
   const auto read = taken(text, [&] { return parse_scenario(text, "file", words); });
   if (!read) return;
-  for (const Diagnostic& warning : read->warnings) require_told(warning, text);
+  for (const Diagnostic& warning : read->warnings) require_stated(warning, text);
   const std::string effective = to_yaml(read->scenario);
   require(to_yaml(parse_scenario(effective, "file").scenario) == effective);
 }

@@ -16,9 +16,9 @@ void check(const Program& program, std::int64_t ranks) {
     require(!program.places_of(i).empty() && a.label < program.labels.size() && a.seconds >= 0);
     for (const Place& p : program.places_of(i))
       require(p.actor < program.actors.size() && p.stream < program.actors[p.actor].streams.size());
-    require(!a.is_exchange() || a.exchange < program.exchanges.size());
+    require(!a.is_collective() || a.collective < program.collectives.size());
   }
-  for (const ExchangeKind& kind : program.exchanges) {
+  for (const CollectiveKind& kind : program.collectives) {
     require(kind.bytes > 0 && kind.groups < program.groups.size());
     for (const auto& group : program.groups[kind.groups])
       for (const std::uint32_t r : group) require(r < ranks);
@@ -40,10 +40,10 @@ void read_trace(std::string_view input) {
     job.trace_of.assign(ranks, 0);
     const auto time = [](double flops, double moved) { return 1e-12 * (flops + moved); };
     check(trace::program_of(std::move(job), {}, spec, time), ranks);
-  } catch (const UserError& e) { require_told(e, bytes); }
+  } catch (const UserError& e) { require_stated(e, bytes); }
   try {
     trace::parse_groups("file", bytes);
-  } catch (const UserError& e) { require_told(e, bytes); }
+  } catch (const UserError& e) { require_stated(e, bytes); }
 }
 
 }  // namespace fabricast::fuzz

@@ -101,7 +101,7 @@ class Pages(unittest.TestCase):
         if not self.live:
             self.skipTest("built without uPlot")
         self.open(self.collective)
-        for chart in ("busbw", "time", "draws"):
+        for chart in ("busbw", "time", "samples"):
             self.assertTrue(painted(self.browser, chart), chart)
         visible = "getComputedStyle(document.querySelector('#chart-busbw svg')).display"
         self.assertEqual(self.browser.evaluate(visible), "none")

@@ -54,7 +54,7 @@ bool has(const Cluster& cluster, const Calls& c, std::string_view operation, std
 }
 
 struct Network {
-  std::string condition, draw, keys, placement;
+  std::string condition, sample, keys, placement;
 };
 
 std::string ecmp(int seed) { return fmt::format("routing: {{kind: ecmp, seed: {}, seeds: 1}}\n", seed); }
@@ -108,7 +108,7 @@ GridCase grid_case(const Cluster& cluster, const Calls& c, std::string_view oper
       "workload: {{collective: {}, harness: {{tool: isolated}}}}\n",
       cluster.node, cluster.nodes, network.placement, network.keys, variables(c, protocol), operation);
   return {std::string(c.name), network.condition,
-          fmt::format("{}, {} {}{}", cluster.name, operation, protocol, network.draw), yaml};
+          fmt::format("{}, {} {}{}", cluster.name, operation, protocol, network.sample), yaml};
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 
 #include "fabricast/collective/algorithm.hpp"
 #include "fabricast/core/error.hpp"
-#include "node_ways.hpp"
+#include "node_paths.hpp"
 
 namespace fabricast::test {
 
@@ -165,7 +165,7 @@ class Counter {
     }
   }
 
-  void inside(std::uint32_t node, const NodeWay& way, double bytes) {
+  void inside(std::uint32_t node, const NodePath& way, double bytes) {
     for (const std::uint16_t link : way) bytes_.inside[node][link] += bytes;
   }
 
@@ -174,7 +174,7 @@ class Counter {
   const NetworkSetup& setup_;
   const Router* router_;
   const CollectiveAlgorithm& algorithm_;
-  NodeWays ways_;
+  NodePaths ways_;
   double wire_;
   std::vector<const AggregationTree*> trees_;  ///< by worker of the channel; null: a rank's
   Path path_;

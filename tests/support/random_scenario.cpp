@@ -50,7 +50,7 @@ std::string keys_of(const Box& box) {
                      box.nics.empty() ? "" : fmt::format("  nics: {}\n", box.nics), box.gdr);
 }
 
-std::string draw_cluster(Rng& rng, int nodes, int size) {
+std::string sample_cluster(Rng& rng, int nodes, int size) {
   std::string more;
   if (size > nodes) more += fmt::format(", size: {}", size);
   if (once_in(rng, 2)) more += fmt::format(", placement: random, seed: {}", from_to(rng, 1, 1000));
@@ -75,7 +75,7 @@ std::string draw_fabric(Rng& rng, int size, int nics) {
                      one_of(rng, {1, 1, 2, 4}));
 }
 
-std::string draw_routing(Rng& rng) {
+std::string sample_routing(Rng& rng) {
   const auto kind = one_of<std::string_view>(rng, {"ecmp", "ecmp", "ecmp", "adaptive", "adaptive", "spray", "static"});
   if (kind != "ecmp") return fmt::format("{{kind: {}}}", kind);
   const int seed = from_to(rng, 1, 1000);
@@ -108,7 +108,7 @@ Call draw_call(Rng& rng, bool single) {
   }
 }
 
-std::string draw_variables(Rng& rng, const Call& call) {
+std::string sample_variables(Rng& rng, const Call& call) {
   std::string list;
   const auto add = [&](std::string_view name, auto value) { list += fmt::format("    {}: {}\n", name, value); };
   if (!call.algorithm.empty()) add("NCCL_ALGO", call.algorithm), add("NCCL_PROTO", one_from(rng, call.protocols));
@@ -124,7 +124,7 @@ std::string draw_variables(Rng& rng, const Call& call) {
 }
 
 /// 32 KiB to 512 MiB, evenly on a logarithmic axis; whole kibibytes, so that the file says them exactly.
-std::int64_t draw_bytes(Rng& rng) {
+std::int64_t sample_bytes(Rng& rng) {
   const std::int64_t least = std::int64_t{1} << from_to(rng, 5, 18);
   return 1024 * (least + static_cast<std::int64_t>(rng.below(static_cast<std::uint64_t>(least))));
 }
@@ -138,7 +138,7 @@ std::string RandomScenario::yaml() const {
       node, domain, cluster, fabric, routing, faults, version, variables, collective, bytes / 1024);
 }
 
-RandomScenario draw_scenario(Rng& rng) {
+RandomScenario sample_scenario(Rng& rng) {
   RandomScenario s;
   const Box& box = once_in(rng, 3) ? one_from(rng, single_boxes) : one_from(rng, boxes);
   const bool single = box.gpus == 1, domain = box.gpu == "gb200" && once_in(rng, 2);
@@ -146,15 +146,15 @@ RandomScenario draw_scenario(Rng& rng) {
   const int size = nodes + (once_in(rng, 3) ? from_to(rng, 0, nodes) : 0);
   s.node = keys_of(box);
   if (domain) s.domain = "nvlink_domain: {nodes: 2}\n";
-  s.cluster = draw_cluster(rng, nodes, size);
+  s.cluster = sample_cluster(rng, nodes, size);
   s.fabric = draw_fabric(rng, size, box.gpus);
-  s.routing = draw_routing(rng);
+  s.routing = sample_routing(rng);
   s.version = one_of<std::string_view>(rng, {"2.18", "2.22", "2.28", "2.28"});
   const Call call = draw_call(rng, single);
   if (call.algorithm == "pat") s.version = "2.28";
-  s.variables = draw_variables(rng, call);
+  s.variables = sample_variables(rng, call);
   s.collective = one_from(rng, call.collectives);
-  s.bytes = draw_bytes(rng);
+  s.bytes = sample_bytes(rng);
   return s;
 }
 
@@ -174,7 +174,7 @@ std::string draw_link_outside(Rng& rng, const Fabric& fabric, std::uint32_t host
 
 }  // namespace
 
-std::string draw_faults(Rng& rng, const World& world) {
+std::string sample_faults(Rng& rng, const World& world) {
   const Communicator& comm = world.planner.comm;
   std::string list;
   for (int left = from_to(rng, 1, 2); left > 0; --left) {

@@ -18,9 +18,9 @@ struct RandomScenario {
   std::string yaml() const;
 };
 
-RandomScenario draw_scenario(Rng& rng);
+RandomScenario sample_scenario(Rng& rng);
 
 /// One or two slow or dead links of what the scenario has become, on hosts of the job.
-std::string draw_faults(Rng& rng, const World& world);
+std::string sample_faults(Rng& rng, const World& world);
 
 }  // namespace fabricast::test

@@ -13,7 +13,7 @@
 
 namespace fabricast {
 
-enum class Told {
+enum class Stated {
   nothing,   ///< no row depends on it, or hardly
   little,    ///< the data add less than was known before, or leave it wide
   together,  ///< would be told, were it not for others that move the same rows alike
@@ -26,8 +26,8 @@ struct Uncertain {
 };
 
 /// One parameter, or several of which the data only tell a product of powers.
-struct Untold {
-  Told told = Told::nothing;
+struct Unstated {
+  Stated stated = Stated::nothing;
   std::vector<Uncertain> parameters;  ///< most uncertain first
   std::vector<double> powers;         ///< of the product that is told best, their absolute values sum to 1; else empty
   double error_together = 0;          ///< of that product
@@ -46,7 +46,7 @@ struct AdvisedRun {
 };
 
 struct FitAdvice {
-  std::vector<Untold> untold;    ///< largest effect first
+  std::vector<Unstated> unstated;    ///< largest effect first
   std::vector<AdvisedRun> runs;  ///< best first, each given those before
 };
 

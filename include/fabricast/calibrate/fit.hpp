@@ -19,7 +19,7 @@
 
 namespace fabricast {
 
-inline constexpr std::size_t kept_draws = 16;  ///< of a fit, in the profile that it writes
+inline constexpr std::size_t kept_samples = 16;  ///< of a fit, in the profile that it writes
 
 struct FitOptions {
   std::vector<std::string> parameters;  ///< paths, or groups of them (`networks.roce`); empty: all that some case uses

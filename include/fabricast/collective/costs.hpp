@@ -14,7 +14,7 @@ struct ProtocolCosts {
   bool cut_through = false;
   double burst = 0;          ///< s; LL only: added as a step grows to `burst_bytes`
   double copy_rate = 0;      ///< B/s of payload that one channel's threads handle
-  double both_ways = 2;      ///< trees and chains: by how much that rate grows where the threads go up and down at once
+  double both_directions = 2;      ///< trees and chains: by how much that rate grows where the threads go up and down at once
   double up = 1, down = 1;   ///< trees: the parts of a block's threads that go up and down, where none helps the other
   double down_alone = 1;     ///< the same part, or what it amounts to where nobody below hands on
   double copies = 1;         ///< bytes that they handle for each byte of a slice: NVLS copies the chunks of all heads
@@ -42,7 +42,7 @@ struct ProtocolCosts {
   /// B/s of a slice that the threads of a channel move: of all parts of a pair of ranks, of one head's chunks.
   double most_rate(const Plan& plan) const { return copy_rate * plan.parts / copies; }
   /// The same while data go both ways.
-  double steady_rate(const Plan& plan) const { return most_rate(plan) * std::min({both_ways / 2, up, down_alone}); }
+  double steady_rate(const Plan& plan) const { return most_rate(plan) * std::min({both_directions / 2, up, down_alone}); }
   /// How much slower a node's copies are with so many nodes that its heads send to or receive from.
   double fan_out(int connections) const { return 1 + fan * connections / 3; }
   /// Overhead of a slice of `bytes` at a GPU.

@@ -87,7 +87,7 @@ inline std::int64_t busiest_rank(CollectiveOp op, const Communicator& comm) {
 inline int sending_nic(const Communicator& comm, int from_gpu, int to_gpu) {
   const int per_host = comm.gpus() / static_cast<int>(comm.hosts_per_node);
   const int on_rail = from_gpu / per_host * per_host + to_gpu % per_host;
-  const bool by_peer = comm.p2p_pxn && comm.node.nvlink && comm.node.way(from_gpu, on_rail) == PeerWay::nvlink;
+  const bool by_peer = comm.p2p_pxn && comm.node.nvlink && comm.node.route(from_gpu, on_rail) == PeerPath::nvlink;
   return comm.nic_of_gpu[static_cast<std::size_t>(by_peer ? on_rail : from_gpu)];
 }
 

@@ -160,7 +160,7 @@ Loops cut_loops(const Plan& plan, std::int64_t share, std::int64_t parts);
 Stream chunk_stream(const Plan& plan, int channel, std::string_view timing, std::int64_t parts = 1);
 
 /// A GPU sends to and receives from a NIC.
-void add_both_ways(std::vector<NodeTransfer>& transfers, int gpu, int nic, double weight = 1);
+void add_both_directions(std::vector<NodeTransfer>& transfers, int gpu, int nic, double weight = 1);
 /// Every GPU of a node sends to every other.
 void add_all_pairs(std::vector<NodeTransfer>& transfers, int gpus, double weight);
 /// Neighbours in a chain of GPUs send to each other.

@@ -29,9 +29,12 @@ namespace fabricast {
 struct Range {
   double low = -std::numeric_limits<double>::infinity();
   double high = std::numeric_limits<double>::infinity();
+  bool proportion = false;  ///< also written `2:1`, or `3:2` for 1.5
 };
 constexpr Range at_least(double low) { return {low, std::numeric_limits<double>::infinity()}; }
 constexpr Range between(double low, double high) { return {low, high}; }
+/// Of one number to another, such as oversubscription.
+constexpr Range proportion(double low, double high) { return {low, high, true}; }
 
 /// Line rates in bytes per second that are no slip of the pen: 1 Mb/s to 1000 Tb/s.
 constexpr Range line_rates{0.125e6, 125e12};

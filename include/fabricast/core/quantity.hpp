@@ -19,12 +19,13 @@ struct Parsed {
   explicit operator bool() const { return error.empty(); }
 };
 
-Parsed<Bytes> parse_bytes(std::string_view text);           ///< B KB MB GB TB KiB MiB GiB TiB; not negative
+Parsed<Bytes> parse_bytes(std::string_view text);           ///< B KB MB GB TB KiB MiB GiB TiB, K M G T as nccl-tests; not negative
 Parsed<Seconds> parse_seconds(std::string_view text);       ///< s ms us ns min h d; not negative
 Parsed<BytesPerSecond> parse_rate(std::string_view text);   ///< Mbps Gbps Tbps MBps GBps TBps; positive
 Parsed<Metres> parse_metres(std::string_view text);         ///< m km; not negative
 Parsed<Watts> parse_watts(std::string_view text);           ///< W kW; positive
 Parsed<double> parse_ratio(std::string_view text);          ///< `10%` or `0.1`
+Parsed<double> parse_proportion(std::string_view text);     ///< `2:1`, `3:2` or `1.5`
 Parsed<double> parse_number(std::string_view text);         ///< finite, no unit
 Parsed<std::int64_t> parse_integer(std::string_view text);  ///< no unit, must fit
 

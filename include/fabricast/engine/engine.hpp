@@ -47,7 +47,7 @@ struct CollectiveResult {
   Seconds transfer;  ///< the data through the channel's share; of the two, the smaller counts for what it adds
   Seconds fill;      ///< the rest: until the pipe is full, and waiting for links that are down
   Bottleneck bottleneck;
-  std::vector<std::string> felt;  ///< faults in force while it ran
+  std::vector<std::string> affected_by;  ///< faults in force while it ran
   std::uint64_t fingerprint = 0;  ///< hash of the trajectory of events
 };
 

@@ -32,7 +32,8 @@ struct Fault {
   std::vector<Inside> inside;
 };
 
-/// Finds what a fault names: a cable, a switch or a NIC of the fabric, or a link inside a node (`node3.gpu2-pcie1`).
+/// Finds what a fault names: a cable, a switch or a NIC of the fabric, a link inside a node (`node3.gpu2-pcie1`), all links of
+/// a GPU (`node3.gpu2`), or all NICs of a node and all links inside it (`node3`).
 /// \throws UserError (path faults[index].link) if nothing has that name.
 void resolve_fault(Fault& fault, std::size_t index, const Fabric& fabric, const NodeGraph& node);
 

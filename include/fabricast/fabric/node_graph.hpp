@@ -75,7 +75,7 @@ class NodeGraph {
   std::vector<std::uint16_t> nic_to_gpu(int nic, int gpu, bool gdr) const;
   /// The path that traffic takes where PCIe switches send what comes from below up to the root complex, as Access Control
   /// Services have them do: up from where it would turn, and down again.
-  std::vector<std::uint16_t> by_root_complex(const std::vector<std::uint16_t>& way) const;
+  std::vector<std::uint16_t> by_root_complex(const std::vector<std::uint16_t>& route) const;
   /// The socket whose memory a GPU stages through: its own.
   std::uint16_t memory_of_gpu(int gpu) const;
 

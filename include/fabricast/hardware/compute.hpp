@@ -64,7 +64,7 @@ struct ComputeModel {
   Parameter power_exponent;    ///< rates of products go with (power limit / power) to this exponent
 
   /// Of large products of a precision: part of its peak.
-  const Parameter& products(Precision p) const {
+  const Parameter& gemms(Precision p) const {
     return p == Precision::fp8 ? gemm_8 : p == Precision::fp4 ? gemm_4 : gemm_16;
   }
 };

@@ -97,7 +97,7 @@ struct Software {
   Parameter network_hop_old;  ///< hops over a network, NCCL before 2.20, relative to later ones
   Parameter last_receive;     ///< cost of a receive-only step relative to one that also sends
   Parameter issue_group;      ///< host time per GPU for a group of sends and receives, beyond issue_per_gpu
-  Parameter both_ways;        ///< what a block copies whose threads go up and down a tree, of what it does one way
+  Parameter both_directions;        ///< what a block copies whose threads go up and down a tree, of what it does one way
   Parameter tree_hop_ll;      ///< a hop in LL along a tree's chain inside a node, relative to one around a ring
   Parameter nvlstree_hop;     ///< a hop over a network in an NVLSTree, relative to other algorithms
   Parameter gdr_by_cpu;       ///< GPUDirect RDMA through a CPU's root complex: share of the PCIe payload rate
@@ -247,7 +247,7 @@ bool names_parameter(std::string_view pattern, std::string_view path);
 
 /// A profile as it could as well be: the given one of the fit's draws, and values from the intervals of what no fit has
 /// told. The same number gives the same profile.
-Hardware drawn_hardware(const Hardware& hardware, std::size_t draw);
+Hardware sampled_hardware(const Hardware& hardware, std::size_t sample);
 
 /// What is known of the hardware before any collective is measured: data sheets, studies, assumptions.
 const Hardware& prior_hardware();

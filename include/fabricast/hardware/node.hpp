@@ -90,7 +90,7 @@ std::vector<Diagnostic> contradictions(const NodeSpec& spec, const Hardware& har
 
 /// How two GPUs of a host reach each other: over NVLink, over two NVLinks and a GPU between them, over PCIe, or by a buffer
 /// in host memory.
-enum class PeerWay : std::uint8_t { nvlink, nvlink_by_peer, pcie, host_memory };
+enum class PeerPath : std::uint8_t { nvlink, nvlink_by_peer, pcie, host_memory };
 
 /// The longest way on which GPUs access each other directly; beyond, they meet in host memory.
 struct PeerLevels {
@@ -128,13 +128,13 @@ struct Node {
   bool nvlink = false;             ///< GPUs exchange data over NVLink, at least some
   bool all_nvlink = false;         ///< every two of them are neighbours there
   bool peer_to_peer = false;       ///< over PCIe, all pairs: directly, not through host memory
-  std::vector<PeerWay> peer_ways;  ///< [from * GPUs + to]; empty: NVLink for all
+  std::vector<PeerPath> peer_paths;  ///< [from * GPUs + to]; empty: NVLink for all
 
-  PeerWay way(int from, int to) const {
-    return peer_ways.empty() ? PeerWay::nvlink : peer_ways[static_cast<std::size_t>(from * spec.gpus + to)];
+  PeerPath route(int from, int to) const {
+    return peer_paths.empty() ? PeerPath::nvlink : peer_paths[static_cast<std::size_t>(from * spec.gpus + to)];
   }
   /// Of a way over PCIe.
-  const PciePath& pcie_path(PeerWay way) const { return way == PeerWay::pcie ? direct_path : staged_path; }
+  const PciePath& pcie_path(PeerPath route) const { return route == PeerPath::pcie ? direct_path : staged_path; }
 
   /// Rate of a NIC on the wire for payload.
   BytesPerSecond nic_rate(bool gdr) const;

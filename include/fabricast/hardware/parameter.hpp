@@ -16,7 +16,7 @@ struct Parameter {
   std::string source;  ///< origin, colon and remark with keys of docs/references.md; of a fit its key alone
   /// Values that the data could as well have led to; the n-th of all parameters belong together. Empty: not fitted, the
   /// interval tells.
-  std::vector<double> draws;
+  std::vector<double> samples;
   bool inherited = false;  ///< has no value of its own: that of the set that its set is like counts
 
   Seconds us() const { return {value * 1e-6}; }

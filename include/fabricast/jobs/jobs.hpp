@@ -46,10 +46,10 @@ struct JobsForecast {
   std::vector<std::vector<double>> slowdown;
   std::vector<SharedLink> links;  ///< the fullest ones
   std::size_t shared = 0;         ///< links that several use
-  std::size_t crowded = 0;        ///< and of which they want more than there is
+  std::size_t contended = 0;        ///< and of which they want more than there is
   std::vector<PlacementTrial> trials;  ///< the fastest beside the others first
   double shuffled = 0;                 ///< s: the first one's hosts in a random order of ranks
-  int draws_of_trials = 1;             ///< that matrix and trials are medians of
+  int samples_of_trials = 1;             ///< that matrix and trials are medians of
   std::uint32_t hosts = 0, free = 0;   ///< of the fabric; of these, in nobody's hands beside the scenario's own job
   std::uint64_t fingerprint = 0;
   const PlacementTrial* trial(Placement placement) const {

@@ -20,9 +20,9 @@ namespace fabricast {
 struct JobTime {
   double seconds = 0;  ///< median
   double seconds_p5 = 0, seconds_p95 = 0, seconds_worst = 0;
-  int draws = 1;
+  int samples = 1;
   std::string bottleneck;  ///< of the median draw
-  Program exchanges;       ///< its groups and exchanges, without activities
+  Program collectives;       ///< its groups and exchanges, without activities
   std::vector<double> duty;  ///< by exchange: part of the time in which it runs
   std::uint64_t fingerprint = 0;
 };
@@ -41,7 +41,7 @@ struct OtherJob {
 std::vector<OtherJob> other_jobs(const World& main);
 
 /// By draw of `draws`. \param time  of the job alone
-std::vector<Background> traffic_of_job(const World& world, const JobTime& time, double duty, const Draws& draws,
+std::vector<Background> traffic_of_job(const World& world, const JobTime& time, double duty, const Samples& samples,
                                        std::uint32_t owner);
 /// Of section `background`, likewise. \throws UserError if a host can not reach a target
 std::vector<Background> traffic_of_flows(const World& main, std::size_t flows, std::uint32_t owner);

@@ -30,10 +30,15 @@ struct Decision {
   Objective objective;
   std::vector<bool> kept, on_front;      ///< by row
   std::vector<std::size_t> order;        ///< rows that are kept, the best first; then the others that were forecast
-  std::optional<std::size_t> best;       ///< none is kept: nothing
+  std::optional<std::size_t> best;       ///< of ties the cheapest; empty: none is kept, or the study was interrupted
+  /// Kept rows whose metric is within `tie_width` of the best value: their forecasts do not differ. One alone is no tie.
+  std::vector<std::size_t> ties;
   std::optional<std::size_t> fastest;    ///< of all that were forecast
   std::size_t done = 0, refused = 0, not_run = 0;
 };
+
+/// Configurations whose metric differs by less are called equal: far less than the interval of any forecast.
+constexpr double tie_width = 0.001;
 
 /// \param rows  of the study in order
 Decision decide(const Study& study, const std::vector<SweepRow>& rows);

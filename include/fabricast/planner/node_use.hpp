@@ -22,6 +22,6 @@ NodeUse use_of_node(NodeSpec& spec, const NcclSettings& settings, std::vector<Di
 Node split_by_network(const Node& host, const NcclSettings& settings, const NodeUse& use);
 
 /// \throws UserError if NCCL_SHM_DISABLE takes the only way between the GPUs of a node.
-void check_ways_inside(const Node& node, const NcclSettings& settings);
+void check_paths_inside(const Node& node, const NcclSettings& settings);
 
 }  // namespace fabricast

@@ -41,8 +41,8 @@ struct ForecastRow {
   std::int64_t bytes = 0;  ///< as asked for: what the tool sends of it is `plan.bytes`
   double time = 0;         ///< median over draws
   double time_p5 = 0, time_p95 = 0, time_worst = 0;
-  std::vector<double> draw_times;    ///< of every draw
-  std::size_t median_draw = 0;       ///< that `time` and `result` are of
+  std::vector<double> sample_times;    ///< of every draw
+  std::size_t median_sample = 0;       ///< that `time` and `result` are of
   double factor = 1;                 ///< 90 % interval of `time`: divided and multiplied by it; 1: not asked for
   std::optional<Residual> residual;  ///< of which `factor` is; absent: not asked for
   double level = 1;                  ///< what measured rows of the site have multiplied the times by
@@ -70,7 +70,7 @@ struct Forecast {
   std::vector<UnstatedEffect> unstated;  ///< empty: all is stated, or nobody asked (report/unstated.hpp)
   std::int64_t ranks = 0;
   CollectiveOp op = CollectiveOp::all_reduce;
-  int draws = 1;
+  int samples = 1;
   std::uint64_t fingerprint = 0;
   /// The row of an algorithm and a protocol, or null.
   const ForecastRow* find(Algorithm algorithm, Protocol protocol) const {

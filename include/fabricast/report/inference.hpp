@@ -16,7 +16,7 @@ struct TimedPasses {
   double seconds = 0;
   std::vector<ActorTimes> stages;
   ActorTimes mean;  ///< over all GPUs; its parts add up to the step
-  std::vector<ExchangeUse> exchanges;
+  std::vector<CollectiveUse> collectives;
   Program program;
 };
 
@@ -61,15 +61,15 @@ struct DisaggregatedForecast {
   double prefill_rate = 0, decode_rate = 0;  ///< requests/s of the GPUs for prompts, of those that decode
   double balanced_tokens = 0;                ///< 1/s of output, with as many GPUs for prompts as make both rates equal
   double balanced_gpus = 0;                  ///< for prompts, with which both rates are equal
-  ExchangeUse exchange;
+  CollectiveUse collective;
 };
 
 struct InferenceForecast {
   TimedPasses step;  ///< of the phase; of both: the decode step
   std::int64_t gpus = 0;
-  int draws = 1;
+  int samples = 1;
   double step_p5 = 0, step_p95 = 0, step_worst = 0;
-  std::vector<double> draw_seconds;  ///< the step's, of every draw
+  std::vector<double> sample_seconds;  ///< the step's, of every draw
   Bytes message{0};                  ///< of phase all_reduce
   double mfu = 0;                    ///< of the step
   double tokens_per_second = 0;

@@ -41,10 +41,10 @@ struct InferenceWhatIf {
 };
 
 /// What limits the rate of requests where prompts have GPUs of their own.
-enum class ServingLimit { prompts, handover, decoding };
+enum class ServingLimit { prompts, kv_transfer, decoding };
 template <>
 struct EnumNames<ServingLimit> {
-  static constexpr std::array<std::string_view, 3> names{"prompts", "handover", "decoding"};
+  static constexpr std::array<std::string_view, 3> names{"prompts", "kv_transfer", "decoding"};
 };
 /// \pre prompts have GPUs of their own
 ServingLimit limit_of(const World& world, const DisaggregatedForecast& forecast);
@@ -57,7 +57,7 @@ struct InferenceBinding {
   std::string part;    ///< that takes most; of exchanges it is a part of parallelism
   double seconds = 0;  ///< of it
   /// The longest exchange of the part of parallelism that is exposed most, by number in the passes' exchanges; -1: none.
-  int exchange = -1;
+  int collective = -1;
   double exposed = 0;  ///< s of that part
 };
 InferenceBinding binding_of(const TimedPasses& passes);

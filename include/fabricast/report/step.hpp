@@ -12,9 +12,9 @@
 namespace fabricast {
 
 /// One kind of exchange of a step.
-struct ExchangeUse {
-  ExchangeKind kind;
-  ExchangeTime alone;
+struct CollectiveUse {
+  CollectiveKind kind;
+  CollectiveTime alone;
   double calls = 0;     ///< of a rank in the step
   double seconds = 0;   ///< that they ran, together
   double slowdown = 1;  ///< seconds / those of the same calls alone
@@ -40,15 +40,15 @@ struct StepForecast {
   // Over the draws of the network and of slow hosts, s.
   double seconds = 0;  ///< median
   double seconds_p5 = 0, seconds_p95 = 0, seconds_worst = 0;
-  int draws = 1;
-  std::vector<double> draw_seconds;  ///< of every draw
+  int samples = 1;
+  std::vector<double> sample_seconds;  ///< of every draw
   double factor = 0;  ///< the 90 % interval of the median: from seconds / factor to seconds x factor; 0: not known
   // Of the median draw.
   ActorTimes mean;  ///< over all GPUs; its parts add up to the step
   std::vector<ActorTimes> stages;
   Program program;
   Timeline timeline;
-  std::vector<ExchangeUse> exchanges;
+  std::vector<CollectiveUse> collectives;
   StepMemory memory;  ///< empty of a trace
 
   std::int64_t gpus = 0;
@@ -83,7 +83,7 @@ TimelineOptions timeline_options(double interference, const Program& program, Tr
 /// \throws UserError if the step does not fit together, Interrupted on Ctrl-C
 StepForecast run_step(const World& world, const RunOptions& options = {});
 /// The same of another step on the same GPUs. \param most_draws  only the first ones; 0: all
-StepForecast run_step(const World& world, const TrainingStep& step, const RunOptions& options = {}, int most_draws = 0);
+StepForecast run_step(const World& world, const TrainingStep& step, const RunOptions& options = {}, int most_samples = 0);
 /// The same of an execution trace, of which neither tokens, FLOPs nor memory are known.
 StepForecast run_trace(const World& world, const RunOptions& options = {});
 

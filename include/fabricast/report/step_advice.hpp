@@ -33,7 +33,7 @@ struct StepBinding {
   Part part = Part::forward;  ///< what it has most more of than the others
   double more = 0;            ///< s of it, above the mean of the others
   /// The exchange of the part of parallelism that is exposed most, by number in StepForecast::exchanges; -1: none is.
-  int exchange = -1;
+  int collective = -1;
   double exposed = 0;  ///< s of that part, mean over all
 };
 StepBinding binding_of(const StepForecast& forecast);

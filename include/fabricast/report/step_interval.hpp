@@ -10,7 +10,7 @@
 namespace fabricast {
 
 /// Values of GPU and software that are drawn.
-inline constexpr std::size_t step_draws = 16;
+inline constexpr std::size_t step_samples = 16;
 
 /// The step of a scenario with other parameters of GPU and software.
 TrainingStep step_with(const Scenario& scenario, const Hardware& hardware);

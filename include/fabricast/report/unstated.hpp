@@ -14,7 +14,7 @@ double spread_of(const UnstatedEffect& effect, std::size_t row);
 double unstated_spread(const Forecast& forecast, std::size_t row);
 
 /// The input with the largest spread in any row, or null where all spreads are below `least`.
-const UnstatedEffect* most_felt(const Forecast& forecast, double least = 0.02);
+const UnstatedEffect* largest_effect(const Forecast& forecast, double least = 0.02);
 
 /// `nccl.version 2.27, node.cpu intel`: what is assumed, as nobody stated it; empty where no row feels it.
 std::string assumed_text(const Forecast& forecast);

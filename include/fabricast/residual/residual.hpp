@@ -100,7 +100,7 @@ std::string residual_model_json(const ResidualModel& model, const std::string& s
 /// What is known of a row's y: Student t with a median, a scale and degrees of freedom.
 struct Residual {
   double median = 0, scale = 0, freedom = 3;
-  double told = 0;  ///< share of its variance that measured rows have taken away: 0 none, 1 all
+  double stated = 0;  ///< share of its variance that measured rows have taken away: 0 none, 1 all
   /// Half the width of the interval that holds so much, as ln.
   double half_width(double probability = 0.9) const;
   /// ln(measured / forecast) below which such a share of rows lies.

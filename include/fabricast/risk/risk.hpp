@@ -113,7 +113,7 @@ struct Risk {
   std::string of;      ///< the workload: `step`, `decode step`, `all_reduce of 1GiB`
   double seconds = 0;  ///< healthy, median over draws of the network
   double seconds_p5 = 0, seconds_p95 = 0, seconds_worst = 0;
-  int draws = 1;
+  int network_samples = 1;
   std::vector<RiskClass> classes;  ///< those that cost most in a month first, then by slowdown
   CheckpointPlan checkpoint;
   double window = 0;  ///< s that the transport rides out

@@ -95,7 +95,7 @@ BytesPerSecond capacity(const Fabric& fabric, const Router& router, const LinkSt
 /// `leaf3-spine*` for bundles.
 std::string resource_name(const Fabric& fabric, const Router& router, std::uint32_t resource);
 
-struct Draws {
+struct Samples {
   std::uint64_t first_seed = 1;
   int count = 1;
 };
@@ -106,7 +106,7 @@ struct RoutingPolicy {
   std::string_view source;
   std::any (*defaults)();
   void (*visit)(FieldVisitor&, std::any&);
-  Draws (*draws)(const std::any&);
+  Samples (*samples)(const std::any&);
   /// The router of one draw; references both fabric and state.
   std::unique_ptr<Router> (*make)(const std::any&, const Fabric&, const LinkState&, std::uint64_t seed);
 };
@@ -120,7 +120,7 @@ constexpr RoutingPolicy make_routing_policy(std::string_view name, std::string_v
           source,
           [] { return std::any(Spec{}); },
           [](FieldVisitor& visit, std::any& spec) { visit_fields(visit, *std::any_cast<Spec>(&spec)); },
-          [](const std::any& spec) { return draws(*std::any_cast<Spec>(&spec)); },
+          [](const std::any& spec) { return samples(*std::any_cast<Spec>(&spec)); },
           [](const std::any& spec, const Fabric& fabric, const LinkState& state, std::uint64_t seed) {
             return make_router(*std::any_cast<Spec>(&spec), fabric, state, seed);
           }};

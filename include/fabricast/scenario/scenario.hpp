@@ -112,11 +112,17 @@ struct WorkloadSection {
   TraceSpec trace;          ///< of kind trace
 };
 
+/// A part that is slow or down. One of `link`, `host`, `gpu` and `nic` names it.
 struct FaultSpec {
   std::string link;
+  std::int64_t host = -1;  ///< of the fabric; all its NICs and all links inside it
+  std::string gpu, nic;    ///< `node3.gpu2`, `node3.nic1`
   Ratio rate{0};
+  Ratio clock{1};  ///< of a host or a GPU: computation of steps there takes 1 / clock times as long
   Seconds at{0};
   Seconds until{0};  ///< 0: for ever
+  /// What is named, as resolve_fault knows it; empty: nothing.
+  std::string target() const { return host >= 0 ? "node" + std::to_string(host) : link + gpu + nic; }
 };
 
 struct NetworkSection {

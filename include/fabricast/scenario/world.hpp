@@ -17,10 +17,10 @@ struct World {
   ProviderEnvironment provider;  ///< what counts of it
   Planner planner;
   std::unique_ptr<Fabric> fabric;  ///< null if the job has one NCCL node
-  std::any static_ways;            ///< of the policy that stands in where NCCL keeps messages to one way
+  std::any static_paths;            ///< of the policy that stands in where NCCL keeps messages to one way
   Allocation allocation;           ///< who has which hosts
   NetworkSetup setup;              ///< points into this World
-  Draws draws;
+  Samples samples;
   /// Traffic of other jobs and flows, by draw; empty: there is none, or it is left out.
   std::vector<std::shared_ptr<const Background>> beside;
   std::shared_ptr<SearchStore>
@@ -32,7 +32,7 @@ struct World {
   World& operator=(const World&) = delete;
   /// What is beside the job in the draw of a seed, or null.
   const Background* beside_in(std::uint64_t seed) const {
-    return beside.empty() ? nullptr : beside.at(static_cast<std::size_t>(seed - draws.first_seed)).get();
+    return beside.empty() ? nullptr : beside.at(static_cast<std::size_t>(seed - samples.first_seed)).get();
   }
 };
 

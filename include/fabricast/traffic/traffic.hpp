@@ -14,7 +14,7 @@
 
 namespace fabricast {
 
-struct ExchangeTime {
+struct CollectiveTime {
   Seconds makespan;  ///< from the first rank's start to the last one's end, launch excluded
   Seconds launch;    ///< of one call
   std::string algorithm, protocol;
@@ -26,7 +26,7 @@ struct ExchangeTime {
 class Traffic {
  public:
   virtual ~Traffic() = default;
-  virtual const ExchangeTime& alone(std::uint32_t kind) = 0;
+  virtual const CollectiveTime& alone(std::uint32_t kind) = 0;
   /// Whether no other kind can slow it down, nor it any other.
   virtual bool is_independent(std::uint32_t kind) = 0;
   /// Paces in (0, 1] of all that are in flight together.

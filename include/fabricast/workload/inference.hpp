@@ -75,7 +75,7 @@ std::vector<InferencePass> prefill_passes(const InferenceStep& step, std::int64_
 
 /// Seconds of a pass on a GPU, by what its kernels do; without exchanges.
 struct LayerTime {
-  double products = 0, attention = 0, elementwise = 0;
+  double gemms = 0, attention = 0, elementwise = 0;
   int kernels = 0;
 };
 struct PassTime {
@@ -89,14 +89,14 @@ InferencePass guessing_pass(const InferencePass& pass);
 double time_attention(const InferenceStep& step, const InferencePass& pass);
 
 /// Cache of a request handed over from one replica to another that is on other GPUs.
-struct Handover {
+struct KvTransfer {
   std::int64_t bytes = 0;  ///< of a pair of ranks
   /// Sets of pairs of ranks, sender first; a rank is in a set at most once.
   std::vector<RankGroups> pairs;
   double total = 0;  ///< B that all pairs of a request send
 };
 /// Replica i of `from` sends to replica i of `to`, as many as both have.
-Handover handover_of(const InferenceStep& from, const InferenceStep& to);
+KvTransfer kv_transfer_of(const InferenceStep& from, const InferenceStep& to);
 
 struct InferenceProgram {
   Program program;
@@ -107,11 +107,11 @@ struct InferenceProgram {
 /// \param handover  runs beside, from the beginning on
 /// \param graph     whether passes are CUDA graphs
 InferenceProgram inference_program(const InferenceStep& step, const std::vector<InferencePass>& passes, int rounds,
-                                   bool graph, const Handover* handover = nullptr);
+                                   bool graph, const KvTransfer* kv_transfer = nullptr);
 /// One all-reduce of tensor parallelism of so many bytes, by the engine's own kernel or NCCL.
 InferenceProgram all_reduce_program(const InferenceStep& step, Bytes bytes, bool graph);
 /// The hand-over alone.
-Program handover_program(const Handover& handover);
+Program kv_transfer_program(const KvTransfer& kv_transfer);
 
 /// Bytes of keys and values of a token that one rank holds, of one layer.
 double cached_bytes(const InferenceStep& step);

@@ -33,7 +33,7 @@ struct Kernels {
   bool has(Precision p) const { return peak[static_cast<std::size_t>(p)] > 0; }
   Seconds kernel_gap() const { return model.kernel_gap.us(); }
   /// FLOP/s of large products, after the power limit. \pre has(p)
-  double product_rate(Precision p) const;
+  double gemm_rate(Precision p) const;
 };
 
 Kernels resolve_kernels(const NodeSpec& spec, const Hardware& hardware);
@@ -72,7 +72,7 @@ double attended(const AttentionBlock& block);
 Seconds flash_forward(const Kernels& kernels, const AttentionBlock& block);
 Seconds flash_backward(const Kernels& kernels, const AttentionBlock& block);
 /// Products of 16 bits as small as those of a head, by themselves: at the rate that attention's reach.
-Seconds unfused_products(const Kernels& kernels, double operations);
+Seconds unfused_gemms(const Kernels& kernels, double operations);
 /// By separate products over the full square, scores in memory; softmax, mask and dropout are passes over them.
 Seconds unfused_forward(const Kernels& kernels, const AttentionBlock& block);
 Seconds unfused_backward(const Kernels& kernels, const AttentionBlock& block);

@@ -12,7 +12,7 @@ struct HalfLayer {
   double forward = 0;      ///< before excluded
   double core = 0;         ///< of forward: attention without its linear layers
   double elementwise = 0;  ///< of before and forward
-  double products = 0;     ///< of before and forward: linear layers
+  double gemms = 0;     ///< of before and forward: linear layers
   double norm = 0;         ///< of elementwise
   double activation = 0;   ///< of elementwise: activation functions of experts
   double latent = 0;       ///< of products: queries, keys and values from their latent vectors

@@ -34,7 +34,7 @@ enum class Part {
   accumulation,
   optimizer,
   host,
-  products,
+  gemms,
   attention,
   elementwise,
   tensor,
@@ -42,19 +42,19 @@ enum class Part {
   expert,
   data,
   pipeline,
-  handover
+  kv_transfer
 };
 template <>
 struct EnumNames<Part> {
   static constexpr std::array<std::string_view, 16> names{
-      "forward",   "backward",    "recompute", "vocabulary", "accumulation", "optimizer", "host",     "products",
-      "attention", "elementwise", "tensor",    "context",    "expert",       "data",      "pipeline", "handover"};
+      "forward",   "backward",    "recompute", "vocabulary", "accumulation", "optimizer", "host",     "gemm",
+      "attention", "elementwise", "tensor",    "context",    "expert",       "data",      "pipeline", "kv_transfer"};
 };
 constexpr std::size_t parts = EnumNames<Part>::names.size();
 
 /// The same collective of all groups of a kind at once. `bytes` as nccl-tests counts them: of all_gather and
 /// reduce_scatter the whole buffer, of alltoall what a rank sends, of sendrecv one message.
-struct ExchangeKind {
+struct CollectiveKind {
   std::string name;  ///< e.g. `tensor all_gather, stage 3`
   Part part = Part::data;
   CollectiveOp op = CollectiveOp::all_reduce;
@@ -71,16 +71,16 @@ struct Place {
 };
 
 struct Activity {
-  static constexpr std::uint32_t no_exchange = 0xffffffff;
+  static constexpr std::uint32_t no_collective = 0xffffffff;
   double seconds = 0;                    ///< alone, of computation
-  std::uint32_t exchange = no_exchange;  ///< index into Program::exchanges
+  std::uint32_t collective = no_collective;  ///< index into Program::exchanges
   double calls = 1;                      ///< of the exchange, one after the other
   std::uint32_t first_dependency = 0;    ///< into Program::dependencies, up to that of the next activity
   std::uint32_t first_place = 0;         ///< into Program::places, likewise; at least one
   Part part = Part::forward;
   std::int32_t micro_batch = -1;  ///< that it is of; -1: of the whole step
   std::uint32_t label = 0;        ///< index into Program::labels
-  bool is_exchange() const { return exchange != no_exchange; }
+  bool is_collective() const { return collective != no_collective; }
 };
 
 struct Actor {
@@ -92,7 +92,7 @@ struct Actor {
 struct Program {
   std::vector<Actor> actors;
   std::vector<RankGroups> groups;
-  std::vector<ExchangeKind> exchanges;
+  std::vector<CollectiveKind> collectives;
   std::vector<std::string> labels;
   /// On each stream, in the order they are queued; a dependency stands before what depends on it.
   std::vector<Activity> activities;

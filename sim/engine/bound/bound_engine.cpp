@@ -28,7 +28,7 @@ class BoundEngine final : public NetworkEngine {
     ProtocolCosts costs = protocol_costs(comm, asked);
     const Plan plan = plan_of_streams(asked);
     // No receives, and the two parts of a block that copy up and down do not slow each other.
-    costs.visits = costs.sends, costs.both_ways = 2;
+    costs.visits = costs.sends, costs.both_directions = 2;
     InsidePaths paths(comm);
     Loads loads = count_loads(comm, plan, setup_.fabric, router_.get(), setup_.segments.front(), paths);
     loads.alone = true;

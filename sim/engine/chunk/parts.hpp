@@ -57,8 +57,8 @@ class Platform {
     return from;
   }
   /// Threads that copy at `both_ways` together, and each part of them at 1.
-  sg::Host* add_block(double both_ways) {
-    return zone_->get_iface()->create_host(fmt::format("b{}", blocks_++), both_ways)->seal();
+  sg::Host* add_block(double both_directions) {
+    return zone_->get_iface()->create_host(fmt::format("b{}", blocks_++), both_directions)->seal();
   }
   static sg::ExecPtr start(double seconds, sg::Host* block) {
     return sg::Exec::init()->set_flops_amount(seconds)->set_bound(1)->set_host(block)->start();

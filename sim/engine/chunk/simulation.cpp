@@ -95,9 +95,9 @@ class Simulation {
   /// Where a rank's block of a channel copies, if its threads are parted; null else.
   sg::Host* block(int channel, std::uint32_t rank) {
     // Where both parts copy at full rate, nothing is shared.
-    if (costs_.both_ways >= 2) return nullptr;
+    if (costs_.both_directions >= 2) return nullptr;
     auto& host = blocks_[{channel, rank}];
-    if (!host) host = platform_.add_block(costs_.both_ways);
+    if (!host) host = platform_.add_block(costs_.both_directions);
     return host;
   }
 

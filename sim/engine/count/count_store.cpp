@@ -23,13 +23,13 @@ SharedCount::SharedCount(const FabricCount::Input& input, std::shared_ptr<const 
     : SharedCount(count_all(input, std::move(sets)), one_hardware) {}
 
 SharedCount::SharedCount(PatCount counted, bool one_hardware)
-    : count_(std::move(counted.count)), pat_crowds_(std::move(counted.crowds)), one_hardware_(one_hardware) {}
+    : count_(std::move(counted.count)), pat_contentions_(std::move(counted.contentions)), one_hardware_(one_hardware) {}
 
 /// Looked for under the lock: whoever asks for the same channel meanwhile waits, and does not route its paths again.
-std::shared_ptr<const EdgeWays> SharedCount::ways(const FabricCount::Input& input, std::uint32_t channel) {
+std::shared_ptr<const EdgeRoutes> SharedCount::ways(const FabricCount::Input& input, std::uint32_t channel) {
   const std::scoped_lock lock(mutex_);
-  std::shared_ptr<const EdgeWays>& ways = ways_[channel];
-  if (!ways) ways = edge_ways(count_, input, channel);
+  std::shared_ptr<const EdgeRoutes>& ways = ways_[channel];
+  if (!ways) ways = edge_routes(count_, input, channel);
   return ways;
 }
 

@@ -12,8 +12,8 @@
 #include <tuple>
 
 #include "edge_paths.hpp"
-#include "edge_ways.hpp"
-#include "pat_crowds.hpp"
+#include "edge_routes.hpp"
+#include "pat_contention.hpp"
 
 namespace fabricast {
 
@@ -25,9 +25,9 @@ class SharedCount {
   const FabricCount& count() const { return count_; }
   /// Whether latencies of trips and ways are those of whoever asks.
   bool one_hardware() const { return one_hardware_; }
-  std::shared_ptr<const EdgeWays> ways(const FabricCount::Input& input, std::uint32_t channel);
+  std::shared_ptr<const EdgeRoutes> ways(const FabricCount::Input& input, std::uint32_t channel);
   /// Null if the algorithm is not PAT.
-  std::shared_ptr<const PatCrowds> pat_crowds() const { return pat_crowds_; }
+  std::shared_ptr<const PatContentions> pat_contentions() const { return pat_contentions_; }
   /// Null where there are too many.
   const EdgePaths* edge_paths(const FabricCount::Input& input);
 
@@ -35,10 +35,10 @@ class SharedCount {
   SharedCount(PatCount counted, bool one_hardware);
 
   FabricCount count_;
-  std::shared_ptr<const PatCrowds> pat_crowds_;
+  std::shared_ptr<const PatContentions> pat_contentions_;
   bool one_hardware_;
   std::mutex mutex_;
-  std::map<std::uint32_t, std::shared_ptr<const EdgeWays>> ways_;  ///< by channel
+  std::map<std::uint32_t, std::shared_ptr<const EdgeRoutes>> ways_;  ///< by channel
   std::optional<std::shared_ptr<const EdgePaths>> edge_paths_;
 };
 

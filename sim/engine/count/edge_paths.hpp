@@ -1,6 +1,6 @@
 // All connections of a small plan with the links that they cross, both ways round.
 //
-// Counts say how many connections ever cross a link; the crowds of the moment (time/edge_crowd.hpp) ask which of them
+// Counts say how many connections ever cross a link; the crowds of the moment (time/edge_contention.hpp) ask which of them
 // are there at the same time, and so for each one by itself. With Q queue pairs a connection is on link l with the part
 //
 //   part(e, l) = 1/Q  sum over queue pairs q of e of  what of q's messages goes over l                              (1)

@@ -31,7 +31,7 @@ struct EdgeSet {
   std::vector<std::pair<std::uint32_t, std::uint64_t>> between;
 };
 
-struct DirectWays;
+struct DirectPaths;
 
 class EdgeSets {
  public:
@@ -56,9 +56,9 @@ class EdgeSets {
   /// Of a channel's set, from make() where nobody has asked yet. Groups of ports have the same numbers in all counts of
   /// these sets, so what was found in one does for all. Safe to use from several threads.
   template <class Make>
-  std::shared_ptr<const DirectWays> direct_ways(std::uint32_t channel, Make make) const {
+  std::shared_ptr<const DirectPaths> direct_paths(std::uint32_t channel, Make make) const {
     const std::scoped_lock lock(mutex_);
-    std::shared_ptr<const DirectWays>& ways = direct_ways_[number_[channel]];
+    std::shared_ptr<const DirectPaths>& ways = direct_paths_[number_[channel]];
     if (!ways) ways = make();
     return ways;
   }
@@ -69,7 +69,7 @@ class EdgeSets {
   RowNumbers<std::uint64_t> counts_{1};
   std::vector<std::pair<std::uint32_t, std::uint32_t>> ports_;
   mutable std::mutex mutex_;
-  mutable std::map<std::uint32_t, std::shared_ptr<const DirectWays>> direct_ways_;  ///< by number of the set
+  mutable std::map<std::uint32_t, std::shared_ptr<const DirectPaths>> direct_paths_;  ///< by number of the set
 };
 
 /// The flow of a queue pair of a connection; they are numbered by channel and edge, a queue pair has two ends.

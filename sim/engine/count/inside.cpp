@@ -22,7 +22,7 @@ static Key key_of(const NodeTransfer& t) { return {t.kind, t.from, t.to}; }
 /// From a GPU to a NIC: where the NIC is far and a peer over NVLink is near it, by the nearest (PXN) [NCCL-paths]; of
 /// several as near by the one whose own NIC it is. To the NIC of another host of an NVLink domain there is no other
 /// path.
-static std::vector<std::uint16_t> way_out(const Communicator& comm, int gpu, int nic) {
+static std::vector<std::uint16_t> path_out(const Communicator& comm, int gpu, int nic) {
   const NodeGraph& graph = comm.node.graph;
   const bool gdr = comm.gdr && comm.gdr_read;
   const PathType distance = graph.gpu_nic_distance(gpu, nic);
@@ -34,7 +34,7 @@ static std::vector<std::uint16_t> way_out(const Communicator& comm, int gpu, int
   int nearest = -1;
   PathType least = elsewhere ? PathType::DIS : PathType::PXN;
   for (int peer = 0; peer < comm.gpus(); ++peer) {
-    if (peer != gpu && comm.node.way(gpu, peer) != PeerWay::nvlink) continue;
+    if (peer != gpu && comm.node.route(gpu, peer) != PeerPath::nvlink) continue;
     const PathType d = graph.gpu_nic_distance(peer, nic);
     const bool own = nearest >= 0 && d == least && comm.nic_of_gpu[static_cast<std::size_t>(peer)] == nic &&
                      comm.nic_of_gpu[static_cast<std::size_t>(nearest)] != nic;
@@ -65,13 +65,13 @@ static std::vector<std::uint16_t> through_nvswitch(const Communicator& comm, con
 static std::vector<std::uint16_t> direct_path(const Communicator& comm, const NodeTransfer& t) {
   const NodeGraph& graph = comm.node.graph;
   switch (t.kind) {
-    case NodeTransfer::Kind::gpu_to_nic: return way_out(comm, t.from, t.to);
+    case NodeTransfer::Kind::gpu_to_nic: return path_out(comm, t.from, t.to);
     case NodeTransfer::Kind::nic_to_gpu: return graph.nic_to_gpu(t.from, t.to, comm.gdr);
     case NodeTransfer::Kind::reduce:
     case NodeTransfer::Kind::multicast: return through_nvswitch(comm, t);
     case NodeTransfer::Kind::gpu_to_gpu: break;
   }
-  if (comm.node.way(t.from, t.to) != PeerWay::host_memory) return graph.gpu_to_gpu(t.from, t.to);
+  if (comm.node.route(t.from, t.to) != PeerPath::host_memory) return graph.gpu_to_gpu(t.from, t.to);
   // Through host memory: stored by one GPU, loaded by the other.
   const std::uint16_t memory = graph.memory_of_gpu(t.from);
   std::vector<std::uint16_t> way = graph.path(graph.gpu(t.from), memory, false);
@@ -104,8 +104,8 @@ double inside_rate(const Communicator& comm, const NetworkSegment& segment, std:
   const bool through_cpu = comm.gdr_by_cpu && c.kind == LinkKind::pcie &&
                            (kind == NodeTransfer::Kind::gpu_to_nic || kind == NodeTransfer::Kind::nic_to_gpu);
   // Of a NCCL node of several hosts, a fault counts by the number of its link in the node's graph.
-  const PeerWay staged = comm.node.peer_to_peer ? PeerWay::pcie : PeerWay::host_memory;
-  const PeerWay way = kind == NodeTransfer::Kind::gpu_to_gpu ? comm.node.way(transfer.from, transfer.to) : staged;
+  const PeerPath staged = comm.node.peer_to_peer ? PeerPath::pcie : PeerPath::host_memory;
+  const PeerPath way = kind == NodeTransfer::Kind::gpu_to_gpu ? comm.node.route(transfer.from, transfer.to) : staged;
   double rate = c.rate.value * (by_gpu ? comm.node.pcie_path(way).efficiency.value : 1.0) *
                 (through_cpu ? comm.node.software.gdr_by_cpu.value : 1.0);
   for (const auto& f : segment.inside)
@@ -122,14 +122,14 @@ class WorstInside {
 
   /// \param group_of  of a node's links. \param crowds  of the groups
   void see(std::size_t channel, const NodeTransfer& t, const std::vector<std::uint16_t>& path,
-           const std::vector<std::uint32_t>& group_of, const std::vector<double>& crowds) {
+           const std::vector<std::uint32_t>& group_of, const std::vector<double>& contentions) {
     InsideGroups& inside = found_[channel];
     const auto [place, fresh] = place_[channel].try_emplace(key_of(t), inside.transfers.size());
     if (fresh) inside.transfers.push_back(t), inside.group.push_back(no_group), worst_[channel].push_back(0);
     double& worst = worst_[channel][place->second];
     // Of equally crowded links the first one counts.
     for (const std::uint16_t l : path)
-      if (const std::uint32_t g = group_of[l]; crowds[g] > worst) worst = crowds[g], inside.group[place->second] = g;
+      if (const std::uint32_t g = group_of[l]; contentions[g] > worst) worst = contentions[g], inside.group[place->second] = g;
   }
   std::vector<InsideGroups> take() { return std::move(found_); }
 
@@ -192,16 +192,16 @@ void count_inside(const Communicator& comm, const Plan& plan, const NetworkSegme
   WorstInside all(channels), usual(channels);
   const bool faults = !segment.inside.empty();
   std::vector<NodeTransfer> transfers;
-  std::vector<double> crowds;  // of groups
+  std::vector<double> contentions;  // of groups
   const auto count = [&](const NodeClass& c, WorstInside& other) {
     const std::vector<std::uint32_t> group_of = count_node(comm, plan, segment, c, paths, loads.groups);
     // Of the groups that this node has added: those of others before it are not counted on.
-    for (std::size_t g = crowds.size(); g < loads.groups.size(); ++g) crowds.push_back(loads.groups[g].crowd());
+    for (std::size_t g = contentions.size(); g < loads.groups.size(); ++g) contentions.push_back(loads.groups[g].contention());
     for (std::size_t ch = 0; ch < channels; ++ch) {
       algorithm.node_transfers(comm, plan, static_cast<int>(ch), c.node, transfers);
       for (const NodeTransfer& t : transfers) {
-        all.see(ch, t, paths.of(t), group_of, crowds);
-        if (faults) other.see(ch, t, paths.of(t), group_of, crowds);
+        all.see(ch, t, paths.of(t), group_of, contentions);
+        if (faults) other.see(ch, t, paths.of(t), group_of, contentions);
       }
     }
   };

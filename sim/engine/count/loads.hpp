@@ -38,12 +38,12 @@ struct LinkGroup {
   double between_gpus = 0;  ///< if inside: the part of all connections that neither begins nor ends at a NIC
 
   /// Connections per B/s: what tells which of several links is the most crowded.
-  double crowd() const {
+  double contention() const {
     return std::accumulate(connections.begin(), connections.end(), 0.0) / std::max(capacity, 1e-300);
   }
 };
 
-struct EdgeWays;
+struct EdgeRoutes;
 
 /// The network connections of one channel as its stations see them. Many see the same.
 struct EdgeGroups {
@@ -54,7 +54,7 @@ struct EdgeGroups {
     double latency = 0;               ///< s, of the fabric
     bool operator==(const View&) const = default;
   };
-  std::shared_ptr<const EdgeWays> ways;  ///< null: not looked at yet
+  std::shared_ptr<const EdgeRoutes> ways;  ///< null: not looked at yet
   std::vector<View> views;               ///< by way
 
   std::size_t size() const;

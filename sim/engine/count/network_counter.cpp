@@ -19,7 +19,7 @@ NetworkCounter::NetworkCounter(const Communicator& comm, const Plan& plan, const
 /// Links of several kinds may have one rate: on this hardware they are one group, and shares are found over fewer. Of
 /// the same counts but another kind are only the groups on the chain of `next`.
 void NetworkCounter::add_groups(Loads& loads) {
-  crowd_.assign(loads.groups.size(), 0);
+  contention_.assign(loads.groups.size(), 0);
   const FabricCount& count = count_->count();
   group_of_.reserve(count.groups().size());
   for (const FabricCount::Group& counted : count.groups()) {
@@ -33,7 +33,7 @@ void NetworkCounter::add_groups(Loads& loads) {
       LinkGroup group;
       group.capacity = rate, group.resource = counted.resource;
       group.connections.assign(connections.begin(), connections.end());
-      crowd_.push_back(group.crowd());
+      contention_.push_back(group.contention());
       loads.groups.push_back(std::move(group));
     }
     loads.groups[group_of_.back()].members += counted.members;
@@ -83,15 +83,15 @@ double NetworkCounter::slowest_link(std::uint32_t channel, std::size_t edge) con
   return slowest;
 }
 
-const std::vector<double>& NetworkCounter::slowest_on_ways() {
+const std::vector<double>& NetworkCounter::slowest_on_paths() {
   const EdgePaths* paths = edge_paths();
   // Sizes and protocols ask again and again.
-  if (!slowest_on_ways_.empty() || !paths) return slowest_on_ways_;
+  if (!slowest_on_paths_.empty() || !paths) return slowest_on_paths_;
   for (std::uint32_t c = 0; c < paths->edges.size(); ++c) {
-    double& sum = slowest_on_ways_.emplace_back(0);
+    double& sum = slowest_on_paths_.emplace_back(0);
     for (std::size_t e = 0; e < paths->edges[c].size(); ++e) sum += slowest_link(c, e);
   }
-  return slowest_on_ways_;
+  return slowest_on_paths_;
 }
 
 const EdgeGroups& NetworkCounter::edges(std::uint32_t channel) {
@@ -103,18 +103,18 @@ const EdgeGroups& NetworkCounter::edges(std::uint32_t channel) {
 void NetworkCounter::see(std::uint32_t channel, EdgeGroups& out) {
   out.ways = count_->ways(input(), channel);
   out.views.reserve(out.ways->ways.size());
-  for (const EdgeWays::Way& way : out.ways->ways) out.views.push_back(view_of(*out.ways, way));
+  for (const EdgeRoutes::Way& way : out.ways->ways) out.views.push_back(view_of(*out.ways, way));
 }
 
-EdgeGroups::View NetworkCounter::view_of(const EdgeWays& ways, const EdgeWays::Way& way) const {
+EdgeGroups::View NetworkCounter::view_of(const EdgeRoutes& ways, const EdgeRoutes::Way& way) const {
   EdgeGroups::View view;
   for (const std::uint32_t g : ways.groups_of(way)) {
-    const bool between = (g & EdgeWays::between) != 0;
+    const bool between = (g & EdgeRoutes::between) != 0;
     // The way tells which links are between switches, not the group: where there are faults, ports and other links of
     // one rate may be in one.
-    const std::uint32_t group = group_of_[g & ~EdgeWays::between];
-    if (view.group == no_group || crowd_[group] > crowd_[view.group]) view.group = group;
-    if (between && (view.middle == no_group || crowd_[group] > crowd_[view.middle])) view.middle = group;
+    const std::uint32_t group = group_of_[g & ~EdgeRoutes::between];
+    if (view.group == no_group || contention_[group] > contention_[view.group]) view.group = group;
+    if (between && (view.middle == no_group || contention_[group] > contention_[view.middle])) view.middle = group;
   }
   // Else latencies are of other hardware, or nobody has routed the path yet, as of those below a leaf.
   if (count_->one_hardware() && way.latency > 0) {

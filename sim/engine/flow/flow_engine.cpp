@@ -83,8 +83,8 @@ class FlowEngine final : public NetworkEngine {
         }
         for (const Fault& fault : setup_.segments[segment].faults)
           if (feels(plan, loads, fault) &&
-              std::find(result.felt.begin(), result.felt.end(), fault.target) == result.felt.end())
-            result.felt.push_back(fault.target);
+              std::find(result.affected_by.begin(), result.affected_by.end(), fault.target) == result.affected_by.end())
+            result.affected_by.push_back(fault.target);
       }
 
       double next = infinity;
@@ -222,15 +222,15 @@ class FlowEngine final : public NetworkEngine {
                     const Loads& loads, const std::vector<bool>& open, const ChannelShares& shares,
                     std::vector<ChannelTime>& reference) const {
     const std::vector<double> slice = slices(streams, open);
-    std::vector<double> crowd(loads.groups.size(), 0);
-    for (std::size_t g = 0; g < crowd.size(); ++g)
-      if (loads.groups[g].inside) crowd[g] = crowded_seconds(loads.groups[g], slice, costs.wire);
+    std::vector<double> contention(loads.groups.size(), 0);
+    for (std::size_t g = 0; g < contention.size(); ++g)
+      if (loads.groups[g].inside) contention[g] = contended_seconds(loads.groups[g], slice, costs.wire);
     std::vector<std::size_t> slowest;  // of each class
     std::vector<std::size_t> class_of(open.size());
     for (std::size_t c = 0; c < open.size(); ++c) {
       if (!open[c]) continue;
       std::size_t k = 0;
-      while (k < slowest.size() && !alike(plan, streams, loads, shares, crowd, slowest[k], c)) ++k;
+      while (k < slowest.size() && !alike(plan, streams, loads, shares, contention, slowest[k], c)) ++k;
       class_of[c] = k;
       // Less share, more time: of two channels alike in all else the one with the lesser share is slower.
       if (k == slowest.size()) slowest.push_back(c);
@@ -246,7 +246,7 @@ class FlowEngine final : public NetworkEngine {
     // share: both candidates are timed. One channel has no other to be slower than; of sends and receives it would list a
     // connection for each pair of ranks.
     const std::vector<double> way =
-        loads.network && open.size() > 1 ? loads.network->slowest_on_ways() : std::vector<double>();
+        loads.network && open.size() > 1 ? loads.network->slowest_on_paths() : std::vector<double>();
     for (std::size_t c = 0; c < way.size(); ++c)
       if (open[c] && way[c] > way[longest[class_of[c]]] * (1 + 1e-9)) longest[class_of[c]] = c;
     std::vector<ChannelTime> times;
@@ -284,9 +284,9 @@ class FlowEngine final : public NetworkEngine {
 
   /// Whether two channels are of one class.
   bool alike(const Plan& plan, const std::vector<Stream>& streams, const Loads& loads, const ChannelShares& shares,
-             const std::vector<double>& crowd, std::size_t a, std::size_t b) const {
-    const auto equally_crowded = [&](std::uint32_t g, std::uint32_t h) {
-      return g == h || (g != no_group && h != no_group && crowd[g] == crowd[h]);
+             const std::vector<double>& contention, std::size_t a, std::size_t b) const {
+    const auto equally_contended = [&](std::uint32_t g, std::uint32_t h) {
+      return g == h || (g != no_group && h != no_group && contention[g] == contention[h]);
     };
     // Times hang on how crowded links are, and not on which links they are.
     const auto& g = loads.inside[a].group;
@@ -295,7 +295,7 @@ class FlowEngine final : public NetworkEngine {
     const auto kind = [&](std::size_t c) { return timed_apart(*setup_.comm, static_cast<int>(c)); };
     return plan.shares[a] == plan.shares[b] && (shares.rate[a] > 0) == (shares.rate[b] > 0) &&
            (shares.group[a] == no_group) == (shares.group[b] == no_group) &&
-           std::equal(g.begin(), g.end(), h.begin(), h.end(), equally_crowded) &&
+           std::equal(g.begin(), g.end(), h.begin(), h.end(), equally_contended) &&
            (!timed_apart || kind(a) == kind(b)) &&
            streams[a].start == streams[b].start;  // chains differ in where they enter their nodes
   }

@@ -64,7 +64,7 @@ ChannelShares ChannelSharing::share(const std::vector<bool>& open) {
   return shares;
 }
 
-double crowded_seconds(const LinkGroup& group, const std::vector<double>& use, double wire) {
+double contended_seconds(const LinkGroup& group, const std::vector<double>& use, double wire) {
   double connections = 0;
   for (std::size_t c = 0; c < use.size(); ++c) connections += group.connections[c] * use[c];
   return connections * wire / group.capacity;

@@ -39,6 +39,6 @@ class ChannelSharing {
 
 /// s per byte of payload that a connection gets on a link of the group when all channels use it at once:
 /// sum over c of use_c m_lc w / C_l. \param use  how much of a slice's worth each channel sends, 0 if it is done
-double crowded_seconds(const LinkGroup& group, const std::vector<double>& use, double wire);
+double contended_seconds(const LinkGroup& group, const std::vector<double>& use, double wire);
 
 }  // namespace fabricast

@@ -10,7 +10,7 @@
 #include <tuple>
 
 #include "../count/network_counter.hpp"
-#include "edge_crowd.hpp"
+#include "edge_contention.hpp"
 #include "fabricast/collective/algorithm.hpp"
 #include "paths.hpp"
 
@@ -37,7 +37,7 @@ class ChainPath {
     }
     hop_ = s_.ring_hop(b);
     across_ = s_.threads(b) + v_.costs.proxy(b) + b * s_.at_nic() + hop_.latency;
-    find_crowds();
+    find_contentions();
   }
 
   Pipeline over(std::int64_t nodes) const {
@@ -181,14 +181,14 @@ class ChainPath {
     proxy.tail = s_.proxy({1, by_proxy_, by_proxy_}, bytes_.tail);
     const Services::Hop& mean = s_.mean_hop();
     double alone = mean.alone, round = by_nic_ * mean.alone, latency = mean.latency;
-    if (!crowds_.empty()) {
+    if (!contentions_.empty()) {
       // Fewer hops than there are stand for all of them: evenly spaced in `order_`, so slow and fast ones in
       // proportion.
-      const auto all = static_cast<std::int64_t>(crowds_.size());
+      const auto all = static_cast<std::int64_t>(contentions_.size());
       const std::int64_t shown = std::min(all, nodes), at = shown > 1 ? number * (all - 1) / (shown - 1) : 0;
       const std::size_t edge = order_[static_cast<std::size_t>(std::min(at, all - 1))];
-      alone = std::max(s_.here(edge), crowds_[edge].alone), latency = s_.latency(edge);
-      round = std::max({by_nic_ * s_.here(edge), s_.staging(), crowds_[edge].round});
+      alone = std::max(s_.here(edge), contentions_[edge].alone), latency = s_.latency(edge);
+      round = std::max({by_nic_ * s_.here(edge), s_.staging(), contentions_[edge].round});
     }
     // A channel of a chain has one message per slice at its NIC, so what runs in step with it is the whole round.
     const auto service = [&](double bytes) { return Service{bytes * alone, bytes * round, bytes * round}; };
@@ -201,7 +201,7 @@ class ChainPath {
   }
 
   /// How crowded each hop is while slices pass it.
-  void find_crowds() {
+  void find_contentions() {
     const EdgePaths* paths = v_.loads.network->edge_paths();
     if (!paths || bytes_.whole <= 0) return;
     const double b = bytes_.whole;
@@ -210,15 +210,15 @@ class ChainPath {
     EdgeTimes times;
     for (std::size_t c = 0; c < channels; ++c) times.push_back(times_of(c, paths->edges[c].size()));
     for (std::size_t e = 0; e < paths->edges[own].size(); ++e)
-      crowds_.push_back(edge_crowd(v_, static_cast<std::uint32_t>(own), e, times));
+      contentions_.push_back(edge_contention(v_, static_cast<std::uint32_t>(own), e, times));
     worst_ = std::max(s_.slowest_link(b) / b, s_.staging());
-    for (const EdgeCrowd& c : crowds_) worst_ = std::max(worst_, c.round);
+    for (const EdgeContention& c : contentions_) worst_ = std::max(worst_, c.round);
     // A short chain shows all hops where they are.
-    order_.resize(crowds_.size());
+    order_.resize(contentions_.size());
     std::iota(order_.begin(), order_.end(), std::size_t{0});
     if (v_.comm.nodes() <= chain_nodes) return;
     std::stable_sort(order_.begin(), order_.end(),
-                     [&](std::size_t x, std::size_t y) { return crowds_[x].alone < crowds_[y].alone; });
+                     [&](std::size_t x, std::size_t y) { return contentions_[x].alone < contentions_[y].alone; });
   }
 
   /// Of a channel's hops, as far as their own links go.
@@ -248,7 +248,7 @@ class ChainPath {
   double inside_ = 0, across_ = 0;    ///< s; of the first slice over a hop
   NetworkHop hop_;
   std::vector<double> parts_;                               ///< by position
-  std::vector<EdgeCrowd> crowds_;                           ///< by hop, in the chain's order; empty: not known
+  std::vector<EdgeContention> contentions_;                           ///< by hop, in the chain's order; empty: not known
   std::vector<std::size_t> order_;                          ///< in which hops stand for others
   double worst_ = std::numeric_limits<double>::infinity();  ///< s per byte of the most crowded hop
 };

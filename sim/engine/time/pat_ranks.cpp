@@ -244,12 +244,12 @@ PatNetwork pat_network(const ChannelView& v) {
   PatNetwork found;
   if (!v.loads.network) return found;
   const NetworkCounter& network = *v.loads.network;
-  const PatCrowds& crowds = *network.pat_crowds();
+  const PatContentions& contentions = *network.pat_contentions();
   double fastest = 0, messages = 0;
-  for (const std::uint32_t port : crowds.out) fastest = std::max(fastest, network.rate(port));
-  if (crowds.out.empty()) fastest = network.rate(crowds.port);
+  for (const std::uint32_t port : contentions.out) fastest = std::max(fastest, network.rate(port));
+  if (contentions.out.empty()) fastest = network.rate(contentions.port);
   found.nic = v.costs.wire / fastest;
-  for (const FabricCount::Trips& trips : crowds.trips) {
+  for (const FabricCount::Trips& trips : contentions.trips) {
     found.latency += network.latency(trips.first) * static_cast<double>(trips.count);
     messages += static_cast<double>(trips.count);
   }
@@ -259,30 +259,30 @@ PatNetwork pat_network(const ChannelView& v) {
 
 double pat_delay(const ChannelView& v, const PatRun& run, const std::vector<int>& channels) {
   const NetworkCounter& network = *v.loads.network;
-  const PatCrowds& crowds = *network.pat_crowds();
+  const PatContentions& contentions = *network.pat_contentions();
   const bool gathers = v.plan.op == CollectiveOp::all_gather;
   const auto C = static_cast<double>(channels.size());
   const auto seconds_of = [&](std::uint32_t resource, double messages) {
     return messages > 0 ? messages * v.costs.wire / network.rate(resource) : 0;
   };
-  std::vector<double> crowd;
-  for (const PatCrowds::Crowd& c : crowds.crowds) {
+  std::vector<double> contention;
+  for (const PatContentions::Contention& c : contentions.contentions) {
     const double messages = c.messages / (c.in_turn ? C : 1);
-    crowd.push_back(seconds_of(c.resource, v.loads.alone ? std::min(messages, 1.0) : messages));
+    contention.push_back(seconds_of(c.resource, v.loads.alone ? std::min(messages, 1.0) : messages));
   }
   std::vector<double> out, in;
-  for (const std::uint32_t port : crowds.out) out.push_back(std::max(run.nic, seconds_of(port, 1)));
-  for (const std::uint32_t port : crowds.in) in.push_back(std::max(run.nic, seconds_of(port, 1)));
+  for (const std::uint32_t port : contentions.out) out.push_back(std::max(run.nic, seconds_of(port, 1)));
+  for (const std::uint32_t port : contentions.in) in.push_back(std::max(run.nic, seconds_of(port, 1)));
   const auto unlike = [&](std::size_t c, std::size_t place, std::size_t from, std::size_t to) {
-    const std::vector<std::uint16_t>& numbers = crowds.at(channels[c], static_cast<int>(place));
+    const std::vector<std::uint16_t>& numbers = contentions.at(channels[c], static_cast<int>(place));
     const std::uint16_t number = numbers.empty() ? 0 : numbers[from];
-    const bool in_turn = crowds.crowds[number].in_turn;
+    const bool in_turn = contentions.contentions[number].in_turn;
     const double sharers = in_turn ? 1 : C, own = sharers * (out.empty() ? run.nic : out[from]);
-    return SendPace{std::max({own, crowd[number], sharers * (in.empty() ? run.nic : in[to])}), own, in_turn};
+    return SendPace{std::max({own, contention[number], sharers * (in.empty() ? run.nic : in[to])}), own, in_turn};
   };
   const auto alike = [&](std::size_t, std::size_t, std::size_t, std::size_t) { return SendPace{run.nic, run.nic}; };
   const double alone = Ranks(run, gathers, 1, 1)(alike);
-  Ranks ranks(run, gathers, crowds.ranks, network.threads());
+  Ranks ranks(run, gathers, contentions.ranks, network.threads());
   for (std::size_t r = 0; r < in.size(); ++r)
     if (in[r] > run.nic * 1.01) ranks.receive_slowly(r, in[r]);
   return ranks(unlike) - alone;

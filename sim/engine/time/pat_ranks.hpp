@@ -17,7 +17,7 @@
 // Not modelled: that a message meets those of other dimensions of ranks that are early or late.
 #pragma once
 
-#include "../count/pat_crowds.hpp"
+#include "../count/pat_contention.hpp"
 #include "pat_recurrence.hpp"
 #include "services.hpp"
 

@@ -9,7 +9,7 @@
 #include <algorithm>
 
 #include "fabricast/collective/peers.hpp"
-#include "peer_exchange.hpp"
+#include "peer_transfers.hpp"
 
 namespace fabricast {
 
@@ -24,13 +24,13 @@ struct PeerLinks {
   } inside, network;
 };
 
-PeerLinks crowded_links(const ChannelView& v) {
+PeerLinks contended_links(const ChannelView& v) {
   PeerLinks most;
   const auto add = [](PeerLinks::Way& way, double busy, double part) {
     if (part > 0) way.busy = std::max(way.busy, busy), way.alone = std::max(way.alone, busy * part);
   };
   for (const LinkGroup& group : v.loads.groups) {
-    const double seconds = crowded_seconds(group, v.use, v.costs.wire);
+    const double seconds = contended_seconds(group, v.use, v.costs.wire);
     // Over PCIe a GPU's link carries what goes to other GPUs as well as what goes to the NIC.
     if (group.inside) add(most.inside, seconds, group.between_gpus);
     add(most.network, seconds, 1 - (group.inside ? group.between_gpus : 0));
@@ -44,7 +44,7 @@ PeerTime time_of_rank(const ChannelView& v, const PeerLinks& links, std::int64_t
   const Plan& plan = v.plan;
   const std::int64_t n = comm.ranks(), g = comm.gpus();
   const auto channels = static_cast<int>(plan.shares.size());
-  PeerExchange x;
+  PeerTransfers x;
   x.channels.resize(plan.shares.size());
   const PeerSchedule schedule(comm, channels);
   double inside = 0, outside = 0;
@@ -93,7 +93,7 @@ PeerTime time_of_rank(const ChannelView& v, const PeerLinks& links, std::int64_t
 }  // namespace
 
 PeerTime peer_time(const ChannelView& v, double scale) {
-  const PeerLinks links = crowded_links(v);
+  const PeerLinks links = contended_links(v);
   // In an alltoall all ranks are alike; the root has all of a scatter or gather.
   const PeerTime first = time_of_rank(v, links, 0, scale);
   const int last = v.comm.gpus() - 1;

@@ -1,6 +1,6 @@
 // Time of sends and receives, all pairs together:
 //
-//   T = max over ranks r that stand for the others of  T_r,         T_r by peer_exchange.hpp                        (1)
+//   T = max over ranks r that stand for the others of  T_r,         T_r by peer_transfers.hpp                        (1)
 //
 // In an all-to-all any rank stands for all. In a scatter or gather it is the root, in a ring of sends the first or the
 // last GPU of a node.

@@ -186,7 +186,7 @@ class Run {
   double copying(std::size_t i, double copy, double now) const {
     const std::size_t other = p_.stations[i].beside;
     if (other == no_station || copy <= 0) return copy;
-    const double slower = 2 / p_.both_ways;
+    const double slower = 2 / p_.both_directions;
     if (!expected_) return copy * slower;
     // The other part copies now and then between its first slice and its last, on average for `load` of that time.
     // Before and after it, copies go at their own pace.

@@ -76,7 +76,7 @@ struct Station {
 struct Pipeline {
   std::vector<Station> stations;  ///< the last one is a worker
   int slots = 8;
-  double both_ways = 2;     ///< what the two parts of a block copy at once, relative to one
+  double both_directions = 2;     ///< what the two parts of a block copy at once, relative to one
   std::int64_t slices = 0;  ///< whole ones
   std::int64_t tails = 0;   ///< and shorter ones
 };

@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "../count/edge_ways.hpp"
+#include "../count/edge_routes.hpp"
 #include "fabricast/collective/algorithm.hpp"
 
 namespace fabricast {
@@ -25,14 +25,14 @@ Services::Services(const ChannelView& view, Looks looks)
   const InsideGroups& inside = v_.loads.inside[static_cast<std::size_t>(v_.channel)];
   for (std::size_t i = 0; i < inside.transfers.size(); ++i) {
     const std::uint32_t g = inside.group[i];
-    const double t = g == no_group ? 0 : crowded(g);
+    const double t = g == no_group ? 0 : contended(g);
     const NodeTransfer::Kind kind = inside.transfers[i].kind;
     if (kind == NodeTransfer::Kind::reduce) {
       reduce_.push_back(t);
     } else if (kind == NodeTransfer::Kind::multicast) {
       multicast_.push_back(t);
     } else if (g != no_group && kind != NodeTransfer::Kind::gpu_to_gpu) {
-      crowded_at_nic_ = std::max(crowded_at_nic_, t);
+      contended_at_nic_ = std::max(contended_at_nic_, t);
       // The NICs of a GPU run in step.
       const LinkGroup& link = v_.loads.groups[g];
       alone_at_nic_ = std::max(alone_at_nic_, v_.costs.wire * link.nics / link.capacity);
@@ -44,13 +44,13 @@ Services::Services(const ChannelView& view, Looks looks)
   if (!v_.loads.faulty_inside.empty()) usual_hop_seconds_ = hop_seconds(v_.loads.usual_inside[channel]);
   for (const auto& [node, groups] : v_.loads.faulty_inside)
     faulty_hop_seconds_.emplace(node, hop_seconds(groups[channel]));
-  worst_seconds_ = crowded_at_nic_;
+  worst_seconds_ = contended_at_nic_;
   // Switches that reduce: no NIC sends to another, so the tree's own links take the place of edges.
   if (find_by_algorithm(v_.plan.algorithm)->network_trees)
     for (const LinkGroup& g : v_.loads.groups) {
       const double own = g.connections[static_cast<std::size_t>(v_.channel)];
       if (g.inside || own == 0) continue;
-      const double seconds = crowded_seconds(g, v_.use, v_.costs.wire);
+      const double seconds = contended_seconds(g, v_.use, v_.costs.wire);
       if (seconds <= tree_seconds_) continue;
       tree_seconds_ = seconds;
       tree_sharers_ = seconds * g.capacity / (v_.costs.wire * own);
@@ -61,21 +61,21 @@ Services::Services(const ChannelView& view, Looks looks)
     const double alone = edge.group == edge.port ? here(edge) : std::max(here(edge), message(edge, edge.group));
     hops_.push_back({alone, edge.latency});
     worst_latency_ = std::max(worst_latency_, edge.latency);
-    worst_seconds_ = std::max(worst_seconds_, crowded(edge.group));
+    worst_seconds_ = std::max(worst_seconds_, contended(edge.group));
   }
   if (edges_.ways) ways_ = edges_.ways->way.data();
   // Whoever looks at links only has no edges that would tell how slow they are.
   if (looks == Looks::at_edges) return;
   for (std::uint32_t g = 0; g < v_.loads.groups.size(); ++g)
     if (!v_.loads.groups[g].inside && v_.loads.groups[g].connections[channel] > 0)
-      worst_seconds_ = std::max(worst_seconds_, crowded(g));
+      worst_seconds_ = std::max(worst_seconds_, contended(g));
 }
 
 std::vector<double> Services::hop_seconds(const InsideGroups& inside) const {
   std::vector<double> seconds;
   for (std::size_t i = 0; i < inside.transfers.size(); ++i)
     if (inside.transfers[i].kind == NodeTransfer::Kind::gpu_to_gpu)
-      seconds.push_back(inside.group[i] == no_group ? 0 : crowded(inside.group[i]));
+      seconds.push_back(inside.group[i] == no_group ? 0 : contended(inside.group[i]));
   return seconds;
 }
 
@@ -169,7 +169,7 @@ double Services::message(const View& edge, std::uint32_t group) const {
   // a whole.
   const double parts = v_.comm.split_data_on_qps ? 1 : v_.comm.qps_per_connection;
   const double rest = (1 - 1 / parts) * v_.costs.wire / v_.loads.groups[group].capacity;
-  return crowded(group) / connections(edge, group) + rest;
+  return contended(group) / connections(edge, group) + rest;
 }
 
 Service Services::nic(std::size_t e, Messages messages, int siblings, bool up, double bytes) const {
@@ -179,12 +179,12 @@ Service Services::nic(std::size_t e, Messages messages, int siblings, bool up, d
   const double own = here(edge) * siblings;
   const double alone = edge.middle == no_group ? 0 : v_.costs.wire / v_.loads.groups[edge.middle].capacity;
   const double beyond = edge.middle == no_group ? 0 : (message(edge, edge.middle) + alone) / 2;
-  const double crowd = std::max(crowded(edge.group), crowded_at_nic_);
+  const double contention = std::max(contended(edge.group), contended_at_nic_);
   Service s;
   s.pass = bytes * std::max(own, beyond);
   s.step = bytes * messages.step * (up ? own : here(edge));
   const double port = v_.costs.wire / v_.loads.groups[edge.port].capacity;
-  s.round = bytes * std::max(messages.all * port, crowd);
+  s.round = bytes * std::max(messages.all * port, contention);
   return s;
 }
 

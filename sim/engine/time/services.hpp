@@ -6,7 +6,7 @@
 //
 // m_lc are the connections of channel c on link l, use_c its slice over this channel's, w bytes on the wire for each of
 // payload, C_l in B/s. Channels run in step, so on a link all of them count; which ones are there at one time is known
-// for small plans only (edge_crowd.hpp).
+// for small plans only (edge_contention.hpp).
 #pragma once
 
 #include <algorithm>
@@ -85,7 +85,7 @@ class Services {
   /// s per byte at the NIC that sends on edge e.
   double here(std::size_t e) const { return here(edges_.of(e)); }
   /// s per byte of the most crowded link between a GPU and its NIC.
-  double staging() const { return crowded_at_nic_; }
+  double staging() const { return contended_at_nic_; }
   /// s per byte at the fastest NIC that sends on an edge.
   double at_nic() const;
   /// s per byte between a GPU and its NIC, at the NIC's rate.
@@ -110,7 +110,7 @@ class Services {
   const ChannelView& view() const { return v_; }
 
  private:
-  double crowded(std::uint32_t group) const { return crowded_seconds(v_.loads.groups[group], v_.use, v_.costs.wire); }
+  double contended(std::uint32_t group) const { return contended_seconds(v_.loads.groups[group], v_.use, v_.costs.wire); }
   using View = EdgeGroups::View;
   double here(const View& edge) const;
   /// s per byte of one message of an edge on a link of the group.
@@ -129,7 +129,7 @@ class Services {
   std::vector<double> hop_seconds_, usual_hop_seconds_;
   std::map<std::uint32_t, std::vector<double>> faulty_hop_seconds_;  ///< by node
   std::vector<double> reduce_, multicast_;                           ///< s/B by head
-  double alone_at_nic_ = 0, crowded_at_nic_ = 0;                     ///< s/B between GPU and NIC
+  double alone_at_nic_ = 0, contended_at_nic_ = 0;                     ///< s/B between GPU and NIC
   double tree_seconds_ = 0, tree_sharers_ = 1;
   double worst_latency_ = 0, worst_seconds_ = 0;
 };

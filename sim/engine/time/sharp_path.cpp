@@ -67,7 +67,7 @@ class SharpPath {
       return static_cast<std::uint32_t>(up ? top_ - position : top_ + network_stations + 1 + position);
     };
     // One block copies both ways, in two parts that slow each other.
-    path_.both_ways = v_.costs.both_ways;
+    path_.both_directions = v_.costs.both_directions;
     for (int p = 0; p < v_.comm.gpus(); ++p)
       for (const bool up : {true, false}) path_.stations[station(0, p, up)].beside = station(0, p, !up);
     const ChannelShape& shape = v_.comm.tree_shape(v_.channel);

@@ -2,7 +2,7 @@
 //
 //   chain of the leaf, [ GPU, proxy thread, NIC, GPU of the parent ] for each level, root, the same downward, chain (1)
 //
-// Both paths are those of longest_way.hpp. Channels of the other tree, and slices on other paths, use the same links,
+// Both paths are those of longest_path.hpp. Channels of the other tree, and slices on other paths, use the same links,
 // proxy threads and NICs. Each of them is counted with the station of this path that is busy when it is: slices come to
 // all nodes of a level at about the same time, so that is the one at the same level (`like`).
 #include <algorithm>
@@ -11,10 +11,10 @@
 
 #include "fabricast/collective/algorithm.hpp"
 #include "fabricast/collective/double_tree.hpp"
-#include "longest_way.hpp"
+#include "longest_path.hpp"
 #include "paths.hpp"
 #include "places.hpp"
-#include "tree_crowds.hpp"
+#include "tree_contention.hpp"
 
 namespace fabricast {
 
@@ -31,9 +31,9 @@ class TreePath {
  public:
   /// \param table  of the channel's tree
   TreePath(const Services& services, SliceBytes bytes, TreeLayout layout, const TreeTable& table,
-           const LongestWay& longest, const std::vector<EdgeCrowd>& crowds)
+           const LongestPath& longest, const std::vector<EdgeContention>& contentions)
       : s_(services),
-        crowds_(crowds),
+        contentions_(contentions),
         v_(services.view()),
         bytes_(bytes),
         layout_(std::move(layout)),
@@ -206,15 +206,15 @@ class TreePath {
     proxy.whole = s_.proxy(by_proxy, bytes_.whole), proxy.tail = s_.proxy(by_proxy, bytes_.tail);
     nic.whole = s_.nic(spot.edge, by_nic, siblings, spot.up, bytes_.whole);
     nic.tail = s_.nic(spot.edge, by_nic, siblings, spot.up, bytes_.tail);
-    if (!crowds_.empty()) {
-      const EdgeCrowd& crowd = crowds_[spot.edge];
+    if (!contentions_.empty()) {
+      const EdgeContention& contention = contentions_[spot.edge];
       // Beyond the NICs, half of a tree's traffic goes the other way, at other times.
       const double alone = slowest_link(v_, static_cast<std::uint32_t>(v_.channel), spot.edge);
-      const double beyond = (std::min(alone, crowd.alone_between) + crowd.alone_between) / 2;
+      const double beyond = (std::min(alone, contention.alone_between) + contention.alone_between) / 2;
       const double pass = std::max(s_.here(spot.edge) * siblings, beyond);
       // The crowd of the moment takes the place of all connections that ever cross the links.
       nic.whole.pass = bytes_.whole * pass, nic.tail.pass = bytes_.tail * pass;
-      nic.gap = bytes_.whole * crowd.round_between;
+      nic.gap = bytes_.whole * contention.round_between;
     }
     // An acknowledgement takes the same path back.
     nic.latency = nic.credit = v_.costs.network_latency(bytes_.whole) + s_.latency(spot.edge);
@@ -315,12 +315,12 @@ class TreePath {
       if (i > 0 && spot.node != spots_[i - 1].node) level += i <= top_ ? -1 : 1;
       levels_.push_back(level);
     }
-    path_.both_ways = v_.costs.both_ways;
+    path_.both_directions = v_.costs.both_directions;
     std::array<std::int64_t, 2> here{};
     for (std::size_t i = 0; i < stations_.size(); ++i) {
       const Spot& spot = spots_[i];
       // The root does both ways in one operation, so it has no other part that would slow it.
-      if (!stations_[i].server && i != top_ && path_.both_ways < 2)
+      if (!stations_[i].server && i != top_ && path_.both_directions < 2)
         stations_[i].beside = like(levels_[i], spot.position, !spot.up, false);
       if (i == 0 || spot.node != spots_[i - 1].node) here = levels(spot.node);
       std::vector<PlaceUser>& users = stations_[i].users;
@@ -347,7 +347,7 @@ class TreePath {
 
   static constexpr std::size_t nic_buffer = static_cast<std::size_t>(-1);
   const Services& s_;
-  const std::vector<EdgeCrowd>& crowds_;  ///< by connection, if they are known
+  const std::vector<EdgeContention>& contentions_;  ///< by connection, if they are known
   const ChannelView& v_;
   SliceBytes bytes_;
   TreeLayout layout_;
@@ -389,9 +389,9 @@ Pipeline tree_path(const Services& services, SliceBytes bytes) {
   const ChannelView& v = services.view();
   const TreeTable table(v.comm.nodes(), v.comm.tree_index(v.channel));
   TreeLayout layout = chain_layout(v.comm, v.plan.channels);
-  const std::vector<EdgeCrowd> crowds = tree_crowds(services, bytes.whole, bytes.slices, layout);
-  const LongestWay longest = longest_ways(services, bytes.whole, layout, table, crowds).front();
-  return TreePath(services, bytes, std::move(layout), table, longest, crowds)();
+  const std::vector<EdgeContention> contentions = tree_contentions(services, bytes.whole, bytes.slices, layout);
+  const LongestPath longest = longest_paths(services, bytes.whole, layout, table, contentions).front();
+  return TreePath(services, bytes, std::move(layout), table, longest, contentions)();
 }
 
 Pipeline nvls_path(const Services& services, SliceBytes bytes) {
@@ -399,12 +399,12 @@ Pipeline nvls_path(const Services& services, SliceBytes bytes) {
   const TreeTable table(v.comm.nodes(), v.channel % 2);
   const auto layout = [&](std::size_t head) { return head_layout(v.comm, v.plan.channels, head); };
   // Edges of all heads are numbered together, so one head's layout serves to find the crowds of all.
-  const std::vector<EdgeCrowd> crowds = tree_crowds(services, bytes.whole, bytes.slices, layout(0));
-  const std::vector<LongestWay> ways = longest_ways(services, bytes.whole, layout(0), table, crowds);
+  const std::vector<EdgeContention> contentions = tree_contentions(services, bytes.whole, bytes.slices, layout(0));
+  const std::vector<LongestPath> ways = longest_paths(services, bytes.whole, layout(0), table, contentions);
   // On one node heads are alike.
   const auto longest = std::max_element(ways.begin(), ways.end(),
-                                        [](const LongestWay& a, const LongestWay& b) { return a.length < b.length; });
-  return TreePath(services, bytes, layout(static_cast<std::size_t>(longest - ways.begin())), table, *longest, crowds)();
+                                        [](const LongestPath& a, const LongestPath& b) { return a.length < b.length; });
+  return TreePath(services, bytes, layout(static_cast<std::size_t>(longest - ways.begin())), table, *longest, contentions)();
 }
 
 }  // namespace fabricast

@@ -12,7 +12,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "exchange.hpp"
+#include "collective.hpp"
 #include "fabricast/core/stop.hpp"
 
 namespace fabricast {
@@ -51,7 +51,7 @@ void for_each_common(std::span<const Background::Use> own, const std::vector<Bac
 SharedRates rates_beside(const Background& others, std::span<const Background::Use> uses,
                          const std::vector<BytesPerSecond>& rate, const std::vector<double>& weight) {
   SharedRates out{rate, std::vector<std::uint32_t>(rate.size(), no_link)};
-  std::vector<LinkUse> crowded;
+  std::vector<LinkUse> contended;
   std::vector<std::uint32_t> number(others.rate.size(), no_link);
   std::vector<BytesPerSecond> caps(rate);
   std::vector<double> weights(weight);
@@ -62,7 +62,7 @@ SharedRates rates_beside(const Background& others, std::span<const Background::U
     for (const Background::Use& u : theirs) load += u.use * others.rate[u.item].value;
     // A link that all can have what they ask of binds nobody.
     if (load <= full) return;
-    for (const Background::Use& u : own) crowded.push_back({resource, u.item, u.use}), meets[u.item] = true;
+    for (const Background::Use& u : own) contended.push_back({resource, u.item, u.use}), meets[u.item] = true;
     for (const Background::Use& u : theirs) {
       std::uint32_t& n = number[u.item];
       // Of the others only those take part that some own channel meets: they may be many, and mostly elsewhere.
@@ -70,11 +70,11 @@ SharedRates rates_beside(const Background& others, std::span<const Background::U
         n = static_cast<std::uint32_t>(caps.size());
         caps.push_back(others.rate[u.item]), weights.push_back(others.weight[u.item]);
       }
-      crowded.push_back({resource, n, u.use});
+      contended.push_back({resource, n, u.use});
     }
   });
-  if (crowded.empty()) return out;
-  const LinkShares shares = share_links(caps, weights, std::move(crowded));
+  if (contended.empty()) return out;
+  const LinkShares shares = share_links(caps, weights, std::move(contended));
   for (std::size_t i = 0; i < rate.size(); ++i)
     // Never more than alone: a call beside others is not faster.
     if (meets[i] && shares.rate[i] < rate[i]) out.rate[i] = shares.rate[i], out.link[i] = shares.link[i];
@@ -105,10 +105,10 @@ Background traffic_of(const World& world, const Program& program, std::span<cons
                       std::uint32_t owner) {
   Background all;
   if (world.planner.comm.nodes() < 2) return all;
-  ExchangeTimer timer(world, program, seed);
-  for (std::uint32_t k = 0; k < program.exchanges.size(); ++k) {
+  CollectiveTimer timer(world, program, seed);
+  for (std::uint32_t k = 0; k < program.collectives.size(); ++k) {
     if (duty[k] <= 0) continue;
-    const std::unique_ptr<Exchange> x = timer.time(program.exchanges[k]);
+    const std::unique_ptr<Collective> x = timer.time(program.collectives[k]);
     const auto base = static_cast<std::uint32_t>(all.rate.size());
     for (std::uint32_t i = 0; i < x->rate.size(); ++i) {
       const GroupTime& time = x->timed[x->team_of[i]]->time;

@@ -67,7 +67,7 @@ Planner& Communicators::of(const TeamShape& shape, const Team& team, std::uint32
   return *planner;
 }
 
-Plan Communicators::plan(const Planner& planner, const ExchangeKind& kind) const {
+Plan Communicators::plan(const Planner& planner, const CollectiveKind& kind) const {
   falls_back(world_.scenario, planner, kind.op);
   Plan plan = plan_collective(planner, kind.op, kind.bytes);
   plan.one_way = kind.one_way;

@@ -19,7 +19,7 @@ class Communicators {
   /// \param number  of the communicator at each of its NICs: its queue pairs come after those of lower numbers
   Planner& of(const TeamShape& shape, const Team& team, std::uint32_t number);
   /// NCCL's plan for a call.
-  Plan plan(const Planner& planner, const ExchangeKind& kind) const;
+  Plan plan(const Planner& planner, const CollectiveKind& kind) const;
   /// The network as such a call finds it.
   NetworkSetup setup(const Planner& planner, CollectiveOp op) const;
   /// Whether a team holds a node with a fault inside.

@@ -1,6 +1,6 @@
 // Exchanges by kind, alone and in flight together (docs/models/traffic.md):
 //
-//   pace(k) = T_k / T'_k                       T: exchange.hpp, T': meeting.hpp
+//   pace(k) = T_k / T'_k                       T: collective.hpp, T': meeting.hpp
 //   k is independent  if for each link l that it uses
 //     o_l + sum over sets of groups of  max over kinds j of the set of part_jl  <= 1,   or no other set uses l      (1)
 //
@@ -22,26 +22,26 @@ namespace {
 
 std::vector<std::vector<std::uint32_t>> kinds_by_groups(const Program& program) {
   std::vector<std::vector<std::uint32_t>> kinds(program.groups.size());
-  for (std::uint32_t k = 0; k < program.exchanges.size(); ++k) kinds[program.exchanges[k].groups].push_back(k);
+  for (std::uint32_t k = 0; k < program.collectives.size(); ++k) kinds[program.collectives[k].groups].push_back(k);
   return kinds;
 }
 
 class FlowTraffic final : public Traffic {
  public:
   FlowTraffic(const World& world, const Program& program, std::uint64_t seed, std::size_t threads,
-              std::shared_ptr<ExchangeCounts> counts = nullptr)
+              std::shared_ptr<CollectiveCounts> counts = nullptr)
       : program_(program),
         threads_(threads),
         timer_(world, program, seed, std::move(counts)),
-        exchanges_(program.exchanges.size()),
-        meetings_(timer_, exchanges_) {}
+        collectives_(program.collectives.size()),
+        meetings_(timer_, collectives_) {}
 
   /// Threads may do so at once, each with exchanges of other groups.
   void time(std::uint32_t kind) {
-    if (!exchanges_[kind]) exchanges_[kind] = timer_.time(program_.exchanges[kind]);
+    if (!collectives_[kind]) collectives_[kind] = timer_.time(program_.collectives[kind]);
   }
 
-  const ExchangeTime& alone(std::uint32_t kind) override { return exchange(kind).time; }
+  const CollectiveTime& alone(std::uint32_t kind) override { return collective(kind).time; }
 
   /// Calls of one communicator run one after the other, so those of the same groups do not count.
   bool is_independent(std::uint32_t kind) override {
@@ -52,7 +52,7 @@ class FlowTraffic final : public Traffic {
   void paces(std::span<const std::uint32_t> kinds, std::span<double> paces) override {
     FABRICAST_CHECK(kinds.size() == paces.size() && std::is_sorted(kinds.begin(), kinds.end()),
                     "exchanges in flight come in order, with a pace for each");
-    for (const std::uint32_t kind : kinds) exchange(kind);
+    for (const std::uint32_t kind : kinds) collective(kind);
     // Only those that have a link in common can be in each other's way: small sets come up again and again.
     std::vector<bool> done(kinds.size(), false);
     std::vector<std::size_t> members;
@@ -79,10 +79,10 @@ class FlowTraffic final : public Traffic {
   }
 
  private:
-  const Exchange& exchange(std::uint32_t kind) {
-    if (!exchanges_.at(kind) && threads_ > 1) time_all();
+  const Collective& collective(std::uint32_t kind) {
+    if (!collectives_.at(kind) && threads_ > 1) time_all();
     time(kind);
-    return *exchanges_[kind];
+    return *collectives_[kind];
   }
 
   /// A step needs them all. Those of the same groups share what they know of these, and so go together.
@@ -97,25 +97,25 @@ class FlowTraffic final : public Traffic {
   /// Independent is what finds room on all its links beside the most that each other set of groups asks of them. What
   /// other jobs ask is in its time already.
   void find_independent() {
-    for (std::uint32_t k = 0; k < program_.exchanges.size(); ++k) exchange(k);
+    for (std::uint32_t k = 0; k < program_.collectives.size(); ++k) collective(k);
     std::vector<double> all(timer_.resources(), 0), most(timer_.resources(), 0);
     std::vector<std::uint32_t> sets(timer_.resources(), 0);  // of groups that use it
     if (const Background* others = timer_.others())
       for (const Background::Use& u : others->uses) all[u.resource] += u.use * others->rate[u.item].value;
     for (const std::vector<std::uint32_t>& kinds : kinds_by_groups(program_)) {
       for (const std::uint32_t k : kinds)
-        exchanges_[k]->for_each_load(
-            [&](const Exchange::Load& load) { most[load.resource] = std::max(most[load.resource], load.part); });
+        collectives_[k]->for_each_load(
+            [&](const Collective::Load& load) { most[load.resource] = std::max(most[load.resource], load.part); });
       // Taken out as it is added, so that `most` is 0 again for the next set without a pass over all links.
       for (const std::uint32_t k : kinds)
-        exchanges_[k]->for_each_load([&](const Exchange::Load& load) {
+        collectives_[k]->for_each_load([&](const Collective::Load& load) {
           if (const double part = std::exchange(most[load.resource], 0.0); part > 0)
             all[load.resource] += part, ++sets[load.resource];
         });
     }
-    for (const std::unique_ptr<Exchange>& x : exchanges_) {
+    for (const std::unique_ptr<Collective>& x : collectives_) {
       bool independent = true;
-      x->for_each_load([&](const Exchange::Load& load) {
+      x->for_each_load([&](const Collective::Load& load) {
         independent &= all[load.resource] <= 1 + 1e-9 || sets[load.resource] == 1;
       });
       independent_.push_back(independent);
@@ -124,8 +124,8 @@ class FlowTraffic final : public Traffic {
 
   const Program& program_;
   std::size_t threads_;
-  ExchangeTimer timer_;
-  std::vector<std::unique_ptr<Exchange>> exchanges_;
+  CollectiveTimer timer_;
+  std::vector<std::unique_ptr<Collective>> collectives_;
   Meetings meetings_;
   std::vector<bool> independent_;
 };
@@ -139,7 +139,7 @@ std::unique_ptr<Traffic> make_flow_traffic(const World& world, const Program& pr
 
 std::vector<std::unique_ptr<Traffic>> make_flow_traffics(std::span<const World* const> worlds, const Program& program,
                                                          std::uint64_t seed, std::size_t threads) {
-  const auto counts = std::make_shared<ExchangeCounts>(seed);
+  const auto counts = std::make_shared<CollectiveCounts>(seed);
   std::vector<std::unique_ptr<FlowTraffic>> all;
   for (const World* world : worlds) {
     // Hardware on which ranks connect otherwise counts for itself.

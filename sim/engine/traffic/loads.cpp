@@ -10,11 +10,11 @@
 #include <functional>
 #include <map>
 
-#include "exchange.hpp"
+#include "collective.hpp"
 
 namespace fabricast {
 
-void ExchangeTimer::add_loads(Exchange& x) const {
+void CollectiveTimer::add_loads(Collective& x) const {
   for (std::uint32_t k = 0; k < x.fabric->kinds(); ++k) {
     double part = 0;
     for (const LinkUses::Use u : x.fabric->users(k)) part += u.use * x.rate[u.item].value;
@@ -30,7 +30,7 @@ void ExchangeTimer::add_loads(Exchange& x) const {
           if (inside.use[c] > 0) part[inside.link] += inside.use[c] * x.rate[first + c].value;
       }
     for (std::uint16_t l = 0; l < node_links_; ++l)
-      if (part[l] > 0) x.inside.push_back({resource(x.teams->nodes[n], l), Exchange::none, part[l]});
+      if (part[l] > 0) x.inside.push_back({resource(x.teams->nodes[n], l), Collective::none, part[l]});
   }
 }
 
@@ -51,7 +51,7 @@ struct LinkOfNode {
 
 /// In a node, links behind each other have the same users: those of a NIC and of its GPU, or the two ways of a NVLink.
 /// The one of which they take most stands for all of which they take less.
-void ExchangeTimer::find_behind(Exchange& x) const {
+void CollectiveTimer::find_behind(Collective& x) const {
   const std::span<const LinkUses::Link> links = x.fabric->links();
   const auto below = [](const LinkUses::Link& l, std::uint32_t link) { return l.link < link; };
   std::size_t next = 0;            // in x.inside
@@ -85,25 +85,25 @@ void ExchangeTimer::find_behind(Exchange& x) const {
       }
     key.push_back(end_of_part);
     for (; next < x.inside.size() && node_of(x.inside[next].resource) == node; ++next) {
-      own.push_back({x.inside[next].resource, Exchange::none}), place.push_back(next);
+      own.push_back({x.inside[next].resource, Collective::none}), place.push_back(next);
       key.push_back(link_of(own.back().resource));
     }
     const auto [it, fresh] = known.try_emplace(key);
     if (fresh) it->second = behind_in_node(x, n, own);
     for (std::size_t i = 0; i < own.size(); ++i) {
-      if (it->second[i] == Exchange::none) continue;
+      if (it->second[i] == Collective::none) continue;
       const std::uint32_t behind = own[it->second[i]].resource;
-      if (own[i].kind == Exchange::none) {
+      if (own[i].kind == Collective::none) {
         x.inside[place[i]].behind = behind;
       } else {
-        if (place[i] >= x.behind.size()) x.behind.resize(place[i] + 1, Exchange::none);
+        if (place[i] >= x.behind.size()) x.behind.resize(place[i] + 1, Collective::none);
         x.behind[place[i]] = behind;
       }
     }
   }
 }
 
-std::vector<std::uint32_t> ExchangeTimer::behind_in_node(const Exchange& x, std::size_t n,
+std::vector<std::uint32_t> CollectiveTimer::behind_in_node(const Collective& x, std::size_t n,
                                                          const std::vector<OfNode>& own) const {
   std::map<std::vector<std::uint32_t>, std::vector<LinkOfNode>> by_users;
   for (std::size_t l = 0; l < own.size(); ++l) {
@@ -113,13 +113,13 @@ std::vector<std::uint32_t> ExchangeTimer::behind_in_node(const Exchange& x, std:
     const auto add = [&](std::uint32_t item, double use) {
       items.push_back(item), link.use.push_back(use), link.sum += use;
     };
-    if (own[l].kind != Exchange::none)
+    if (own[l].kind != Collective::none)
       for (const LinkUses::Use u : x.fabric->users(own[l].kind)) add(u.item, u.use);
     else
       x.for_each_inside(n, link_of(own[l].resource), add);
     by_users[items].push_back(std::move(link));
   }
-  std::vector<std::uint32_t> behind(own.size(), Exchange::none);
+  std::vector<std::uint32_t> behind(own.size(), Collective::none);
   for (const auto& [users, links] : by_users) {
     // Only the one with the greatest sum can have all uses at least as great as another's.
     const auto most = std::max_element(links.begin(), links.end(),

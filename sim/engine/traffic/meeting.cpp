@@ -20,7 +20,7 @@ namespace fabricast {
 namespace {
 
 /// No exchange has been on the resource yet: not the same as behind no other.
-constexpr std::uint32_t untouched = Exchange::none - 1;
+constexpr std::uint32_t untouched = Collective::none - 1;
 
 /// Sets that merge. They come out in the order of their lowest members.
 class Sets {
@@ -48,8 +48,8 @@ std::size_t FlightHash::operator()(const Flight& flight) const {
   return hash;
 }
 
-Meetings::Meetings(const ExchangeTimer& timer, const std::vector<std::unique_ptr<Exchange>>& exchanges)
-    : timer_(timer), exchanges_(exchanges), load_(timer.resources(), 0), behind_(timer.resources(), untouched) {
+Meetings::Meetings(const CollectiveTimer& timer, const std::vector<std::unique_ptr<Collective>>& collectives)
+    : timer_(timer), collectives_(collectives), load_(timer.resources(), 0), behind_(timer.resources(), untouched) {
   if (!timer.others()) return;
   // Of their load nothing changes: they are taken in the mean of time.
   others_load_.assign(timer.resources(), 0);
@@ -79,8 +79,8 @@ bool Meetings::meet(std::uint32_t a, std::uint32_t b) {
   if (row.empty()) row.assign(high + 1, unknown);
   signed char& known = row[low];
   if (known != unknown) return known != 0;
-  const Exchange &x = *exchanges_[a], &y = *exchanges_[b];
-  known = have_common(x.inside, y.inside, [](const Exchange::Load& l) { return l.resource; }) ||
+  const Collective &x = *collectives_[a], &y = *collectives_[b];
+  known = have_common(x.inside, y.inside, [](const Collective::Load& l) { return l.resource; }) ||
           have_common(x.fabric->links(), y.fabric->links(), [](const LinkUses::Link& l) { return l.link; });
   return known != 0;
 }
@@ -93,25 +93,25 @@ const std::vector<double>& Meetings::paces(const Flight& flight) {
 
 void Meetings::add_loads(const Flight& flight, const std::vector<double>& times) {
   for (std::size_t k = 0; k < flight.size(); ++k)
-    exchanges_[flight[k]]->for_each_load([&](const Exchange::Load& load) {
+    collectives_[flight[k]]->for_each_load([&](const Collective::Load& load) {
       load_[load.resource] += times[k] * load.part;
       // Behind another only if it is so for all: one that uses this link alone could fill it before that one.
       std::uint32_t& behind = behind_[load.resource];
-      behind = behind == untouched || behind == load.behind ? load.behind : Exchange::none;
+      behind = behind == untouched || behind == load.behind ? load.behind : Collective::none;
     });
 }
 
 void Meetings::clear_loads(const Flight& flight) {
   // Where loads were put, and nowhere else: a pass over all resources for each flight would cost more.
   for (const std::uint32_t kind : flight)
-    exchanges_[kind]->for_each_load(
-        [&](const Exchange::Load& load) { load_[load.resource] = 0, behind_[load.resource] = untouched; });
+    collectives_[kind]->for_each_load(
+        [&](const Collective::Load& load) { load_[load.resource] = 0, behind_[load.resource] = untouched; });
 }
 
-bool Meetings::is_crowded(std::uint32_t resource) const {
+bool Meetings::is_contended(std::uint32_t resource) const {
   // Other jobs may use this link and not the one that it is behind.
   if (others_load_.empty() || others_load_[resource] == 0)
-    return load_[resource] > full && behind_[resource] == Exchange::none;
+    return load_[resource] > full && behind_[resource] == Collective::none;
   return load_[resource] + others_load_[resource] > full;
 }
 
@@ -135,21 +135,21 @@ std::vector<double> Meetings::solve(const Flight& flight) {
   // Whoever uses a crowded link belongs to the first one that does.
   Sets sets(kinds.size());
   std::unordered_map<std::uint32_t, std::uint32_t> first_user;
-  std::vector<bool> crowded(kinds.size(), false);
+  std::vector<bool> contended(kinds.size(), false);
   for (std::uint32_t k = 0; k < kinds.size(); ++k)
-    exchanges_[kinds[k]]->for_each_load([&](const Exchange::Load& load) {
-      if (!is_crowded(load.resource)) return;
-      crowded[k] = true;
+    collectives_[kinds[k]]->for_each_load([&](const Collective::Load& load) {
+      if (!is_contended(load.resource)) return;
+      contended[k] = true;
       sets.merge(k, first_user.try_emplace(load.resource, k).first->second);
     });
   std::vector<double> pace(kinds.size(), 1);
   for (std::uint32_t k = 0; k < kinds.size(); ++k) {
-    if (!crowded[k] || sets.find(k) != k) continue;
+    if (!contended[k] || sets.find(k) != k) continue;
     Flight joined, key;
     std::vector<std::uint32_t> members;
     std::vector<double> own_times;
     for (std::uint32_t m = k; m < kinds.size(); ++m) {
-      if (!crowded[m] || sets.find(m) != k) continue;
+      if (!contended[m] || sets.find(m) != k) continue;
       members.push_back(m), joined.push_back(kinds[m]), own_times.push_back(times[m]);
       // With repetitions: twice in flight is another case than once.
       key.insert(key.end(), static_cast<std::size_t>(times[m]), kinds[m]);
@@ -173,20 +173,20 @@ std::vector<double> Meetings::solve(const Flight& flight) {
 void Meetings::add_inside(const Flight& flight, const std::vector<double>& times,
                           const std::vector<std::uint32_t>& base, std::vector<LinkUse>& uses) const {
   // By node, since a node that looks to all exchanges like one before it adds no new links to the problem.
-  std::map<std::uint32_t, std::vector<std::uint32_t>> crowded;  // links by node
+  std::map<std::uint32_t, std::vector<std::uint32_t>> contended;  // links by node
   for (const std::uint32_t kind : flight)
-    for (const Exchange::Load& load : exchanges_[kind]->inside)
-      if (is_crowded(load.resource)) crowded[timer_.node_of(load.resource)].push_back(load.resource);
+    for (const Collective::Load& load : collectives_[kind]->inside)
+      if (is_contended(load.resource)) contended[timer_.node_of(load.resource)].push_back(load.resource);
   std::set<std::uint64_t> seen;
-  for (auto& [node, resources] : crowded) {
+  for (auto& [node, resources] : contended) {
     std::uint64_t signature = 0;
     std::vector<std::size_t> place(flight.size());
     for (std::size_t k = 0; k < flight.size(); ++k) {
-      const Exchange& x = *exchanges_[flight[k]];
+      const Collective& x = *collectives_[flight[k]];
       const auto it = std::lower_bound(x.teams->nodes.begin(), x.teams->nodes.end(), node);
       const bool there = it != x.teams->nodes.end() && *it == node;
-      place[k] = there ? static_cast<std::size_t>(it - x.teams->nodes.begin()) : Exchange::none;
-      signature = mix64(signature ^ (there ? x.signature[place[k]] : Exchange::none));
+      place[k] = there ? static_cast<std::size_t>(it - x.teams->nodes.begin()) : Collective::none;
+      signature = mix64(signature ^ (there ? x.signature[place[k]] : Collective::none));
     }
     if (!seen.insert(signature).second) continue;
     std::sort(resources.begin(), resources.end());
@@ -194,8 +194,8 @@ void Meetings::add_inside(const Flight& flight, const std::vector<double>& times
     resources.erase(std::unique(resources.begin(), resources.end()), resources.end());
     for (const std::uint32_t r : resources)
       for (std::size_t k = 0; k < flight.size(); ++k)
-        if (place[k] != Exchange::none)
-          exchanges_[flight[k]]->for_each_inside(place[k], timer_.link_of(r), [&](std::uint32_t item, double use) {
+        if (place[k] != Collective::none)
+          collectives_[flight[k]]->for_each_inside(place[k], timer_.link_of(r), [&](std::uint32_t item, double use) {
             uses.push_back({r, base[k] + item, times[k] * use});
           });
   }
@@ -206,35 +206,35 @@ std::vector<double> Meetings::share(const Flight& flight, const std::vector<doub
   std::uint32_t all = 0;
   for (const std::uint32_t kind : flight) {
     base.push_back(all);
-    all += static_cast<std::uint32_t>(exchanges_[kind]->rate.size());
+    all += static_cast<std::uint32_t>(collectives_[kind]->rate.size());
   }
   std::vector<LinkUse> uses;
   for (std::size_t k = 0; k < flight.size(); ++k) {
-    const LinkUses& fabric = *exchanges_[flight[k]]->fabric;
+    const LinkUses& fabric = *collectives_[flight[k]]->fabric;
     for (const LinkUses::Link& l : fabric.links())
-      if (is_crowded(l.link))
+      if (is_contended(l.link))
         for (const LinkUses::Use u : fabric.users(l.kind)) uses.push_back({l.link, base[k] + u.item, times[k] * u.use});
   }
   add_inside(flight, times, base, uses);
   // Items of other jobs are numbered after all of the exchanges' own.
   const std::uint32_t own = all;
   if (!others_load_.empty()) {
-    std::set<std::uint32_t> crowded;
+    std::set<std::uint32_t> contended;
     for (const LinkUse& u : uses)
-      if (others_load_[u.link] > 0) crowded.insert(u.link);
-    for (const std::uint32_t resource : crowded) add_others(resource, own, uses);
+      if (others_load_[u.link] > 0) contended.insert(u.link);
+    for (const std::uint32_t resource : contended) add_others(resource, own, uses);
     all += static_cast<std::uint32_t>(timer_.others()->rate.size());
   }
   // Only items on crowded links take part.
-  std::vector<std::uint32_t> number(all, Exchange::none), item_of;
+  std::vector<std::uint32_t> number(all, Collective::none), item_of;
   std::vector<BytesPerSecond> caps;
   std::vector<double> weights;
   for (LinkUse& use : uses) {
     std::uint32_t& n = number[use.item];
-    if (n == Exchange::none) n = static_cast<std::uint32_t>(item_of.size()), item_of.push_back(use.item);
+    if (n == Collective::none) n = static_cast<std::uint32_t>(item_of.size()), item_of.push_back(use.item);
     use.item = n;
   }
-  const auto exchange_of = [&](std::uint32_t item) {
+  const auto collective_of = [&](std::uint32_t item) {
     return static_cast<std::size_t>(std::upper_bound(base.begin(), base.end(), item) - base.begin() - 1);
   };
   for (const std::uint32_t item : item_of) {
@@ -242,23 +242,23 @@ std::vector<double> Meetings::share(const Flight& flight, const std::vector<doub
       caps.push_back(timer_.others()->rate[item - own]), weights.push_back(timer_.others()->weight[item - own]);
       continue;
     }
-    const std::size_t k = exchange_of(item);
+    const std::size_t k = collective_of(item);
     // At most what it has alone, where its own teams share links already.
-    caps.push_back(exchanges_[flight[k]]->rate[item - base[k]]);
-    weights.push_back(exchanges_[flight[k]]->weight(item - base[k]));
+    caps.push_back(collectives_[flight[k]]->rate[item - base[k]]);
+    weights.push_back(collectives_[flight[k]]->weight(item - base[k]));
   }
   const LinkShares shares = share_links(caps, weights, std::move(uses));
   std::vector<Seconds> makespan;
   // No less than alone: channels that are on no crowded link go on as they do alone.
-  for (const std::uint32_t kind : flight) makespan.push_back(exchanges_[kind]->time.makespan);
+  for (const std::uint32_t kind : flight) makespan.push_back(collectives_[kind]->time.makespan);
   for (std::size_t n = 0; n < item_of.size(); ++n) {
     if (item_of[n] >= own) continue;
-    const std::size_t k = exchange_of(item_of[n]);
+    const std::size_t k = collective_of(item_of[n]);
     const BytesPerSecond rate = std::min(shares.rate[n], caps[n]);
-    makespan[k] = std::max(makespan[k], exchanges_[flight[k]]->at(item_of[n] - base[k], rate));
+    makespan[k] = std::max(makespan[k], collectives_[flight[k]]->at(item_of[n] - base[k], rate));
   }
   std::vector<double> paces;
-  for (std::size_t k = 0; k < flight.size(); ++k) paces.push_back(exchanges_[flight[k]]->time.makespan / makespan[k]);
+  for (std::size_t k = 0; k < flight.size(); ++k) paces.push_back(collectives_[flight[k]]->time.makespan / makespan[k]);
   return paces;
 }
 

@@ -23,7 +23,7 @@ struct Spread {
   std::vector<std::vector<int>> gpus;
 };
 
-[[noreturn]] void refuse(const ExchangeKind& kind, const std::string& message, int per_node, std::string_view what) {
+[[noreturn]] void refuse(const CollectiveKind& kind, const std::string& message, int per_node, std::string_view what) {
   throw UserError::at(
       "workload.parallel", fmt::format("{} groups {}", name_of(kind.part), message),
       fmt::format("let the product of `{}` and of the dimensions before it in the order of ranks divide the {} GPUs of "
@@ -63,7 +63,7 @@ Spread spread_of(const Communicator& comm, const std::vector<std::uint32_t>& ran
 }
 
 /// All nodes, and all hosts of a node, must hold as many of the group's ranks: NCCL's channels are the same everywhere.
-void check_even(const Communicator& comm, const Spread& spread, const ExchangeKind& kind) {
+void check_even(const Communicator& comm, const Spread& spread, const CollectiveKind& kind) {
   if (spread.nodes.size() == 1) return;
   const int hosts = static_cast<int>(comm.hosts_per_node), of_host = comm.gpus() / hosts;
   const auto [least, most] = std::minmax_element(spread.gpus.begin(), spread.gpus.end(),
@@ -108,7 +108,7 @@ void list_members(TeamSet& set) {
 
 }  // namespace
 
-TeamSet teams_of(const World& world, const RankGroups& groups, const ExchangeKind& kind) {
+TeamSet teams_of(const World& world, const RankGroups& groups, const CollectiveKind& kind) {
   const Communicator& comm = world.planner.comm;
   TeamSet set;
   std::map<TeamShape, std::uint32_t> known;

@@ -42,6 +42,6 @@ struct TeamSet {
 
 /// \param kind  that has these groups: for messages
 /// \throws UserError if a group's ranks are spread unevenly over its nodes.
-TeamSet teams_of(const World& world, const RankGroups& groups, const ExchangeKind& kind);
+TeamSet teams_of(const World& world, const RankGroups& groups, const CollectiveKind& kind);
 
 }  // namespace fabricast

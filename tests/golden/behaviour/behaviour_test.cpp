@@ -59,9 +59,9 @@ TEST_CASE("what the provider of a machine sets is said, and the user's word wins
   CHECK_THAT(output("run " + machine), Catch::Contains("# " + lead));
   CHECK_THAT(output("explain " + machine + " --size 1MiB"), Catch::Contains("  " + lead));
   CHECK_THAT(output("describe a4"), Catch::Contains("  " + lead));
-  const json told = json::parse(output("explain " + machine + " --size 1MiB --json -")).at("set_by_provider");
-  CHECK(told.at("from") == "Google's gIB");
-  CHECK(told.at("variables").at("NCCL_IB_QPS_PER_CONNECTION") == "4");
+  const json stated = json::parse(output("explain " + machine + " --size 1MiB --json -")).at("set_by_provider");
+  CHECK(stated.at("from") == "Google's gIB");
+  CHECK(stated.at("variables").at("NCCL_IB_QPS_PER_CONNECTION") == "4");
   const json own = json::parse(output("run " + machine + " --set nccl.env.NCCL_IB_QPS_PER_CONNECTION=1 --json -"));
   CHECK_FALSE(own.at("set_by_provider").at("variables").contains("NCCL_IB_QPS_PER_CONNECTION"));
 }

@@ -23,7 +23,7 @@ TEST_CASE("a report on standard output is the report alone, the same on any numb
   const std::string html = output("run " + few + " --threads 1 --html -");
   CHECK(html.starts_with("<!DOCTYPE html>"));
   CHECK(html.ends_with("</html>\n"));
-  for (const char* part : {"id=\"chart-busbw\"", "id=\"chart-time\"", "id=\"chart-parts\"", "id=\"chart-draws\"",
+  for (const char* part : {"id=\"chart-busbw\"", "id=\"chart-time\"", "id=\"chart-parts\"", "id=\"chart-samples\"",
                            "id=\"chart-load\"", "id=\"table-rows\"", "id=\"table-tiers\""})
     CHECK(html.find(part) != std::string::npos);
   CHECK(html.find("fabricast run " + few + " --threads 1 --html -") != std::string::npos);
@@ -52,7 +52,7 @@ TEST_CASE("the scenario of a report gives the same forecast again", "[behaviour]
 }
 
 TEST_CASE("charts and drawings are SVG files", "[behaviour]") {
-  for (const char* chart : {"busbw", "time", "parts", "draws", "load"})
+  for (const char* chart : {"busbw", "time", "parts", "samples", "load"})
     CHECK(parse_xml(output("run " + few + " --svg - --chart " + chart), chart).name == "svg");
   CHECK(output("run " + few + " --svg -") == output("run " + few + " --svg - --chart busbw"));
   CHECK(parse_xml(output("inspect fabric " + few + " --svg -"), "fabric").name == "svg");

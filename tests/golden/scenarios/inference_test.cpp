@@ -30,8 +30,8 @@ std::map<std::string, double> parts(const json& step) {
   return all;
 }
 
-json exchange(const json& j, const std::string& part, const std::string& collective) {
-  for (const json& e : j.at("exchanges"))
+json collective(const json& j, const std::string& part, const std::string& collective) {
+  for (const json& e : j.at("collectives"))
     if (e.at("part") == part && e.at("collective") == collective) return e;
   FAIL("no " << part << " " << collective);
   return {};
@@ -100,7 +100,7 @@ TEST_CASE("a graph spares the host's launches", "[inference]") {
 TEST_CASE("over nodes, two all-reduces a layer are most of a step", "[inference]") {
   const json j =
       decode("--set node.gpus=8 --set cluster.nodes=4 --set workload.parallel.tensor=32 --set workload.batch=1");
-  const json reduce = exchange(j, "tensor", "all_reduce");
+  const json reduce = collective(j, "tensor", "all_reduce");
   CHECK(reduce.at("calls") == 161);
   CHECK(reduce.at("ranks") == 32);
   for (const auto& [name, seconds] : parts(j)) CHECK(seconds <= parts(j).at("exposed tensor"));
@@ -111,8 +111,8 @@ TEST_CASE("stages work on as many passes as there are", "[inference]") {
   // Four passes of 16 sequences each read a stage's weights.
   const json alone = decode("--set workload.batch=16");
   CHECK(step_ms(one) > 2 * (step_ms(alone) - 1e3 * alone.at("breakdown").at("host").get<double>()));
-  CHECK(exchange(one, "pipeline", "sendrecv").at("calls") == 4);
-  CHECK(one.at("breakdown").contains("products"));
+  CHECK(collective(one, "pipeline", "sendrecv").at("calls") == 4);
+  CHECK(one.at("breakdown").contains("gemm"));
 }
 
 TEST_CASE("replicas that share experts exchange tokens", "[inference]") {
@@ -120,7 +120,7 @@ TEST_CASE("replicas that share experts exchange tokens", "[inference]") {
       "--set node.gpus=8 --set cluster.nodes=4 --set workload.parallel.tensor=1 --set 'workload.model={preset: "
       "deepseek-v3}' --set workload.parallel.expert=32 ";
   const json j = decode(moe);
-  CHECK(exchange(j, "expert", "alltoall").at("ranks") == 32);
+  CHECK(collective(j, "expert", "alltoall").at("ranks") == 32);
   CHECK(j.at("tokens_per_s") == Approx(64 * 32 / j.at("step_s").get<double>()));
   CHECK(step_ms(decode(moe + "--set workload.imbalance=2")) > step_ms(j));
 }
@@ -131,15 +131,15 @@ TEST_CASE("halves of a pass hide each other's exchanges", "[inference]") {
       "--set node.gpus=8 --set cluster.nodes=8 --set workload.parallel.tensor=1 --set 'workload.model={preset: "
       "deepseek-v3}' --set workload.parallel.expert=64 --set workload.input=4096 --set workload.batch=128 ";
   const json apart = decode(moe), turns = decode(moe + "--set workload.overlap=true");
-  CHECK(exchange(turns, "expert", "alltoall").at("calls") ==
-        2 * exchange(apart, "expert", "alltoall").at("calls").get<int>());
-  CHECK(exchange(turns, "expert", "alltoall").at("bytes") ==
-        exchange(apart, "expert", "alltoall").at("bytes").get<int>() / 2);
+  CHECK(collective(turns, "expert", "alltoall").at("calls") ==
+        2 * collective(apart, "expert", "alltoall").at("calls").get<int>());
+  CHECK(collective(turns, "expert", "alltoall").at("bytes") ==
+        collective(apart, "expert", "alltoall").at("bytes").get<int>() / 2);
   CHECK(step_ms(turns) < step_ms(apart));
   CHECK(parts(turns).at("exposed expert") < 0.8 * parts(apart).at("exposed expert"));
   CHECK(parts(turns).at("interference") > 0);
   // Weights are read twice, and experts get half as many tokens.
-  CHECK(parts(turns).at("products") > parts(apart).at("products"));
+  CHECK(parts(turns).at("gemm") > parts(apart).at("gemm"));
   // One sequence has no halves.
   CHECK(decode("--set workload.batch=1 --set workload.overlap=true").at("step_s") ==
         decode("--set workload.batch=1").at("step_s"));

@@ -19,7 +19,7 @@ TEST_CASE("two scattered jobs slow each other, and the recommended hosts undo it
   const json f = jobs("fragmented");
   CHECK(f.at("jobs").at(0).at("slowdown") > 1.4);
   CHECK(f.at("jobs").at(1).at("slowdown") > 1.1);
-  CHECK(f.at("crowded_links") > 4);
+  CHECK(f.at("contended_links") > 4);
   const json best = f.at("recommended");
   CHECK(best.at("placement") == "rail_aligned");
   CHECK(best.at("shuffled_s").get<double>() > 1.2 * best.at("beside_s").get<double>());

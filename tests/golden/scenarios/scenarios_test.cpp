@@ -173,7 +173,7 @@ TEST_CASE("more queue pairs spread a connection, and splitting each message over
 
 TEST_CASE("ECMP on eight uplinks loses what balls in bins lose", "[scenarios]") {
   const json r = large("ecmp_collision");
-  CHECK(r.at("draws") == 64);
+  CHECK(r.at("samples") == 64);
   std::vector<double> most;  // connections on the fullest uplink
   for (const char* percentile : {"time_us_p5", "time_us", "time_us_p95", "time_us_worst"}) {
     const double k = channels * roce_cable / busbw_at(r, percentile);
@@ -183,16 +183,16 @@ TEST_CASE("ECMP on eight uplinks loses what balls in bins lose", "[scenarios]") 
   }
   // P(no bin above k) for 16 balls in 8 bins, by the exponential generating function, squared for two directions.
   const auto at_most = [](std::size_t k) {
-    std::vector<double> ways(17, 0);
-    ways[0] = 1;
+    std::vector<double> routes(17, 0);
+    routes[0] = 1;
     for (int bin = 0; bin < 8; ++bin) {
       std::vector<double> next(17, 0);
       for (std::size_t have = 0; have <= 16; ++have)
         for (std::size_t add = 0; add <= k && have + add <= 16; ++add)
-          next[have + add] += ways[have] / std::tgamma(add + 1);
-      ways = next;
+          next[have + add] += routes[have] / std::tgamma(add + 1);
+      routes = next;
     }
-    return std::pow(ways[16] * std::tgamma(17) / std::pow(8.0, 16), 2);
+    return std::pow(routes[16] * std::tgamma(17) / std::pow(8.0, 16), 2);
   };
   // The sample's median and tails lie within what 64 draws can stray (0.06 is one sigma at the median).
   CHECK(at_most(static_cast<std::size_t>(most[1])) > 0.5 - 0.19);

@@ -62,7 +62,7 @@ TEST_CASE("DeepSeek-V3 waits for the alltoall of its experts", "[training]") {
   for (const auto& [part, seconds] : exposed.items())
     if (part != "expert") CHECK(seconds < exposed.at("expert"));
   bool found = false;
-  for (const json& e : f.at("exchanges"))
+  for (const json& e : f.at("collectives"))
     if (e.at("part") == "expert") {
       found = true;
       CHECK(e.at("collective") == "alltoall");

@@ -50,20 +50,20 @@ TEST_CASE("one node tells nothing of the network", "[calibrate]") {
   const MeasuredCase one = hopper_case("all_reduce", 1, {8, 1 << 14, 1 << 18, 1 << 22, 1 << 28});
   const FitAdvice advice = advice_on({measured(one, prior_hardware(), no_error)}, {});
   int of_network = 0;
-  for (const Untold& u : advice.untold)
+  for (const Unstated& u : advice.unstated)
     for (const Uncertain& p : u.parameters)
       if (is_of_network(p.path)) {
         ++of_network;
-        CHECK(u.told == Told::nothing);
+        CHECK(u.stated == Stated::nothing);
       }
   CHECK(of_network >= 3);
-  const auto told = std::find_if(advice.runs.begin(), advice.runs.end(), [](const AdvisedRun& run) {
+  const auto stated = std::find_if(advice.runs.begin(), advice.runs.end(), [](const AdvisedRun& run) {
     return is_of_network(run.narrows.at(0).path);
   });
-  REQUIRE(told != advice.runs.end());
-  CHECK(told->run.nodes == 2);
-  CHECK(told->command.starts_with("2 nodes, 16 processes: "));
-  CHECK(advice_text(advice).find(told->command) != std::string::npos);
+  REQUIRE(stated != advice.runs.end());
+  CHECK(stated->run.nodes == 2);
+  CHECK(stated->command.starts_with("2 nodes, 16 processes: "));
+  CHECK(advice_text(advice).find(stated->command) != std::string::npos);
   CHECK(advice_text(advice) == advice_text(advice_on({measured(one, prior_hardware(), no_error)}, {})));
 }
 
@@ -72,9 +72,9 @@ TEST_CASE("the shortest message alone can not tell the launch from the hops", "[
   FitOptions options;
   options.parameters = three;
   const FitAdvice advice = advice_on({measured(two, prior_hardware(), no_error)}, options);
-  REQUIRE(advice.untold.size() == 1);
-  const Untold& all = advice.untold[0];
-  CHECK(all.told == Told::together);
+  REQUIRE(advice.unstated.size() == 1);
+  const Unstated& all = advice.unstated[0];
+  CHECK(all.stated == Stated::together);
   std::set<std::string> paths;
   for (const Uncertain& p : all.parameters) {
     paths.insert(p.path);
@@ -86,7 +86,7 @@ TEST_CASE("the shortest message alone can not tell the launch from the hops", "[
 
 TEST_CASE("the advised run narrows a parameter as much as foretold", "[calibrate]") {
   constexpr double noise = 0.03;
-  constexpr int draws = 40;
+  constexpr int samples = 40;
   FitOptions options;
   options.parameters = three;
   const MeasuredCase before = hopper_case("all_reduce", 2, {8});
@@ -99,7 +99,7 @@ TEST_CASE("the advised run narrows a parameter as much as foretold", "[calibrate
   const MeasuredCase& advised = advice.runs[0].run;
   Rng rng(7);
   std::map<std::string, std::pair<double, double>> squares;  // of errors without and with the advised run
-  for (int draw = 0; draw < draws; ++draw) {
+  for (int sample = 0; sample < samples; ++sample) {
     Hardware truth = prior_hardware();
     for (const std::string& path : options.parameters) {
       Parameter& p = *truth.find(path);
@@ -121,7 +121,7 @@ TEST_CASE("the advised run narrows a parameter as much as foretold", "[calibrate
   for (const Narrowed& n : advice.runs[0].narrows) {
     INFO(n.path);
     const auto [first, second] = squares.at(n.path);
-    const double without = std::sqrt(first / draws), with = std::sqrt(second / draws);
+    const double without = std::sqrt(first / samples), with = std::sqrt(second / samples);
     CHECK(without < 2 * n.before);
     CHECK(without > n.before / 2);
     CHECK(with < 2 * n.after);

@@ -77,7 +77,7 @@ struct Cluster {
   std::string kind;  ///< of the systems whose errors it gets
 };
 
-Cluster draw_cluster(Rng& rng) {
+Cluster sample_cluster(Rng& rng) {
   static constexpr std::array nodes = {"{gpu: h100-sxm, gpus: 8, nics: {count: 8, rate: 400Gbps, link: infiniband}}",
                                        "{gpu: h100-sxm, gpus: 8, nics: {count: 8, rate: 400Gbps, link: roce}}",
                                        "{gpu: h200-sxm, gpus: 8, nics: {count: 8, rate: 400Gbps, link: infiniband}}",
@@ -114,7 +114,7 @@ std::vector<MeasuredSeries> measure(const Cluster& cluster, const Symptom& sympt
 }
 
 /// How a cause shows at a cluster: mostly not as any of the symptoms that are tried.
-Symptom draw_symptom(const CauseKind& kind, const World& world, Rng& rng) {
+Symptom sample_symptom(const CauseKind& kind, const World& world, Rng& rng) {
   const auto upto = [&](int n) { return static_cast<int>(rng.below(static_cast<std::uint64_t>(n))); };
   const int nics = world.scenario.node.spec.nics.count;
   const int node = upto(static_cast<int>(world.planner.comm.nodes())), nic = upto(nics);
@@ -151,14 +151,14 @@ std::map<Cause, Score> study(int clusters, std::uint64_t seed) {
   Rng rng(seed);
   std::map<Cause, Score> scores;
   for (int done = 0; done < clusters;) {
-    const Cluster cluster = draw_cluster(rng);
+    const Cluster cluster = sample_cluster(rng);
     const Scenario scenario = parse_scenario(cluster.text, "c.yaml").scenario;
     const auto world = build_world(scenario);
     // A third are healthy.
     const std::size_t which = rng.below(3) == 0 ? 0 : 1 + rng.below(cause_kinds().size() - 1);
     const CauseKind& kind = cause_kinds()[which];
     if (kind.symptoms(*world).empty()) continue;
-    const Symptom symptom = draw_symptom(kind, *world, rng);
+    const Symptom symptom = sample_symptom(kind, *world, rng);
     const std::vector<MeasuredSeries> measured = measure(cluster, symptom, rng);
     const CheckReport report = check(measured, unmeasured_site());
     const auto found = std::find_if(report.suspects.begin(), report.suspects.end(),

@@ -172,12 +172,12 @@ TEST_CASE("hints at the topology and at ACS", "[calibrate]") {
                line("HINT: In many cases this error occurs when ACS is enabled which would break GPU Direct RDMA "
                     "protocol."),
                *world) > 10);
-  const auto matrix = [](const char* way) {
+  const auto matrix = [](const char* route) {
     return fmt::format(
         "\tGPU0\tGPU1\tNIC0\tCPU Affinity\tNUMA Affinity\nGPU0\t X \tNV18\t{0}\t0-47\t0\nGPU1\tNV18\t X "
         "\t{0}\t0-47\t0\n"
         "NIC0\t{0}\t{0}\t X \t\t\n\nLegend:\n",
-        way);
+        route);
   };
   CHECK(weight(Cause::vm_topology, matrix("PHB"), *world) > 10);
   CHECK(weight(Cause::vm_topology, matrix("PIX"), *world) < 1);

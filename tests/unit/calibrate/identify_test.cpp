@@ -20,43 +20,43 @@ Knowledge knowledge_of(const Eigen::MatrixXd& rows) {
 
 TEST_CASE("two parameters that only their sum is told of", "[calibrate]") {
   const Knowledge k = knowledge_of(Eigen::MatrixXd{{1, 1, 0}, {0, 0, 1}});
-  const std::vector<Untold> untold = untold_of(k);
-  REQUIRE(untold.size() == 1);  // c is told
-  CHECK(untold[0].told == Told::together);
-  REQUIRE(untold[0].parameters.size() == 2);
-  CHECK(untold[0].parameters[0].path == "a");
-  CHECK(untold[0].parameters[1].path == "b");
-  CHECK(untold[0].parameters[0].error == Approx(0.5 / std::sqrt(2)).epsilon(1e-3));
-  CHECK(untold[0].powers[0] == Approx(0.5));
-  CHECK(untold[0].powers[1] == Approx(0.5));
-  CHECK(untold[0].error_together == Approx(0.005).epsilon(1e-3));  // of (a + b) / 2
+  const std::vector<Unstated> unstated = unstated_of(k);
+  REQUIRE(unstated.size() == 1);  // c is told
+  CHECK(unstated[0].stated == Stated::together);
+  REQUIRE(unstated[0].parameters.size() == 2);
+  CHECK(unstated[0].parameters[0].path == "a");
+  CHECK(unstated[0].parameters[1].path == "b");
+  CHECK(unstated[0].parameters[0].error == Approx(0.5 / std::sqrt(2)).epsilon(1e-3));
+  CHECK(unstated[0].powers[0] == Approx(0.5));
+  CHECK(unstated[0].powers[1] == Approx(0.5));
+  CHECK(unstated[0].error_together == Approx(0.005).epsilon(1e-3));  // of (a + b) / 2
 }
 
 TEST_CASE("two parameters that only their ratio is told of", "[calibrate]") {
-  const std::vector<Untold> untold = untold_of(knowledge_of(Eigen::MatrixXd{{1, -1}}));
-  REQUIRE(untold.size() == 1);
-  CHECK(untold[0].powers[0] == Approx(-untold[0].powers[1]));
+  const std::vector<Unstated> unstated = unstated_of(knowledge_of(Eigen::MatrixXd{{1, -1}}));
+  REQUIRE(unstated.size() == 1);
+  CHECK(unstated[0].powers[0] == Approx(-unstated[0].powers[1]));
 }
 
 TEST_CASE("parameters not told, told little, and of no effect", "[calibrate]") {
   Knowledge k = knowledge_of(Eigen::MatrixXd{{1, 0, 0, 0}, {0, 0.02, 0, 0}});
   k.effect = Eigen::Vector4d(1, 1, 1, 0.01);
-  const std::vector<Untold> untold = untold_of(k);
-  REQUIRE(untold.size() == 2);
-  CHECK(untold[0].told == Told::nothing);
-  CHECK(untold[0].parameters[0].path == "c");
-  CHECK(untold[0].parameters[0].effect == Approx(0.5));
-  CHECK(untold[1].told == Told::little);
-  CHECK(untold[1].parameters[0].path == "b");
-  CHECK(untold[1].parameters[0].error == Approx(1 / std::sqrt(8)));  // 4 + 4 of information
+  const std::vector<Unstated> unstated = unstated_of(k);
+  REQUIRE(unstated.size() == 2);
+  CHECK(unstated[0].stated == Stated::nothing);
+  CHECK(unstated[0].parameters[0].path == "c");
+  CHECK(unstated[0].parameters[0].effect == Approx(0.5));
+  CHECK(unstated[1].stated == Stated::little);
+  CHECK(unstated[1].parameters[0].path == "b");
+  CHECK(unstated[1].parameters[0].error == Approx(1 / std::sqrt(8)));  // 4 + 4 of information
 }
 
 TEST_CASE("four that are told as one are named as one", "[calibrate]") {
-  const std::vector<Untold> untold = untold_of(knowledge_of(Eigen::MatrixXd{{1, 1, 1, 1, 0}}));
-  REQUIRE(untold.size() == 2);
-  CHECK(untold[0].told == Told::nothing);  // e: by nothing at all, so the least certain
-  CHECK(untold[1].parameters.size() == 4);
-  CHECK(untold[1].error_together < 0.01);
+  const std::vector<Unstated> unstated = unstated_of(knowledge_of(Eigen::MatrixXd{{1, 1, 1, 1, 0}}));
+  REQUIRE(unstated.size() == 2);
+  CHECK(unstated[0].stated == Stated::nothing);  // e: by nothing at all, so the least certain
+  CHECK(unstated[1].parameters.size() == 4);
+  CHECK(unstated[1].error_together < 0.01);
 }
 
 }  // namespace

@@ -69,9 +69,9 @@ TEST_CASE("what nobody tells is named, and comes from the scenario if there is o
   CHECK(c.nics == 8);
   CHECK(c.nic_gbps == 400.0);
   // NCCL's own lines go before the scenario.
-  const MeasuredCase told = cases_of_logs({{"x.log", import_text_of(text + nccl)}}, "lab", &scenario).cases.at(0);
-  CHECK(told.nics == 2);
-  CHECK(told.gdr == true);
+  const MeasuredCase stated = cases_of_logs({{"x.log", import_text_of(text + nccl)}}, "lab", &scenario).cases.at(0);
+  CHECK(stated.nics == 2);
+  CHECK(stated.gdr == true);
 }
 
 TEST_CASE("a log and a scenario that contradict each other make no case", "[import]") {

@@ -119,7 +119,7 @@ TEST_CASE("damaged lines of CSV are problems of their lines, and the rest is rea
       "1048576,100.0,10.49,18.35\n"
       "1048576,100.0\n"
       "1048576,100.0,10.49,18.35,7\n"
-      "8M,100.0,,\n"
+      "8Mi,100.0,,\n"
       "1.5,100.0,,\n"
       "-8,100.0,,\n"
       "1048576,fast,,\n"

@@ -407,9 +407,9 @@ TEST_CASE("tables that are damaged are refused with line and column") {
   // Many faults are told in part, and nothing of the file reaches the terminal raw.
   std::string many = head;
   for (int i = 0; i < 100; ++i) many += "a,b,c,\x1b[31m,bf16,1,x\n";
-  const std::string told = faults_of(many);
-  CHECK(std::count(told.begin(), told.end(), '\n') == 20);
-  CHECK(told.find('\x1b') == std::string::npos);
+  const std::string stated = faults_of(many);
+  CHECK(std::count(stated.begin(), stated.end(), '\n') == 20);
+  CHECK(stated.find('\x1b') == std::string::npos);
 }
 
 TEST_CASE("fields are as RFC 4180 has them, whatever ends the lines") {

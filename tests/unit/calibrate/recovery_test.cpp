@@ -25,9 +25,9 @@ std::vector<MeasuredCase> plan_of_cases() {
 }
 
 /// The parameters drawn from their intervals.
-Hardware hidden_hardware(const Hardware& prior, std::uint64_t draw) {
+Hardware hidden_hardware(const Hardware& prior, std::uint64_t sample) {
   Hardware truth = prior;
-  Rng rng(mix64(draw));
+  Rng rng(mix64(sample));
   for (const auto& [path, ref] : truth.all_parameters()) {
     Parameter& p = *ref.parameter;
     if (p.low > 0 && p.high > p.low) p.value *= std::exp(std::log(p.high / p.low) / (2 * 1.645) * rng.normal());
@@ -36,13 +36,13 @@ Hardware hidden_hardware(const Hardware& prior, std::uint64_t draw) {
 }
 
 TEST_CASE("90 % intervals hold the hidden parameters in 90 % of 200 draws", "[calibrate][slow]") {
-  constexpr int draws = 200;
+  constexpr int samples = 200;
   constexpr double noise = 0.03;
-  int held = 0, parameters = 0, told = 0, told_held = 0;
-  for (int draw = 0; draw < draws; ++draw) {
-    Hardware truth = hidden_hardware(prior_hardware(), static_cast<std::uint64_t>(draw));
+  int held = 0, parameters = 0, stated = 0, stated_held = 0;
+  for (int sample = 0; sample < samples; ++sample) {
+    Hardware truth = hidden_hardware(prior_hardware(), static_cast<std::uint64_t>(sample));
     std::vector<MeasuredCase> cases = plan_of_cases();
-    Rng rng(static_cast<std::uint64_t>(draw));
+    Rng rng(static_cast<std::uint64_t>(sample));
     for (MeasuredCase& c : cases) {
       const ForecastOfCase forecast = CaseRunner(c).run(truth);
       for (std::size_t i = 0; i < c.rows.size(); ++i)
@@ -57,17 +57,17 @@ TEST_CASE("90 % intervals hold the hidden parameters in 90 % of 200 draws", "[ca
       held += holds, ++parameters;
       // Those of which the data say more than the prior.
       if (p.error > 0.5 * std::log(p.before.high / p.before.low) / (2 * 1.645)) continue;
-      told_held += holds, ++told;
+      stated_held += holds, ++stated;
     }
   }
-  CAPTURE(held, parameters, told_held, told);
-  CHECK(parameters > 10 * draws);
-  CHECK(told > 5 * draws);
+  CAPTURE(held, parameters, stated_held, stated);
+  CHECK(parameters > 10 * samples);
+  CHECK(stated > 5 * samples);
   // A sample of so many that are held with 90 % has less than that half of the time: two standard errors are allowed.
   const auto least = [](int of) { return 0.9 * of - 2 * std::sqrt(0.9 * 0.1 * of); };
   CHECK(held >= least(parameters));
-  CHECK(told_held >= least(told));
-  WARN(told_held << " of " << told << " that the data tell, " << held << " of " << parameters << " in all");
+  CHECK(stated_held >= least(stated));
+  WARN(stated_held << " of " << stated << " that the data tell, " << held << " of " << parameters << " in all");
 }
 
 }  // namespace

@@ -52,12 +52,12 @@ TEST_CASE("without a term no step takes longer, and each term is of some step") 
   CHECK(all[0].rows[1].experts);
   for (std::size_t t = 1; t < all.size(); ++t) {
     CAPTURE(all[t].term);
-    bool felt = false;
+    bool affected_by = false;
     for (std::size_t i = 0; i < steps.size(); ++i) {
       CHECK(all[t].rows[i].forecast <= all[0].rows[i].forecast * (1 + 1e-9));
-      felt = felt || all[t].rows[i].forecast < all[0].rows[i].forecast * (1 - 1e-6);
+      affected_by = affected_by || all[t].rows[i].forecast < all[0].rows[i].forecast * (1 - 1e-6);
     }
-    CHECK(felt);
+    CHECK(affected_by);
   }
   // The host binds the second: without what it launches for routers it is far shorter, and the first does not move.
   CHECK(all[1].rows[1].forecast < 0.8 * all[0].rows[1].forecast);

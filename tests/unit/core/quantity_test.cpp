@@ -23,6 +23,10 @@ TEST_CASE("sizes", "[core]") {
                                                                   {"1.3KB", 1300},
                                                                   {"0.5KiB", 512},
                                                                   {"1e3B", 1000},
+                                                                  {"8G", 8LL << 30},
+                                                                  {"1M", 1 << 20},
+                                                                  {"4K", 4096},
+                                                                  {"2T", 2LL << 40},
                                                                   {"4611686018427387392B", (1LL << 62) - 512}};
   for (const auto& [text, value] : good) {
     INFO(text);
@@ -54,6 +58,16 @@ TEST_CASE("times, rates, lengths, ratios and numbers", "[core]") {
   CHECK(parse_integer("-9223372036854775808").value == std::numeric_limits<std::int64_t>::min());
 }
 
+TEST_CASE("proportions", "[core]") {
+  CHECK(parse_proportion("2:1").value == 2);
+  CHECK(parse_proportion("3 : 2").value == 1.5);
+  CHECK(parse_proportion("1.5").value == 1.5);
+  for (const char* text : {"2:0", "2:", ":1", "2:1:1", "-2:1", "2:-1", "1e308:1e-308", "two:1", "2:nan"}) {
+    INFO(text);
+    CHECK(parse_proportion(text).error == "'" + std::string(text) + "' is not a proportion");
+  }
+}
+
 template <class T>
 std::string refusal(const Parsed<T>& parsed) {
   return parsed ? "accepted" : parsed.error + (parsed.hint.empty() ? "" : " | " + parsed.hint);
@@ -62,7 +76,7 @@ std::string refusal(const Parsed<T>& parsed) {
 TEST_CASE("sizes that are refused", "[core]") {
   CHECK(refusal(parse_bytes("400")) == "'400' has no unit | write 400B, 400KiB or 400MB");
   CHECK(refusal(parse_bytes("4kb")) ==
-        "unknown unit 'kb' | sizes are in B, KB MB GB TB (1000s) or KiB MiB GiB TiB (1024s); case matters");
+        "unknown unit 'kb' | sizes are in B, K M G T or KiB MiB GiB TiB (1024s), or KB MB GB TB (1000s); case matters");
   CHECK(refusal(parse_bytes("-1B")) == "must not be negative");
   CHECK(refusal(parse_bytes("0.5B")) == "'0.5B' is not a whole number of bytes");
   CHECK(refusal(parse_bytes("1.0001KB")) == "'1.0001KB' is not a whole number of bytes");

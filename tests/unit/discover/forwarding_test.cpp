@@ -1,7 +1,7 @@
 #include <catch2/catch.hpp>
 
 #include "fabricast/core/names.hpp"
-#include "fabricast/discover/check_ways.hpp"
+#include "fabricast/discover/check_paths.hpp"
 #include "read_text.hpp"
 #include "support/begin_as.hpp"
 #include "support/fabrics.hpp"
@@ -86,9 +86,9 @@ TEST_CASE("tables written from a routing lead the same ways", "[discover]") {
         const TablesRead read = read_tables(text.tables(*usual, opensm));
         CHECK(read.errors == std::vector<std::string>{});
         const FileFabric contents = test::fabric_of_text(text.ibnetdiscover());
-        const WaysChecked checked = check_ways(contents, read.tables);
+        const PathsChecked checked = check_paths(contents, read.tables);
         CHECK(checked.broken == 0);
-        CHECK(checked.ways >= made.endpoints() - 1);
+        CHECK(checked.routes >= made.endpoints() - 1);
 
         FileFabricSpec spec;
         static_cast<FileFabric&>(spec) = contents;

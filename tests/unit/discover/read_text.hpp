@@ -40,12 +40,12 @@ inline SubnetRead read_subnet_text(const std::string& text) {
 
 /// The fabric of a text without faults, its hosts and tiers found.
 inline FileFabric fabric_of_text(const std::string& text, std::vector<Diagnostic>* warnings = nullptr) {
-  std::vector<Diagnostic> told;
+  std::vector<Diagnostic> stated;
   const SubnetRead read = read_subnet_text(text);
-  FileFabric fabric = fabric_of_subnets({read.subnet}, told);
-  choose_hosts(fabric, 0, {}, told);
-  find_tiers(fabric, told);
-  if (warnings) *warnings = std::move(told);
+  FileFabric fabric = fabric_of_subnets({read.subnet}, stated);
+  choose_hosts(fabric, 0, {}, stated);
+  find_tiers(fabric, stated);
+  if (warnings) *warnings = std::move(stated);
   return fabric;
 }
 

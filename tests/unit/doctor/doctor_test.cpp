@@ -167,7 +167,7 @@ TEST_CASE("a NIC in the wrong half of the host is found by the GPU it leaves alo
   CHECK(complaints(report) ==
         std::vector<std::string>{
             "warning distance gpu3 (0000:67:00.0): nearest free NIC mlx5_3 is sys: NUMA nodes 0 and 1"});
-  const auto told = [&](const std::string& words) {
+  const auto stated = [&](const std::string& words) {
     return look(false, [&](const HostTree& t) {
       t.remove("sys/class/infiniband/mlx5_3");
       t.remove(nic3);
@@ -177,10 +177,10 @@ TEST_CASE("a NIC in the wrong half of the host is found by the GPU it leaves alo
       t.write("proc/self/environ", environment(words));
     });
   };
-  CHECK(complaints(told("HOME=/root")) ==
+  CHECK(complaints(stated("HOME=/root")) ==
         std::vector<std::string>{"warning distance gpu3 (0000:67:00.0): nearest free NIC mlx5_3 is node"});
-  CHECK(complaints(told("NCCL_NET_GDR_LEVEL=PHB")).empty());
-  CHECK(complaints(told("NCCL_NET_GDR_LEVEL=PXB")).size() == 1);
+  CHECK(complaints(stated("NCCL_NET_GDR_LEVEL=PHB")).empty());
+  CHECK(complaints(stated("NCCL_NET_GDR_LEVEL=PXB")).size() == 1);
 }
 
 TEST_CASE("one fault of a port at a time is found, with its port", "[doctor]") {

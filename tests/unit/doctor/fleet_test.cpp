@@ -123,9 +123,9 @@ TEST_CASE("damaged reports are left out with their place, others go on", "[docto
   fleet.add("deep.json", std::string(100000, '['));
   const FleetReport report = fleet.report();
   CHECK(report.hosts == Words{"a"});
-  Words told;
-  for (const Diagnostic& d : report.left_out) told.push_back(d.where.file + ":" + std::to_string(d.where.line));
-  CHECK(told == Words{"cut.json:3", "list.json:1", "old.json:1", "new.json:1", "half.json:1", "odd.json:1",
+  Words stated;
+  for (const Diagnostic& d : report.left_out) stated.push_back(d.where.file + ":" + std::to_string(d.where.line));
+  CHECK(stated == Words{"cut.json:3", "list.json:1", "old.json:1", "new.json:1", "half.json:1", "odd.json:1",
                       "empty.json:1", "latin.json:1", "deep.json:1"});
   CHECK(report.left_out[2].message.find("has schema 0, this fabricast reads 1") != std::string::npos);
   CHECK(report.left_out[3].message.find("has schema 7, this fabricast reads 1") != std::string::npos);

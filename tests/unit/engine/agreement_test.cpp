@@ -94,7 +94,7 @@ TEST_CASE("a fault on any host of an NVLink domain is felt by both engines") {
   const ForecastRow flow = row("flow", slow);
   CHECK(flow.time > 1.5 * row("flow", "[]").time);
   CHECK(flow.time == Approx(row("chunk", slow).time).epsilon(0.03));
-  CHECK(flow.result.felt == std::vector<std::string>{"node1.gpu0-nvswitch"});
+  CHECK(flow.result.affected_by == std::vector<std::string>{"node1.gpu0-nvswitch"});
 }
 
 // The least certain part: channels meet at some hops and not at others, and flow takes the mean of their hops.

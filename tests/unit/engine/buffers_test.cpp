@@ -50,7 +50,7 @@ TEST_CASE("no kernel is faster than the links that it loads", "[engine]") {
   const ForecastRow row = run_forecast(*world).rows[2];
   CHECK(row.time == Approx(1.125 * (256 << 20) / (0.1 * rate)));
   CHECK(row.result.bottleneck.name.find("gpu3") != std::string::npos);
-  CHECK(row.result.felt == Words{"node0.gpu3-nvswitch"});
+  CHECK(row.result.affected_by == Words{"node0.gpu3-nvswitch"});
   // LL stores twice the bytes to each of seven peers.
   const ForecastRow ll = rows(with(slow, "nccl.env.NCCL_SYM_KERNEL=AllReduce_AGxLL_R"))[1];
   CHECK(ll.time == Approx(2 * 7 * (4 << 20) / (0.1 * rate)));

@@ -22,7 +22,7 @@ constexpr double rounding = 1e-6;
 /// Schedules with more steps take too long to walk.
 constexpr std::int64_t most_steps = 60000;
 
-struct Drawn {
+struct Sampled {
   RandomScenario scenario;
   std::unique_ptr<World> world;
   Plan plan;
@@ -33,38 +33,38 @@ std::unique_ptr<World> world_of(const RandomScenario& scenario) {
 }
 
 /// Nothing if the parts do not fit together.
-std::optional<Drawn> draw(std::uint64_t seed) try {
+std::optional<Sampled> sample(std::uint64_t seed) try {
   Rng rng(seed);
-  Drawn drawn;
-  drawn.scenario = draw_scenario(rng);
-  drawn.world = world_of(drawn.scenario);
+  Sampled sampled;
+  sampled.scenario = sample_scenario(rng);
+  sampled.world = world_of(sampled.scenario);
   if (!once_in(rng, 3)) {
-    drawn.scenario.faults = draw_faults(rng, *drawn.world);
-    drawn.world = world_of(drawn.scenario);
+    sampled.scenario.faults = sample_faults(rng, *sampled.world);
+    sampled.world = world_of(sampled.scenario);
   }
-  const auto plan = [&] { return plan_workload(*drawn.world, drawn.scenario.bytes); };
-  for (drawn.plan = plan(); steps_of(drawn.world->planner.comm, drawn.plan) > most_steps; drawn.plan = plan()) {
-    if (drawn.scenario.bytes < 64 * 1024) return std::nullopt;
-    drawn.scenario.bytes = drawn.scenario.bytes / 8 / 1024 * 1024;
+  const auto plan = [&] { return plan_workload(*sampled.world, sampled.scenario.bytes); };
+  for (sampled.plan = plan(); steps_of(sampled.world->planner.comm, sampled.plan) > most_steps; sampled.plan = plan()) {
+    if (sampled.scenario.bytes < 64 * 1024) return std::nullopt;
+    sampled.scenario.bytes = sampled.scenario.bytes / 8 / 1024 * 1024;
   }
-  return drawn;
+  return sampled;
 } catch (const UserError&) { return std::nullopt; }
 
 std::unique_ptr<Router> router_of(const World& world) {
   const NetworkSetup& setup = world.setup;
   if (setup.comm->nodes() == 1) return nullptr;
-  return setup.policy->make(*setup.policy_spec, *setup.fabric, setup.segments.front().links, world.draws.first_seed);
+  return setup.policy->make(*setup.policy_spec, *setup.fabric, setup.segments.front().links, world.samples.first_seed);
 }
 
 /// What has been seen, so that nobody believes in a test of half of it.
 class Seen {
  public:
-  void add(const Drawn& drawn) {
+  void add(const Sampled& sampled) {
     for (const std::string_view word :
-         {name_of(drawn.plan.op), name_of(drawn.plan.algorithm), name_of(drawn.plan.protocol)})
+         {name_of(sampled.plan.op), name_of(sampled.plan.algorithm), name_of(sampled.plan.protocol)})
       ++times_[std::string(word)];
-    if (drawn.world->fabric) ++times_[std::string(drawn.world->setup.policy->name)];
-    if (!drawn.scenario.faults.empty()) ++times_["faults"];
+    if (sampled.world->fabric) ++times_[std::string(sampled.world->setup.policy->name)];
+    if (!sampled.scenario.faults.empty()) ++times_["faults"];
   }
   void binding(const std::string& link) { ++times_[link.starts_with("NCCL node") ? "inside" : "outside"]; }
   std::size_t of(const std::string& word) const { return times_.contains(word) ? times_.at(word) : 0; }
@@ -73,21 +73,21 @@ class Seen {
   std::map<std::string, std::size_t> times_;
 };
 
-void check(const Drawn& drawn, Seen& seen) {
-  const World& world = *drawn.world;
+void check(const Sampled& sampled, Seen& seen) {
+  const World& world = *sampled.world;
   double makespan = 0;
   try {
-    makespan = make_flow_engine(world.setup, world.draws.first_seed)->run(drawn.plan).makespan.value;
+    makespan = make_flow_engine(world.setup, world.samples.first_seed)->run(sampled.plan).makespan.value;
   } catch (const UserError&) { return; }  // the fabric is cut
   const auto router = router_of(world);
   const LongestLink longest =
-      longest_link(world.setup, router.get(), count_link_bytes(world.setup, drawn.plan, router.get()));
-  seen.add(drawn);
+      longest_link(world.setup, router.get(), count_link_bytes(world.setup, sampled.plan, router.get()));
+  seen.add(sampled);
   if (longest.seconds > makespan / 2) seen.binding(longest.name);
-  INFO(name_of(drawn.plan.algorithm) << ' ' << name_of(drawn.plan.protocol) << ": " << longest.name << " needs "
+  INFO(name_of(sampled.plan.algorithm) << ' ' << name_of(sampled.plan.protocol) << ": " << longest.name << " needs "
                                      << longest.seconds * 1e6 << " us for its bytes, the forecast is " << makespan * 1e6
                                      << " us (" << makespan / longest.seconds << ")\n"
-                                     << drawn.scenario.yaml());
+                                     << sampled.scenario.yaml());
   CHECK(longest.seconds > 0);
   CHECK(makespan >= longest.seconds * (1 - rounding));
 }
@@ -104,11 +104,11 @@ void check_seeds(std::uint64_t first, int wanted) {
   int done = 0;
   for (std::uint64_t seed = first; done < wanted; ++seed) {
     REQUIRE(seed < first + 10 * static_cast<std::uint64_t>(wanted));
-    const auto drawn = draw(seed);
-    if (!drawn) continue;
+    const auto sampled = sample(seed);
+    if (!sampled) continue;
     ++done;
     CAPTURE(seed);
-    check(*drawn, seen);
+    check(*sampled, seen);
   }
   for (const char* word : must_be_seen) {
     CAPTURE(word);

@@ -207,12 +207,12 @@ TEST_CASE("what was counted on one hardware does for another", "[engine]") {
   CHECK(connects_alike(near->setup, far->setup));
   const auto time = [](World& world, const Plan& plan, std::shared_ptr<CountStore> counts) {
     world.setup.counts = std::move(counts);
-    return make_flow_engine(world.setup, world.draws.first_seed)->run(plan).makespan.value;
+    return make_flow_engine(world.setup, world.samples.first_seed)->run(plan).makespan.value;
   };
   for (const CollectiveOp op : {CollectiveOp::alltoall, CollectiveOp::sendrecv, CollectiveOp::all_reduce}) {
     const Algorithm algorithm = is_point_to_point(op) ? Algorithm::p2p : Algorithm::tree;
     const Plan plan = plan_collective(near->planner, op, 1 << 20, algorithm, Protocol::simple);
-    const auto counts = make_count_store(near->draws.first_seed);
+    const auto counts = make_count_store(near->samples.first_seed);
     const double quick = time(*near, plan, counts), alone = time(*far, plan, nullptr);
     CAPTURE(name_of(op), quick, alone);
     CHECK(alone > 1.01 * quick);

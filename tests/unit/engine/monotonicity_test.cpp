@@ -44,7 +44,7 @@ namespace {
 // A slower part can keep messages apart that else meet on a link: then more of them takes a little less.
 constexpr double rounding = 1 + 1e-9, apart = 1 + 5e-4, long_calls = 1 + 4e-3;
 
-struct Draw {
+struct Sample {
   std::string node, fabric, routing, version;
   int nodes = 1, oversubscription = 1;
   bool clos = true;  ///< the fabric has an oversubscription
@@ -57,8 +57,8 @@ struct Draw {
   }
 };
 
-Draw draw_scenario(Rng& rng) {
-  Draw d;
+Sample sample_scenario(Rng& rng) {
+  Sample d;
   const auto gpu = one_of<std::string_view>(
       rng, {"v100-sxm", "a100-sxm", "h100-sxm", "h200-sxm", "b200", "a100-pcie", "l40s", "rtx4090"});
   const int gpus = one_of(rng, {1, 2, 4, 8});
@@ -79,7 +79,7 @@ Draw draw_scenario(Rng& rng) {
   return d;
 }
 
-std::unique_ptr<World> world_of(const Draw& d, int job, int ratio, const Hardware* hardware = nullptr) {
+std::unique_ptr<World> world_of(const Sample& d, int job, int ratio, const Hardware* hardware = nullptr) {
   Scenario scenario = parse_scenario(d.text(job, ratio), "random.yaml").scenario;
   if (hardware) scenario.hardware = *hardware;
   return build_world(std::move(scenario));
@@ -114,12 +114,12 @@ Plan plan_of(const Planner& planner, const Call& call, std::int64_t bytes) {
 }
 
 double time_of(const World& world, const Plan& plan) {
-  const CollectiveResult r = make_flow_engine(world.setup, world.draws.first_seed)->run(plan);
+  const CollectiveResult r = make_flow_engine(world.setup, world.samples.first_seed)->run(plan);
   return (r.launch + r.makespan).value;
 }
 
 /// 2^low to 2^high, evenly on a logarithmic axis.
-std::int64_t draw_bytes(Rng& rng, double low, double high) {
+std::int64_t sample_bytes(Rng& rng, double low, double high) {
   return static_cast<std::int64_t>(std::exp2(rng.uniform(low, high)));
 }
 
@@ -137,12 +137,12 @@ struct Compared {
   double less = 0, more = 0;
   std::string what;
 };
-using Change = std::optional<Compared> (*)(const Draw&, Rng&);
+using Change = std::optional<Compared> (*)(const Sample&, Rng&);
 
-std::optional<Compared> more_bytes(const Draw& d, Rng& rng) {
+std::optional<Compared> more_bytes(const Sample& d, Rng& rng) {
   const auto world = world_of(d, d.nodes, d.oversubscription);
   const Call call = draw_call(world->planner, rng);
-  const Plan large = plan_of(world->planner, call, draw_bytes(rng, 4, 31));
+  const Plan large = plan_of(world->planner, call, sample_bytes(rng, 4, 31));
   Plan small = large;
   const double part = rng.uniform();
   std::int64_t offset = 0;
@@ -158,12 +158,12 @@ std::optional<Compared> more_bytes(const Draw& d, Rng& rng) {
 }
 
 /// Whether routing spreads each connection over all of its paths.
-bool spreads(const Draw& d) { return d.routing == "{kind: adaptive}" || d.routing == "{kind: spray}"; }
+bool spreads(const Sample& d) { return d.routing == "{kind: adaptive}" || d.routing == "{kind: spray}"; }
 
-std::optional<Compared> slower_part(const Draw& d, Rng& rng) {
+std::optional<Compared> slower_part(const Sample& d, Rng& rng) {
   const auto world = world_of(d, d.nodes, d.oversubscription);
   const Call call = draw_call(world->planner, rng);
-  const Plan plan = plan_of(world->planner, call, draw_bytes(rng, 4, 32));
+  const Plan plan = plan_of(world->planner, call, sample_bytes(rng, 4, 32));
   Hardware worse = world->scenario.hardware;
   const GpuKind& gpu = worse.gpus.find(world->scenario.node.spec.gpu)->second;
   const std::string network = std::string(name_of(world->scenario.node.spec.nics.link));
@@ -184,7 +184,7 @@ std::optional<Compared> slower_part(const Draw& d, Rng& rng) {
                               name_of(call.protocol), plan.bytes, path, factor)};
 }
 
-std::optional<Compared> more_nodes(const Draw& d, Rng& rng) {
+std::optional<Compared> more_nodes(const Sample& d, Rng& rng) {
   if (d.nodes < 3 || !spreads(d)) return std::nullopt;
   const int fewer = 2 + static_cast<int>(rng.below(static_cast<std::uint64_t>(d.nodes - 2)));
   const auto small = world_of(d, fewer, d.oversubscription), large = world_of(d, d.nodes, d.oversubscription);
@@ -203,9 +203,9 @@ std::optional<Compared> more_nodes(const Draw& d, Rng& rng) {
                               name_of(call.protocol), bytes, fewer, d.nodes)};
 }
 
-std::optional<Compared> more_oversubscription(const Draw& d, Rng& rng) {
+std::optional<Compared> more_oversubscription(const Sample& d, Rng& rng) {
   if (!d.clos || d.nodes < 2 || !spreads(d)) return std::nullopt;
-  Draw fixed = d;
+  Sample fixed = d;
   fixed.fabric += fmt::format(", tiers: {}", one_of(rng, {2, 3}));
   std::unique_ptr<World> wide, narrow;
   try {
@@ -225,7 +225,7 @@ void check(Change change, int wanted, double tolerance = rounding) {
   for (std::uint64_t seed = 1; done < wanted; ++seed) {
     REQUIRE(seed < 100 * static_cast<std::uint64_t>(wanted));
     Rng rng(seed);
-    const Draw d = draw_scenario(rng);
+    const Sample d = sample_scenario(rng);
     const auto compared = change(d, rng);
     if (!compared) continue;
     ++done;

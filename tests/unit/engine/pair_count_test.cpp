@@ -14,7 +14,7 @@
 namespace fabricast {
 namespace {
 
-struct Exchange {
+struct Collective {
   std::unique_ptr<World> world;
   Plan plan;
 
@@ -27,13 +27,13 @@ struct Exchange {
   }
 };
 
-Exchange alltoall(const std::string& node, const std::string& cluster, const std::string& fabric,
+Collective alltoall(const std::string& node, const std::string& cluster, const std::string& fabric,
                   const std::string& routing, const std::string& env = "") {
   const std::string text = fmt::format(
       "fabricast: 1\nnode: {}\ncluster: {}\nfabric: {}\nrouting: {{kind: {}}}\nnccl: {{env: {{{}}}}}\n"
       "workload: {{collective: alltoall, sizes: [1GiB]}}\n",
       node, cluster, fabric, routing, env);
-  Exchange made{build_world(parse_scenario(text, "pairs.yaml", {}).scenario), {}};
+  Collective made{build_world(parse_scenario(text, "pairs.yaml", {}).scenario), {}};
   made.plan = plan_collective(made.world->planner, CollectiveOp::alltoall, 1 << 30, Algorithm::p2p, Protocol::simple);
   return made;
 }
@@ -44,7 +44,7 @@ struct Routed {
   std::map<double, std::uint64_t> trips;
 };
 
-Routed route_all(const Exchange& x, const Router& router) {
+Routed route_all(const Collective& x, const Router& router) {
   Routed routed;
   const Communicator& comm = x.world->planner.comm;
   routed.counts.resize(x.world->fabric->links() + router.bundles());
@@ -71,7 +71,7 @@ TEST_CASE("what spreading routes count in closed form is what each message cross
         for (const char* cluster : {"{nodes: 21}", "{nodes: 13, placement: random, seed: 3}"})
           for (const char* env : {"", "NCCL_PXN_DISABLE: 1", "NCCL_IB_QPS_PER_CONNECTION: 3"}) {
             CAPTURE(routing, node, fabric, cluster, env);
-            const Exchange x = alltoall(node, cluster, fabric, routing, env);
+            const Collective x = alltoall(node, cluster, fabric, routing, env);
             const auto router = x.router(1);
             const auto found = count_pairs(x.input(*router));
             REQUIRE(found);
@@ -104,7 +104,7 @@ TEST_CASE("what hashing routes sample is what hashing each message gives", "[eng
         "{kind: leaf_spine, leaves: 4, spines: 4, cables: 2, nodes_per_leaf: 4, switch: {ports: 64}}",
         "{kind: rail_optimized, switch: {ports: 16}}"}) {
     CAPTURE(fabric);
-    const Exchange x = alltoall(h100, "{nodes: 16}", fabric, "ecmp", "NCCL_PXN_DISABLE: 1");
+    const Collective x = alltoall(h100, "{nodes: 16}", fabric, "ecmp", "NCCL_PXN_DISABLE: 1");
     std::vector<double> hashed, sampled;
     std::vector<double> mean_hashed, mean_sampled;
     for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
@@ -142,11 +142,11 @@ TEST_CASE("polarized or cut fabrics, and other operations, are routed message by
   const std::string fabric = "{kind: fat_tree, tiers: 3, switch: {ports: 16}}";
   for (const char* routing : {"ecmp, bits: same", "ecmp, fields: [src_ip, dst_ip]", "static"}) {
     CAPTURE(routing);
-    const Exchange x = alltoall(h100, "{nodes: 16}", fabric, routing);
+    const Collective x = alltoall(h100, "{nodes: 16}", fabric, routing);
     const auto router = x.router(1);
     CHECK_FALSE(count_pairs(x.input(*router), 0));
   }
-  Exchange x = alltoall(h100, "{nodes: 16}", fabric, "adaptive");
+  Collective x = alltoall(h100, "{nodes: 16}", fabric, "adaptive");
   const auto router = x.router(1);
   x.plan = plan_collective(x.world->planner, CollectiveOp::scatter, 1 << 30, Algorithm::p2p, Protocol::simple);
   CHECK_FALSE(count_pairs(x.input(*router), 0));

@@ -85,7 +85,7 @@ TEST_CASE("the two parts of a block slow each other only while both copy") {
   // Up, then down the same block, 3 us each; between them the rest of the tree.
   const auto makespan = [](std::int64_t slices, double way) {
     Pipeline p;
-    p.slots = 8, p.slices = slices, p.both_ways = 1.2;
+    p.slots = 8, p.slices = slices, p.both_directions = 1.2;
     Station up, down;
     up.whole = {3e-6, 0, 0, 3e-6}, up.latency = way, up.beside = 1;
     down.whole = {3e-6, 0, 0, 3e-6}, down.beside = 0;

@@ -33,13 +33,13 @@ TEST_CASE("counts of few connections, as numbers with a point, do not all meet a
   // Their bits differ in the highest twelve only.
   RowNumbers<double> rows(16);
   std::vector<std::uint32_t> at(1 << 16);
-  std::uint32_t crowded = 0;
+  std::uint32_t contended = 0;
   for (std::uint32_t i = 0; i < at.size(); ++i) {
     std::vector<double> row(16);
     for (std::uint32_t c = 0; c < 16; ++c) row[c] = i >> c & 1U;
-    crowded = std::max(crowded, ++at[rows.hash_of(row) % at.size()]);
+    contended = std::max(contended, ++at[rows.hash_of(row) % at.size()]);
   }
-  CHECK(crowded < 16);  // of so many at random the most is about 9
+  CHECK(contended < 16);  // of so many at random the most is about 9
 }
 
 }  // namespace

@@ -50,7 +50,7 @@ TEST_CASE("seven tenths of a tree's warps go up, the others down", "[engine]") {
   CHECK(ll.down == Approx(5.0 / 16));
   CHECK(small.up == Approx(0.5));
   CHECK(small.down == Approx(0.5));
-  CHECK(ll128.both_ways == 2);
+  CHECK(ll128.both_directions == 2);
   CHECK(parts("Simple", 512).up == 1);
 }
 

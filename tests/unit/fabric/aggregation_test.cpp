@@ -50,7 +50,7 @@ void check_tree(const Fabric& fabric, const AggregationTree& tree, const std::ve
 }
 
 /// Cables of 20 m and switches of 250 ns, up and down: the NIC at the end takes no time.
-double way_up_and_down(int levels) { return 2 * levels * 20 * 4.9e-9 + (2 * levels - 1) * 250e-9; }
+double path_up_and_down(int levels) { return 2 * levels * 20 * 4.9e-9 + (2 * levels - 1) * 250e-9; }
 
 TEST_CASE("a tree under one leaf has one switch", "[fabric]") {
   const Fabric fabric = test::fabric_of("single_switch", test::demand_of(5, 2));
@@ -59,7 +59,7 @@ TEST_CASE("a tree under one leaf has one switch", "[fabric]") {
   CHECK(tree.switches.size() == 1);
   CHECK(tree.links.size() == 2 * 5);
   CHECK(tree.levels == 1);
-  CHECK(tree.latency.value == Approx(way_up_and_down(1)));
+  CHECK(tree.latency.value == Approx(path_up_and_down(1)));
 }
 
 TEST_CASE("a tree over leaves takes one uplink of each, and another number other spines", "[fabric]") {
@@ -72,7 +72,7 @@ TEST_CASE("a tree over leaves takes one uplink of each, and another number other
     check_tree(fabric, tree, all);
     CHECK(tree.switches.size() == 4 + 1);
     CHECK(tree.levels == 2);
-    CHECK(tree.latency.value == Approx(way_up_and_down(2)));
+    CHECK(tree.latency.value == Approx(path_up_and_down(2)));
     for (const VertexId v : tree.switches)
       if (fabric.tier(v) == Tier::spine) spines.insert(v.value);
   }
@@ -94,7 +94,7 @@ TEST_CASE("a tree over three tiers of a fat tree meets in one core", "[fabric]")
     check_tree(fabric, tree, all);
     CHECK(tree.switches.size() == 8 + 4 + 1);  // leaves, a spine of each pod, a core
     CHECK(tree.levels == 3);
-    CHECK(tree.latency.value == Approx(way_up_and_down(3)));
+    CHECK(tree.latency.value == Approx(path_up_and_down(3)));
     for (const VertexId v : tree.switches)
       if (fabric.tier(v) == Tier::core) cores.insert(v.value);
   }
@@ -145,7 +145,7 @@ TEST_CASE("a fabric from a file is searched from a switch of the highest tier", 
     CHECK(tree.levels == 2);
     // By agg0 the longest way has cables of 1 us each way; a cable is 20 m and a switch takes 250 ns.
     const double slow = 2e-6 + 2 * 20 * 4.9e-9 + 250e-9;
-    CHECK(tree.latency.value == Approx(index == 0 ? slow : way_up_and_down(2)));
+    CHECK(tree.latency.value == Approx(index == 0 ? slow : path_up_and_down(2)));
   }
 }
 

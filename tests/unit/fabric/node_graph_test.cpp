@@ -8,15 +8,15 @@
 namespace fabricast {
 namespace {
 
-std::vector<std::string> names(const NodeGraph& graph, const std::vector<std::uint16_t>& way) {
+std::vector<std::string> names(const NodeGraph& graph, const std::vector<std::uint16_t>& route) {
   std::vector<std::string> list;
-  for (const std::uint16_t l : way) list.push_back(graph.link_name(l));
+  for (const std::uint16_t l : route) list.push_back(graph.link_name(l));
   return list;
 }
 using Names = std::vector<std::string>;
 
-long crossings(const NodeGraph& graph, const std::vector<std::uint16_t>& way, LinkKind kind) {
-  return std::count_if(way.begin(), way.end(), [&](std::uint16_t l) { return graph.links[l].link_class.kind == kind; });
+long crossings(const NodeGraph& graph, const std::vector<std::uint16_t>& route, LinkKind kind) {
+  return std::count_if(route.begin(), route.end(), [&](std::uint16_t l) { return graph.links[l].link_class.kind == kind; });
 }
 
 /// Two sockets, each with a PCIe switch for two GPUs and a NIC, and a third switch below the second.
@@ -145,8 +145,8 @@ TEST_CASE("Access Control Services send what turns at a PCIe switch up to the ro
   CHECK(names(h100, h100.by_root_complex(h100.gpu_to_nic(0, 0, true))) ==
         Names{"gpu0-pcie0", "pcie0-cpu0", "cpu0-pcie0", "pcie0-nic0"});
   // What goes by a root complex anyway, or over NVLink, stays.
-  for (const auto& way : {h100.gpu_to_nic(0, 1, true), h100.gpu_to_nic(0, 0, false), h100.gpu_to_gpu(0, 7)})
-    CHECK(h100.by_root_complex(way) == way);
+  for (const auto& route : {h100.gpu_to_nic(0, 1, true), h100.gpu_to_nic(0, 0, false), h100.gpu_to_gpu(0, 7)})
+    CHECK(h100.by_root_complex(route) == route);
 }
 
 TEST_CASE("staging in shipped nodes crosses PCIe twice more and uses memory twice", "[fabric]") {

@@ -97,9 +97,9 @@ TEST_CASE("the links of a node have the rates of their type", "[hardware]") {
   NodeSpec mesh = spec_of("v100-sxm");
   mesh.intranode = Intranode::nvlink_mesh, mesh.gpus = 4;
   const Node four = built(mesh);
-  const auto way = four.graph.gpu_to_gpu(1, 3);
-  REQUIRE(way.size() == 1);  // six links of 25 GB/s over three pairs
-  CHECK(four.graph.links[way[0]].link_class.rate.value ==
+  const auto route = four.graph.gpu_to_gpu(1, 3);
+  REQUIRE(route.size() == 1);  // six links of 25 GB/s over three pairs
+  CHECK(four.graph.links[route[0]].link_class.rate.value ==
         Approx(50e9 * hardware.links.find("nvlink2")->second.efficiency.value));
 }
 
@@ -155,13 +155,13 @@ TEST_CASE("GPUs of a DGX-1 that are no neighbours are joined by one between them
     for (int b = 0; b < 8; ++b) {
       if (a == b) continue;
       const bool neighbours = nvlinks(node, a, b) > 0;
-      CHECK(node.way(a, b) == (neighbours ? PeerWay::nvlink : PeerWay::nvlink_by_peer));
+      CHECK(node.route(a, b) == (neighbours ? PeerPath::nvlink : PeerPath::nvlink_by_peer));
       CHECK(node.graph.gpu_to_gpu(a, b).size() == (neighbours ? 1 : 2));
       CHECK(node.graph.gpu_gpu_distance(a, b) == (neighbours ? PathType::NVL : PathType::NVB));
     }
   // Of two GPUs alone there is none between: 0 and 5 are at different sockets.
   const Node pair = restricted_to(node, {0, 5});
-  CHECK(pair.way(0, 1) == PeerWay::host_memory);
+  CHECK(pair.route(0, 1) == PeerPath::host_memory);
   CHECK_FALSE(pair.nvlink);
   CHECK(restricted_to(node, {0, 1}).all_nvlink);
 }
@@ -171,8 +171,8 @@ TEST_CASE("each two cards with a bridge", "[hardware]") {
   spec.gpus = 4, spec.intranode = Intranode::nvlink_pairs;
   const Node node = built(spec);
   CHECK(nvlinks(node, 0, 1) == Approx(12));
-  CHECK(node.way(0, 1) == PeerWay::nvlink);
-  CHECK(node.way(1, 2) == PeerWay::host_memory);
+  CHECK(node.route(0, 1) == PeerPath::nvlink);
+  CHECK(node.route(1, 2) == PeerPath::host_memory);
   CHECK(node.nvlink);
   CHECK_FALSE(node.all_nvlink);
 }
@@ -181,17 +181,17 @@ TEST_CASE("peer to peer is a matter of each two GPUs", "[hardware]") {
   // Two GPUs on each of four switches: PIX there, PHB or SYS between.
   NodeSpec spec = spec_of("l40s");
   Node node = built(spec);
-  CHECK(node.way(0, 1) == PeerWay::pcie);
-  CHECK(node.way(1, 2) == PeerWay::host_memory);
-  CHECK(node.way(0, 7) == PeerWay::host_memory);
+  CHECK(node.route(0, 1) == PeerPath::pcie);
+  CHECK(node.route(1, 2) == PeerPath::host_memory);
+  CHECK(node.route(0, 7) == PeerPath::host_memory);
   CHECK_FALSE(node.peer_to_peer);
   spec.peer_to_peer = PeerToPeer::off;
-  CHECK(built(spec).way(0, 1) == PeerWay::host_memory);
+  CHECK(built(spec).route(0, 1) == PeerPath::host_memory);
   // GeForce cards: the usual driver forbids it.
   spec = spec_of("rtx4090"), spec.pcie_switches = 4;
-  CHECK(built(spec).way(0, 1) == PeerWay::host_memory);
+  CHECK(built(spec).route(0, 1) == PeerPath::host_memory);
   spec.peer_to_peer = PeerToPeer::on;
-  CHECK(built(spec).way(0, 1) == PeerWay::pcie);
+  CHECK(built(spec).route(0, 1) == PeerPath::pcie);
 }
 
 }  // namespace

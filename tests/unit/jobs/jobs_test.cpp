@@ -208,7 +208,7 @@ TEST_CASE("the recommended hosts are those that the words give", "[jobs]") {
   CHECK(again->allocation.main == best.hosts);
   CHECK(again->allocation.jobs == world->allocation.jobs);
   CHECK(again->allocation.taken == world->allocation.taken);
-  again->draws.count = f.draws_of_trials;
+  again->samples.count = f.samples_of_trials;
   add_others(*again);
   CHECK(time_job(*again, 0).seconds == Approx(best.beside).epsilon(0.05));
 }

@@ -88,3 +88,26 @@ TEST_CASE("the best is among what is kept, and rows come in its order") {
   objective.keep = {"step_s < 1"};
   CHECK_FALSE(decided(objective, {row_of(0, 10)}).best);
 }
+
+TEST_CASE("configurations within a tenth of a per cent are a tie, and the cheapest of them is named") {
+  std::vector<SweepRow> rows = {row_of(0, 20.74), row_of(1, 20.75), row_of(2, 20.742), row_of(3, 21.5)};
+  rows[0].values[metric("cost")] = 3e6, rows[1].values[metric("cost")] = 2e6, rows[2].values[metric("cost")] = 4e6;
+  const Decision d = decided({}, rows);
+  CHECK(d.ties == std::vector<std::size_t>{0, 2, 1});
+  CHECK(d.best == 1);
+  CHECK(d.order == std::vector<std::size_t>{1, 0, 2, 3});
+  CHECK(d.fastest == 0);
+  // Beyond the width it is no tie, however cheap.
+  rows[1].values[metric("time_s")] = rows[1].values[metric("step_s")] = 20.77;
+  CHECK(decided({}, rows).best == 0);
+}
+
+TEST_CASE("an interrupted study names no best row") {
+  std::vector<SweepRow> rows = {row_of(0, 2), row_of(1, 1)};
+  rows.push_back({});
+  rows.back().row = 2;
+  const Decision d = decided({}, rows);
+  CHECK(d.not_run == 1);
+  CHECK_FALSE(d.best);
+  CHECK(d.ties == std::vector<std::size_t>{1});
+}

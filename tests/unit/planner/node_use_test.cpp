@@ -191,7 +191,7 @@ TEST_CASE("without peer to peer GPUs meet in host memory", "[planner]") {
     CHECK_FALSE(p.comm.node.peer_to_peer);
     CHECK(p.graphs.nvls.channels == 0);
     CHECK(p.graphs.ring.type_intra >= PathType::PHB);
-    CHECK(p.comm.node.way(0, 1) == PeerWay::host_memory);
+    CHECK(p.comm.node.route(0, 1) == PeerPath::host_memory);
   }
   for (const char* level : {"NVL", "PIX", "SYS"}) CHECK(planner(h100, {{"NCCL_P2P_LEVEL", level}}).comm.node.nvlink);
   // Over the root ports of a PCIe host only if it is asked for.

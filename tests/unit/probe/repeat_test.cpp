@@ -47,7 +47,7 @@ TEST_CASE("the interval of a median is that of order statistics", "[probe]") {
 TEST_CASE("the interval holds the true median in 95 of 100 draws", "[probe]") {
   Rng rng(7);
   int held = 0;
-  for (int draw = 0; draw < 2000; ++draw) {
+  for (int trial = 0; trial < 2000; ++trial) {
     std::vector<Seconds> samples;
     for (int i = 0; i < 25; ++i) samples.push_back({-std::log(1 - rng.uniform())});
     const SampleSet set = summarise(samples);

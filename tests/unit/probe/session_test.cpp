@@ -36,7 +36,7 @@ class FakeTrial : public ProbeTrial {
   std::vector<Seconds> run(int repeats) override {
     if (round_++ == faults_.at_round) throw ProbeFailure(faults_.reason);
     for (PeerLink* link : links_)
-      if (link->exchange("ping") != "ping") throw ProbeFailure("not what was said");
+      if (link->collective("ping") != "ping") throw ProbeFailure("not what was said");
     if (!faults_.says.empty() && side_ == ProbeSide::second) links_.front()->tell(faults_.says);
     return side_ == ProbeSide::first ? std::vector<Seconds>(static_cast<std::size_t>(repeats), Seconds{0.001})
                                      : std::vector<Seconds>();
@@ -290,12 +290,12 @@ TEST_CASE("nothing of a stranger's is repeated before its token is right, and no
     return std::pair(zero.get(), wire.receive(probe::after(2)));
   };
   const std::string escape = "\\u001b[2J\\u009b2J", marker = "XYZZY" + std::string(10000, 'x');
-  const auto [stranger, told_stranger] = knocks("wrong", escape + marker);
-  for (const std::string& text : {stranger.error, stranger.notes.at(0), told_stranger}) {
+  const auto [stranger, stated_stranger] = knocks("wrong", escape + marker);
+  for (const std::string& text : {stranger.error, stranger.notes.at(0), stated_stranger}) {
     CHECK_THAT(text, Contains("the token is wrong"));
     CHECK_THAT(text, !Contains("XYZZY") && !Contains("\x1b") && !Contains("\xc2\x9b"));
   }
-  const auto [other, told_other] = knocks("s3cret", escape + marker);
+  const auto [other, stated_other] = knocks("s3cret", escape + marker);
   for (const std::string& text : {other.error, other.notes.at(0)}) {
     CHECK_THAT(text, Contains("all ranks must run the same version") && Contains("XYZZY"));
     CHECK_THAT(text, !Contains("\x1b") && !Contains("\xc2\x9b"));

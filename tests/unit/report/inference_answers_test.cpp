@@ -88,7 +88,7 @@ TEST_CASE("a change that does nothing to an inference step gains nothing", "[inf
 TEST_CASE("a hand-over through the host limits, and GPUDirect RDMA is found", "[inference]") {
   const Explained e = explain(without_gdr, apart);
   const DisaggregatedForecast& d = *e.found.forecast.disaggregated;
-  CHECK(limit_of(*e.world, d) == ServingLimit::handover);
+  CHECK(limit_of(*e.world, d) == ServingLimit::kv_transfer);
   CHECK(d.prefill_rate == Approx(8 / d.transfer));
   CHECK(&binding_passes(*e.world, e.found.forecast) == &e.found.forecast.disaggregated->prompt);
   const InferenceWhatIf* direct = e.with("workload.disaggregated.transfer=rdma");
@@ -101,7 +101,7 @@ TEST_CASE("a hand-over through the host limits, and GPUDirect RDMA is found", "[
   CHECK(direct->gain == Approx(again.tokens_per_second / e.found.forecast.tokens_per_second - 1));
   const json j = json::parse(explain_inference_json(*e.world, e.found));
   CHECK(j.at("goal") == "tokens");
-  CHECK(j.at("binding").at("limit") == "handover");
+  CHECK(j.at("binding").at("limit") == "kv_transfer");
   // With it, there is no such change to make.
   for (const Alternatives& list : inference_trials(*other, again))
     for (const Trial& trial : list) CHECK(trial.what != "hand-over by rdma");
@@ -123,10 +123,10 @@ TEST_CASE("what binds is the largest part, and the exchange that is waited for l
       one_node + "workload: {kind: inference, model: {preset: llama3-8b}, all_reduce: nccl, parallel: {tensor: 8}}\n");
   const InferenceForecast f = run_inference(*world);
   const InferenceBinding b = binding_of(f.step);
-  REQUIRE(b.exchange >= 0);
-  const ExchangeUse& use = f.step.exchanges[static_cast<std::size_t>(b.exchange)];
+  REQUIRE(b.collective >= 0);
+  const CollectiveUse& use = f.step.collectives[static_cast<std::size_t>(b.collective)];
   CHECK(use.kind.part == Part::tensor);
-  for (const ExchangeUse& other : f.step.exchanges) CHECK(other.seconds <= use.seconds);
+  for (const CollectiveUse& other : f.step.collectives) CHECK(other.seconds <= use.seconds);
   // One sequence over eight GPUs: the latency of NCCL is most of it.
   CHECK(b.part == "tensor");
   CHECK(b.seconds == b.exposed);
@@ -134,9 +134,9 @@ TEST_CASE("what binds is the largest part, and the exchange that is waited for l
   const auto alone = test::world_of(
       "node: {profile: hgx-h100, gpus: 1}\ncluster: {nodes: 1}\nworkload: {kind: inference, model: {preset: "
       "llama3-8b}}\n");
-  const InferenceBinding products = binding_of(run_inference(*alone).step);
-  CHECK(products.exchange == -1);
-  CHECK(products.part == "products");
+  const InferenceBinding gemms = binding_of(run_inference(*alone).step);
+  CHECK(gemms.collective == -1);
+  CHECK(gemms.part == "gemm");
 }
 
 TEST_CASE("of requests, what they wait for most binds: prompts or decoding", "[inference]") {

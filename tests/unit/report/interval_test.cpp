@@ -38,7 +38,7 @@ std::vector<double> factors(const World& world, int threads = 2) {
 Hardware known_hardware() {
   Hardware h = shipped_hardware();
   for (const auto& [path, ref] : h.all_parameters())
-    ref.parameter->low = ref.parameter->high = ref.parameter->value, ref.parameter->draws.clear();
+    ref.parameter->low = ref.parameter->high = ref.parameter->value, ref.parameter->samples.clear();
   return h;
 }
 
@@ -119,7 +119,7 @@ TEST_CASE("forecasts go on from measured rows, the nearer the more", "[report]")
   add_intervals(*world, after, site);
   CHECK(after.rows[2].time == Approx(measured).epsilon(0.02));
   CHECK(after.rows[2].factor - 1 < (before.rows[2].factor - 1) / 2);
-  CHECK(after.rows[2].residual->told > after.rows[0].residual->told);
+  CHECK(after.rows[2].residual->stated > after.rows[0].residual->stated);
   CHECK(after.rows[2].level == Approx(after.rows[2].time / before.rows[2].time));
   CHECK(after.rows[2].time_p95 == Approx(before.rows[2].time_p95 * after.rows[2].level));
   REQUIRE(after.rows[2].near);
@@ -141,21 +141,21 @@ TEST_CASE("intervals do not hang on threads, and little on the draws of the netw
 TEST_CASE("profiles are drawn from the fit or the intervals, the same each time", "[report]") {
   Hardware h = shipped_hardware();
   Parameter& fitted = *h.find("architectures.hopper.launch");
-  REQUIRE(fitted.draws.size() == 16);
-  Hardware third = drawn_hardware(h, 3), again = drawn_hardware(h, 3), other = drawn_hardware(h, 4);
-  CHECK(third.find("architectures.hopper.launch")->value == fitted.draws[3]);
+  REQUIRE(fitted.samples.size() == 16);
+  Hardware third = sampled_hardware(h, 3), again = sampled_hardware(h, 3), other = sampled_hardware(h, 4);
+  CHECK(third.find("architectures.hopper.launch")->value == fitted.samples[3]);
   std::string unfitted;
   for (const auto& [path, ref] : h.all_parameters())
-    if (ref.parameter->draws.empty() && ref.parameter->low > 0 && ref.parameter->high > ref.parameter->low)
+    if (ref.parameter->samples.empty() && ref.parameter->low > 0 && ref.parameter->high > ref.parameter->low)
       unfitted = path;
   REQUIRE(!unfitted.empty());
   CHECK(third.find(unfitted)->value == again.find(unfitted)->value);
   CHECK(third.find(unfitted)->value != other.find(unfitted)->value);
   for (std::size_t d = 0; d < 50; ++d) {
-    Hardware drawn = drawn_hardware(h, d);
-    for (const auto& [path, ref] : drawn.all_parameters()) {
+    Hardware sampled = sampled_hardware(h, d);
+    for (const auto& [path, ref] : sampled.all_parameters()) {
       const Parameter& p = *h.find(path);
-      if (p.draws.empty() && !(p.low <= ref.parameter->value && ref.parameter->value <= p.high)) FAIL(path);
+      if (p.samples.empty() && !(p.low <= ref.parameter->value && ref.parameter->value <= p.high)) FAIL(path);
     }
   }
 }

@@ -285,7 +285,7 @@ TEST_CASE("counters carry what exchanges carry", "[trace]") {
       const double now = e.at("ts").get<double>() * 1e-6;
       area += rate * (now - since), since = now, rate = e.at("args").at("GB/s");
     }
-  for (const ExchangeUse& use : f.exchanges)
+  for (const CollectiveUse& use : f.collectives)
     wanted += use.calls * static_cast<double>(use.kind.bytes) * bus_factor(use.kind.op, 32) * 32 * 1e-9;
   CHECK(rate == 0);
   CHECK(area == Approx(wanted).epsilon(1e-6));

@@ -28,8 +28,8 @@ StepForecast forecast(const std::vector<std::string>& set = {}, const std::strin
 double exposed(const StepForecast& f, Part part) { return f.mean.exposed[static_cast<std::size_t>(part)]; }
 double busy(const StepForecast& f, Part part) { return f.mean.busy[static_cast<std::size_t>(part)]; }
 
-const ExchangeUse* find_use(const StepForecast& f, Part part, CollectiveOp op) {
-  for (const ExchangeUse& use : f.exchanges)
+const CollectiveUse* find_use(const StepForecast& f, Part part, CollectiveOp op) {
+  for (const CollectiveUse& use : f.collectives)
     if (use.kind.part == part && use.kind.op == op) return &use;
   return nullptr;
 }
@@ -50,17 +50,17 @@ std::string fault(const std::vector<std::string>& set) {
 TEST_CASE("exchanges of a step carry what the split asks for") {
   const StepForecast f = forecast({"workload.parallel.tensor=4", "workload.parallel.pipeline=2"});
   // Activations of 4096 tokens of 4096 in 16 bits, twice per layer and pass, 16 layers a stage, 16 micro-batches.
-  const ExchangeUse* tensor = find_use(f, Part::tensor, CollectiveOp::all_reduce);
+  const CollectiveUse* tensor = find_use(f, Part::tensor, CollectiveOp::all_reduce);
   REQUIRE(tensor);
   CHECK(tensor->kind.bytes == 2 * 4096 * 4096);
   CHECK(f.program.groups[tensor->kind.groups].front() == std::vector<std::uint32_t>{0, 1, 2, 3});
-  const ExchangeUse* pipeline = find_use(f, Part::pipeline, CollectiveOp::sendrecv);
+  const CollectiveUse* pipeline = find_use(f, Part::pipeline, CollectiveOp::sendrecv);
   REQUIRE(pipeline);
   CHECK(pipeline->kind.bytes == 2 * 4096 * 4096 / 4);
   CHECK(pipeline->kind.one_way);
   CHECK(pipeline->calls == 16);
   // Replicas are a tensor group apart.
-  const ExchangeUse* data = find_use(f, Part::data, CollectiveOp::reduce_scatter);
+  const CollectiveUse* data = find_use(f, Part::data, CollectiveOp::reduce_scatter);
   REQUIRE(data);
   const std::vector<std::uint32_t>& replicas = f.program.groups[data->kind.groups].front();
   REQUIRE(replicas.size() == 4);
@@ -71,7 +71,7 @@ TEST_CASE("gradients are reduced once per step, whatever their buckets") {
   for (const char* bucket : {"1MB", "100MB", "100GB"}) {
     const StepForecast f = forecast({"workload.overlap.bucket=" + std::string(bucket), "workload.parallel.zero=1"});
     double reduced = 0, gathered = 0;
-    for (const ExchangeUse& use : f.exchanges) {
+    for (const CollectiveUse& use : f.collectives) {
       if (use.kind.part != Part::data) continue;
       (use.kind.op == CollectiveOp::reduce_scatter ? reduced : gathered) +=
           use.calls * static_cast<double>(use.kind.bytes);
@@ -87,7 +87,7 @@ TEST_CASE("ZeRO 3 gathers every layer forward and backward, in every micro-batch
   const std::vector<std::string> set{"workload.framework=fsdp", "workload.parallel.zero=3"};
   const StepForecast f = forecast(set);
   double gathers = 0, reductions = 0;
-  for (const ExchangeUse& use : f.exchanges) {
+  for (const CollectiveUse& use : f.collectives) {
     if (use.kind.op == CollectiveOp::all_gather) gathers += use.calls;
     if (use.kind.op == CollectiveOp::reduce_scatter) reductions += use.calls;
   }
@@ -97,7 +97,7 @@ TEST_CASE("ZeRO 3 gathers every layer forward and backward, in every micro-batch
   auto fewer = set;
   fewer.push_back("workload.parallel.shard=8");
   const StepForecast hybrid = forecast(fewer);
-  const ExchangeUse* gather = find_use(hybrid, Part::data, CollectiveOp::all_gather);
+  const CollectiveUse* gather = find_use(hybrid, Part::data, CollectiveOp::all_gather);
   REQUIRE(gather);
   CHECK(hybrid.program.groups[gather->kind.groups].front().size() == 8);
   CHECK(find_use(hybrid, Part::data, CollectiveOp::all_reduce));  // of the parts, over four nodes
@@ -181,7 +181,7 @@ TEST_CASE("experts exchange the tokens that they are sent") {
       "fabricast: 1\nnode: {profile: hgx-h100}\ncluster: {nodes: 4}\nworkload:\n  kind: training_step\n"
       "  model: {preset: mixtral-8x7b, sequence: 4096}\n  batch: {global: 64, micro: 1}\n  parallel: {expert: 8}\n";
   const StepForecast f = forecast({}, moe);
-  const ExchangeUse* tokens = find_use(f, Part::expert, CollectiveOp::alltoall);
+  const CollectiveUse* tokens = find_use(f, Part::expert, CollectiveOp::alltoall);
   REQUIRE(tokens);
   CHECK(tokens->kind.bytes == 2 * 4096 * 4096 * 2);  // two experts of each token, 16 bits
   // Two micro-batches, 32 layers, there and back, forward and backward.
@@ -209,7 +209,7 @@ TEST_CASE("the same step is the same, whatever the number of threads") {
 
 TEST_CASE("a step of one GPU has no exchanges") {
   const StepForecast f = forecast({"node.gpus=1", "cluster.nodes=1", "workload.batch.global=1"});
-  CHECK(f.exchanges.empty());
+  CHECK(f.collectives.empty());
   CHECK(f.mean.bubble == Approx(0).margin(1e-9));
   CHECK(f.seconds > 0);
 }

@@ -143,9 +143,9 @@ TEST_CASE("what is not stated widens intervals by its spread", "[report]") {
   REQUIRE(forecast.unstated.size() == 4);
   Scenario known = open;
   known.unstated.clear();
-  const auto told = build_world(known);
-  Forecast narrow = run_forecast(*told);
-  add_intervals(*told, narrow);
+  const auto stated = build_world(known);
+  Forecast narrow = run_forecast(*stated);
+  add_intervals(*stated, narrow);
   CHECK(narrow.unstated.empty());
   for (std::size_t r = 0; r < forecast.rows.size(); ++r) {
     // Variances add up, each times how far forecasts of such systems are off.
@@ -156,8 +156,8 @@ TEST_CASE("what is not stated widens intervals by its spread", "[report]") {
     CHECK(whole == Approx(std::hypot(own, apart * unstated_spread(forecast, r))));
     CHECK(forecast.rows[r].time == narrow.rows[r].time);
   }
-  CHECK(most_felt(forecast) != nullptr);
-  CHECK(most_felt(forecast, 100) == nullptr);
+  CHECK(largest_effect(forecast) != nullptr);
+  CHECK(largest_effect(forecast, 100) == nullptr);
 }
 
 }  // namespace

@@ -58,7 +58,7 @@ TEST_CASE("one measured row tells of another by their likeness", "[residual]") {
   // Conditional of a bivariate t: the distance of what was measured widens or narrows what is left [Shah2014].
   const double distance = y * y / 0.09;
   CHECK(r.scale == Approx(0.3 * std::sqrt((1 - rho * rho) * (3 + distance) / 4)));
-  CHECK(r.told == Approx(rho * rho));
+  CHECK(r.stated == Approx(rho * rho));
   const Residual same = site.of(a);
   CHECK(same.median == Approx(y));
   CHECK(same.scale == Approx(0).margin(1e-6));
@@ -68,15 +68,15 @@ TEST_CASE("what rows have in common makes them alike", "[residual]") {
   ResidualModel m = plain_model();
   m.plan = m.nodes = m.series = 1;
   const ResidualRow a = row_of(1024);
-  const auto told = [&](const ResidualRow& b) { return SiteResiduals(m, {a}, {0.1}).of(b).told; };
+  const auto stated = [&](const ResidualRow& b) { return SiteResiduals(m, {a}, {0.1}).of(b).stated; };
   ResidualRow other_plan = a, other_series = a, other_nodes = row_of(1024, 4), alone = row_of(1024, 1);
   other_plan.algorithm = Algorithm::tree, other_series.series = 7;
-  CHECK(told(a) == Approx(1).margin(1e-6));
-  CHECK(told(other_plan) == Approx(9. / 16));
-  CHECK(told(other_series) == Approx(9. / 16));
+  CHECK(stated(a) == Approx(1).margin(1e-6));
+  CHECK(stated(other_plan) == Approx(9. / 16));
+  CHECK(stated(other_series) == Approx(9. / 16));
   m.node_octaves = 1;
-  CHECK(told(other_nodes) == Approx(std::pow((3 + std::exp(-1.0)) / 4, 2)));
-  CHECK(told(alone) == Approx(std::pow((3 + std::exp(-1.0) / 2) / 4, 2)));
+  CHECK(stated(other_nodes) == Approx(std::pow((3 + std::exp(-1.0)) / 4, 2)));
+  CHECK(stated(alone) == Approx(std::pow((3 + std::exp(-1.0) / 2) / 4, 2)));
 }
 
 TEST_CASE("densities obey the chain rule", "[residual]") {

@@ -41,12 +41,12 @@ TEST_CASE("of one draw the ceiling is the quantile, and the median counts once",
 
 TEST_CASE("a rarer ceiling is higher", "[residual]") {
   const Residual t = residual_of(3, 0.1);
-  const std::vector<double> draws = {1e-3, 1.1e-3, 1.7e-3};
+  const std::vector<double> samples = {1e-3, 1.1e-3, 1.7e-3};
   double before = 0;
   for (double share = 0.5; share > 1e-9; share /= 3) {
-    const double ceiling = time_exceeded_by(t, draws, share);
+    const double ceiling = time_exceeded_by(t, samples, share);
     CHECK(ceiling > before);
-    CHECK(share_slower(t, draws, ceiling) == Approx(share).epsilon(1e-6));
+    CHECK(share_slower(t, samples, ceiling) == Approx(share).epsilon(1e-6));
     before = ceiling;
   }
 }
@@ -54,12 +54,12 @@ TEST_CASE("a rarer ceiling is higher", "[residual]") {
 TEST_CASE("draws share the chance", "[residual]") {
   // All but certain but for the draw: one of four is twice as slow, so a quarter of runs are above what lies between.
   const Residual t = residual_of(30, 1e-6);
-  const std::vector<double> draws = {1e-3, 1e-3, 1e-3, 2e-3};
-  CHECK(share_slower(t, draws, 1.5e-3) == Approx(0.25));
-  CHECK(time_exceeded_by(t, draws, 0.2) == Approx(2e-3).epsilon(1e-4));
-  CHECK(time_exceeded_by(t, draws, 0.3) == Approx(1e-3).epsilon(1e-4));
+  const std::vector<double> samples = {1e-3, 1e-3, 1e-3, 2e-3};
+  CHECK(share_slower(t, samples, 1.5e-3) == Approx(0.25));
+  CHECK(time_exceeded_by(t, samples, 0.2) == Approx(2e-3).epsilon(1e-4));
+  CHECK(time_exceeded_by(t, samples, 0.3) == Approx(1e-3).epsilon(1e-4));
   // A ceiling for one in a thousand rows is 1 in 250 of the slow draw's.
-  CHECK(share_above(t, std::log(time_exceeded_by(t, draws, 0.001) / 2e-3)) == Approx(0.004).epsilon(1e-3));
+  CHECK(share_above(t, std::log(time_exceeded_by(t, samples, 0.001) / 2e-3)) == Approx(0.004).epsilon(1e-3));
 }
 
 }  // namespace

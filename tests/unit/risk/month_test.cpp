@@ -21,7 +21,7 @@ Mean goodput(const MonthModel& model, int samples) {
   double sum = 0, squares = 0;
   for (int i = 0; i < samples; ++i) {
     Rng rng(mix64(static_cast<std::uint64_t>(i)));
-    const double u = draw_month(model, rng).useful / model.length;
+    const double u = sample_month(model, rng).useful / model.length;
     sum += u, squares += u * u;
   }
   const double mean = sum / samples;
@@ -31,7 +31,7 @@ Mean goodput(const MonthModel& model, int samples) {
 /// One healthy pace, for so long that how a month begins and ends does not show.
 MonthModel plain() {
   MonthModel m;
-  m.length = 9000 * day, m.draws = {2}, m.median = 2, m.saves = false;
+  m.length = 9000 * day, m.network_samples = {2}, m.median = 2, m.saves = false;
   return m;
 }
 
@@ -128,7 +128,7 @@ TEST_CASE("an asynchronous checkpoint loses what is not yet written", "[risk]") 
 
 TEST_CASE("the parts of a month add up to it", "[risk]") {
   MonthModel m = plain();
-  m.length = 30 * day, m.draws = {2, 2.1, 1.9}, m.saves = true, m.every = 700, m.pause = 3, m.durable = 40,
+  m.length = 30 * day, m.network_samples = {2, 2.1, 1.9}, m.saves = true, m.every = 700, m.pause = 3, m.durable = 40,
   m.start = 500;
   m.spares = 2, m.stalls = 0.02, m.stalls_variance = 1e-6;
   FailureSource slow;
@@ -137,8 +137,8 @@ TEST_CASE("the parts of a month add up to it", "[risk]") {
   m.sources[0].hosts = 1, m.sources[0].lasts = day, m.sources[0].detect = 30;
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
     Rng rng(seed);
-    const MonthOutcome out = draw_month(m, rng);
-    double sum = out.useful + out.saving + out.stalls + out.draws;
+    const MonthOutcome out = sample_month(m, rng);
+    double sum = out.useful + out.saving + out.stalls + out.network_samples;
     for (const MonthOutcome::Source& s : out.sources) sum += s.total();
     CHECK(sum == Approx(m.length).epsilon(1e-9));
     CHECK(out.sources[0].waiting > 0);

@@ -222,9 +222,9 @@ TEST_CASE("stalls by flaps", "[risk]") {
   const double reroute = GENERATE(std::numeric_limits<double>::infinity(), 1.2, 3.6);
   const FlapMoments m = flap_moments(spec, transport, reroute);
   Rng rng(1);
-  constexpr int draws = 200'000;
+  constexpr int network_samples = 200'000;
   double stops = 0, stall = 0, square = 0;
-  for (int i = 0; i < draws; ++i) {
+  for (int i = 0; i < network_samples; ++i) {
     const double length = std::min(reroute, std::exp(rng.normal()));
     if (length > transport.window) {
       ++stops;
@@ -233,9 +233,9 @@ TEST_CASE("stalls by flaps", "[risk]") {
     const double s = reroute <= transport.window ? length : transport.timeout * std::ceil(length / transport.timeout);
     stall += s, square += s * s;
   }
-  CHECK(m.stops == Approx(stops / draws).margin(0.003));
-  CHECK(m.stall == Approx(stall / (draws - stops)).epsilon(0.01));
-  CHECK(m.square == Approx(square / (draws - stops)).epsilon(0.02));
+  CHECK(m.stops == Approx(stops / network_samples).margin(0.003));
+  CHECK(m.stall == Approx(stall / (network_samples - stops)).epsilon(0.01));
+  CHECK(m.square == Approx(square / (network_samples - stops)).epsilon(0.02));
   CHECK(flap_moments(spec, {0.5, 0}, std::numeric_limits<double>::infinity()).stops == 1);
 }
 

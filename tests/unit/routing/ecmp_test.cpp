@@ -159,11 +159,11 @@ double at_most(std::uint32_t balls, std::uint32_t bins, std::uint32_t most) {
 }
 
 /// Largest distance of two distribution functions: of the samples, and of balls in bins.
-double kolmogorov_smirnov(const std::vector<std::uint32_t>& most_crowded, std::uint32_t balls, std::uint32_t bins) {
+double kolmogorov_smirnov(const std::vector<std::uint32_t>& most_contended, std::uint32_t balls, std::uint32_t bins) {
   double distance = 0;
-  const auto n = static_cast<double>(most_crowded.size());
-  for (std::uint32_t m = 0; m <= *std::max_element(most_crowded.begin(), most_crowded.end()); ++m) {
-    const auto below = std::count_if(most_crowded.begin(), most_crowded.end(), [&](auto c) { return c <= m; });
+  const auto n = static_cast<double>(most_contended.size());
+  for (std::uint32_t m = 0; m <= *std::max_element(most_contended.begin(), most_contended.end()); ++m) {
+    const auto below = std::count_if(most_contended.begin(), most_contended.end(), [&](auto c) { return c <= m; });
     distance = std::max(distance, std::abs(static_cast<double>(below) / n - at_most(balls, bins, m)));
   }
   return distance;

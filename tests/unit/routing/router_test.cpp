@@ -329,9 +329,9 @@ TEST_CASE("on any graph ways avoid what is down, if need be by a longer one", "[
 
 TEST_CASE("only the random policy has draws", "[routing]") {
   for (const RoutingPolicy& policy : routing_policies()) {
-    const Draws draws = policy.draws(policy.defaults());
-    CHECK(draws.count == (policy.name == "ecmp" ? 16 : 1));
-    CHECK(draws.first_seed == 1);
+    const Samples samples = policy.samples(policy.defaults());
+    CHECK(samples.count == (policy.name == "ecmp" ? 16 : 1));
+    CHECK(samples.first_seed == 1);
   }
 }
 

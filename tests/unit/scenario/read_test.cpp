@@ -251,6 +251,20 @@ TEST_CASE("what is no scenario at all", "[scenario]") {
              begin_as("s.yaml:1:12: fabricast: '2' is out of range"));
 }
 
+TEST_CASE("one part of a fault is named", "[scenario]") {
+  const auto fault = [](const std::string& fault) {
+    return faults("fabricast: 1\nnode: {profile: hgx-h100}\ncluster: {nodes: 4}\nworkload: {collective: all_reduce}\nfaults: [" +
+                  fault + "]\n");
+  };
+  CHECK(fault("{host: 3, clock: 80%}").empty());
+  CHECK(fault("{gpu: node3.gpu2, rate: 10%}").empty());
+  REQUIRE(fault("{host: 3, nic: node1.nic0, rate: 0}").size() == 1);
+  CHECK_THAT(fault("{host: 3, nic: node1.nic0, rate: 0}")[0], Catch::Contains("names several parts"));
+  CHECK_THAT(fault("{host: 3}").at(0), Catch::Contains("`rate` is missing"));
+  CHECK_THAT(fault("{link: spine0, clock: 50%}").at(0), Catch::Contains("is of a host or a GPU"));
+  CHECK_THAT(fault("{host: 1, clock: 50%, until: 1s}").at(0), Catch::Contains("holds for the whole step"));
+}
+
 TEST_CASE("warnings have a place", "[scenario]") {
   const ReadResult read = parse_scenario(
       minimal + "nccl:\n  version: latest\n  env:\n    NCCL_DEBUG: INFO\n    NCCL_ALGOO: Ring\n", "s.yaml");

@@ -23,7 +23,7 @@ using test::Sets;
 using test::step_world;
 
 /// The changes that make a step's scenario one of an exchange kind's first group.
-Sets as_collective(const World& world, const Program& program, const ExchangeKind& kind) {
+Sets as_collective(const World& world, const Program& program, const CollectiveKind& kind) {
   const RankGroups& groups = program.groups[kind.groups];
   const auto gpus = static_cast<std::uint32_t>(world.scenario.node.spec.gpus);
   std::vector<std::uint32_t> hosts;
@@ -39,7 +39,7 @@ Sets as_collective(const World& world, const Program& program, const ExchangeKin
   return set;
 }
 
-double run(const World& world, const ExchangeKind& kind, std::uint64_t seed) {
+double run(const World& world, const CollectiveKind& kind, std::uint64_t seed) {
   return make_flow_engine(world.setup, seed)->run(plan_collective(world.planner, kind.op, kind.bytes)).makespan.value;
 }
 
@@ -51,8 +51,8 @@ TEST_CASE("every exchange of the three jobs takes alone what its collective take
   const Program program = training_program(step_of(*world));
   const auto traffic = make_flow_traffic(*world, program, 1);
   std::set<std::pair<CollectiveOp, Part>> seen;
-  for (std::uint32_t k = 0; k < program.exchanges.size(); ++k) {
-    const ExchangeKind& kind = program.exchanges[k];
+  for (std::uint32_t k = 0; k < program.collectives.size(); ++k) {
+    const CollectiveKind& kind = program.collectives[k];
     const auto alone = step_world(name, both({adaptive}, as_collective(*world, program, kind)));
     CAPTURE(name, kind.name, kind.bytes, program.groups[kind.groups].front().size());
     CHECK(traffic->alone(k).makespan.value == Approx(run(*alone, kind, 1)).epsilon(0.03));
@@ -66,8 +66,8 @@ TEST_CASE("exchanges take the same on any number of threads") {
   const auto world = step_world(name);
   const Program program = training_program(step_of(*world));
   const auto one = make_flow_traffic(*world, program, 7, 1), several = make_flow_traffic(*world, program, 7, 5);
-  for (std::uint32_t k = 0; k < program.exchanges.size(); ++k) {
-    CAPTURE(name, program.exchanges[k].name);
+  for (std::uint32_t k = 0; k < program.collectives.size(); ++k) {
+    CAPTURE(name, program.collectives[k].name);
     CHECK(one->alone(k).makespan.value == several->alone(k).makespan.value);
     CHECK(one->alone(k).bottleneck == several->alone(k).bottleneck);
     CHECK(one->alone(k).launch.value == several->alone(k).launch.value);
@@ -79,9 +79,9 @@ TEST_CASE("a group of all ranks takes what `run` has, by the same draw of the ha
   const Program program = training_program(step_of(*world));
   const std::uint64_t seed = GENERATE(1u, 2u, 3u, 4u);
   const auto traffic = make_flow_traffic(*world, program, seed);
-  for (std::uint32_t k = 0; k < program.exchanges.size(); ++k) {
-    const auto alone = step_world("zero3", as_collective(*world, program, program.exchanges[k]));
-    CHECK(traffic->alone(k).makespan.value == Approx(run(*alone, program.exchanges[k], seed)).epsilon(1e-9));
+  for (std::uint32_t k = 0; k < program.collectives.size(); ++k) {
+    const auto alone = step_world("zero3", as_collective(*world, program, program.collectives[k]));
+    CHECK(traffic->alone(k).makespan.value == Approx(run(*alone, program.collectives[k], seed)).epsilon(1e-9));
   }
 }
 
@@ -91,15 +91,15 @@ TEST_CASE("groups of all rails take no less than each of them, and no more than 
   const Program program = training_program(step_of(*world));
   const auto traffic = make_flow_traffic(*world, program, 1);
   bool meet = false;
-  for (std::uint32_t k = 0; k < program.exchanges.size(); ++k) {
-    const ExchangeKind& kind = program.exchanges[k];
+  for (std::uint32_t k = 0; k < program.collectives.size(); ++k) {
+    const CollectiveKind& kind = program.collectives[k];
     if (kind.part != Part::data) continue;
     double longest = 0, sum = 0;
     for (const std::vector<std::uint32_t>& group : program.groups[kind.groups]) {
       Program one;
       one.groups.push_back({group});
-      one.exchanges.push_back(kind);
-      one.exchanges[0].groups = 0;
+      one.collectives.push_back(kind);
+      one.collectives[0].groups = 0;
       const double seconds = make_flow_traffic(*world, one, 1)->alone(0).makespan.value;
       longest = std::max(longest, seconds), sum += seconds;
     }

@@ -20,7 +20,7 @@ Sets dispatched(const std::string& by) { return {"workload.experts.dispatcher=" 
 /// B that a rank sends in a call of each exchange of experts, by ranks of a group. An alltoall counts what it keeps.
 std::map<std::size_t, double> bytes_sent(const Program& program) {
   std::map<std::size_t, double> sent;
-  for (const ExchangeKind& kind : program.exchanges)
+  for (const CollectiveKind& kind : program.collectives)
     if (kind.part == Part::expert) sent[program.groups[kind.groups].front().size()] = static_cast<double>(kind.bytes);
   return sent;
 }
@@ -41,7 +41,7 @@ TEST_CASE("merged copies cross between nodes once, and inside them once to each 
   // Both groups are of eight, one of each node's place and one of each node: the program has both kinds.
   const Program program = training_program(step_of(*step_world("experts", dispatched("hybridep"))));
   std::vector<double> found;
-  for (const ExchangeKind& kind : program.exchanges)
+  for (const CollectiveKind& kind : program.collectives)
     if (kind.part == Part::expert && kind.groups < 4) found.push_back(static_cast<double>(kind.bytes) / token / tokens);
   std::sort(found.begin(), found.end());
   REQUIRE(found.size() == 2);
@@ -57,7 +57,7 @@ TEST_CASE("merged copies cross between nodes once, and inside them once to each 
 TEST_CASE("an allgather brings all tokens to all ranks") {
   const Program program = training_program(step_of(*step_world("experts", dispatched("allgather"))));
   std::map<CollectiveOp, std::int64_t> bytes;
-  for (const ExchangeKind& kind : program.exchanges)
+  for (const CollectiveKind& kind : program.collectives)
     if (kind.part == Part::expert) bytes[kind.op] = kind.bytes;
   CHECK(bytes == std::map<CollectiveOp, std::int64_t>{{CollectiveOp::all_gather, 64ll * 4096 * 7168 * 2},
                                                       {CollectiveOp::reduce_scatter, 64ll * 4096 * 7168 * 2}});
@@ -70,7 +70,7 @@ TEST_CASE("tokens of experts that tensor parallelism splits are gathered before 
                   "workload.batch={global: 8, micro: 1}"}));
   REQUIRE(gathers_cast(step));
   std::multiset<std::int64_t> gathered;
-  for (const ExchangeKind& kind : training_program(step).exchanges)
+  for (const CollectiveKind& kind : training_program(step).collectives)
     if (kind.part == Part::tensor && kind.op == CollectiveOp::all_gather) gathered.insert(kind.bytes);
   // Attention's in 8 bits; experts' and the vocabulary's in 16.
   CHECK(gathered.contains(4096ll * 2048));
@@ -127,8 +127,8 @@ TEST_CASE("where dispatching permutes tokens, the host launches less") {
 double all_bytes(const Program& program) {
   double sum = 0;
   for (const Activity& a : program.activities)
-    if (a.is_exchange() && program.exchanges[a.exchange].part == Part::expert)
-      sum += static_cast<double>(program.exchanges[a.exchange].bytes) * a.calls;
+    if (a.is_collective() && program.collectives[a.collective].part == Part::expert)
+      sum += static_cast<double>(program.collectives[a.collective].bytes) * a.calls;
   return sum;
 }
 

@@ -69,7 +69,7 @@ TEST_CASE("casts cost what their recipe reads and writes") {
 /// B of a call of tensor parallelism, by operation: of layers, not of the vocabulary.
 std::map<CollectiveOp, std::set<std::int64_t>> tensor_bytes(const TrainingStep& step) {
   std::map<CollectiveOp, std::set<std::int64_t>> found;
-  for (const ExchangeKind& kind : training_program(step).exchanges)
+  for (const CollectiveKind& kind : training_program(step).collectives)
     if (kind.part == Part::tensor) found[kind.op].insert(kind.bytes);
   return found;
 }
@@ -105,11 +105,11 @@ TEST_CASE("parts of sequences are put in order by copies, unless the collective 
 }
 
 /// Bytes of all calls of data parallelism, and how many calls, by operation.
-std::map<CollectiveOp, std::pair<double, double>> data_exchanges(const Program& program) {
+std::map<CollectiveOp, std::pair<double, double>> data_collectives(const Program& program) {
   std::map<CollectiveOp, std::pair<double, double>> found;
   for (const Activity& a : program.activities) {
-    if (!a.is_exchange()) continue;
-    const ExchangeKind& kind = program.exchanges[a.exchange];
+    if (!a.is_collective()) continue;
+    const CollectiveKind& kind = program.collectives[a.collective];
     if (kind.part != Part::data) continue;
     found[kind.op].first += static_cast<double>(kind.bytes) * a.calls, found[kind.op].second += a.calls;
   }
@@ -122,7 +122,7 @@ TEST_CASE("owners of whole tensors broadcast them one after the other, and reduc
   const TrainingStep step = step_with(internevo);
   REQUIRE(step.layout.pipeline == 1);
   const double parameters = static_cast<double>(count_parameters(step.model).total);
-  const auto all = data_exchanges(training_program(step));
+  const auto all = data_collectives(training_program(step));
   CHECK_FALSE(all.contains(CollectiveOp::all_gather));
   CHECK_FALSE(all.contains(CollectiveOp::reduce_scatter));
   CHECK(all.at(CollectiveOp::all_reduce).first == Approx(2 * parameters).epsilon(0.001));
@@ -131,15 +131,15 @@ TEST_CASE("owners of whole tensors broadcast them one after the other, and reduc
   CHECK(all.at(CollectiveOp::broadcast).second == step.layout.data);
   Sets within = internevo;
   within.push_back("workload.parallel.shard=8");
-  CHECK(data_exchanges(training_program(step_with(within))).at(CollectiveOp::broadcast).second == 8);
+  CHECK(data_collectives(training_program(step_with(within))).at(CollectiveOp::broadcast).second == 8);
   // No more than there are tensors: of 32 layers seven each, and two of the vocabulary.
   Sets many = internevo;
   many[3] = "cluster.nodes=32", many[4] = "workload.batch.global=256";
-  CHECK(data_exchanges(training_program(step_with(many))).at(CollectiveOp::broadcast).second == 32 * 7 + 2);
+  CHECK(data_collectives(training_program(step_with(many))).at(CollectiveOp::broadcast).second == 32 * 7 + 2);
   // Slices instead, as all other software has them.
   Sets sliced = internevo;
   sliced[1] = "workload.stack=megatron-2024";
-  CHECK_FALSE(data_exchanges(training_program(step_with(sliced))).contains(CollectiveOp::broadcast));
+  CHECK_FALSE(data_collectives(training_program(step_with(sliced))).contains(CollectiveOp::broadcast));
 }
 
 }  // namespace

@@ -48,8 +48,8 @@ TEST_CASE("a step takes longer by what its modules compute") {
 std::map<std::string, double> bytes_sent(const Program& program) {
   std::map<std::string, double> sent;
   for (const Activity& a : program.activities)
-    if (a.is_exchange())
-      sent[program.exchanges[a.exchange].name] += static_cast<double>(program.exchanges[a.exchange].bytes) * a.calls;
+    if (a.is_collective())
+      sent[program.collectives[a.collective].name] += static_cast<double>(program.collectives[a.collective].bytes) * a.calls;
   return sent;
 }
 

@@ -55,11 +55,11 @@ TEST_CASE("draws of ECMP are steps of different lengths; one path leaves one len
   const std::string job = any_job();
   CAPTURE(job);
   const StepForecast ecmp = step(job, {"routing.seeds=4"});
-  CHECK(ecmp.draws == 4);
+  CHECK(ecmp.samples == 4);
   CHECK(ecmp.seconds_worst > 1.01 * ecmp.seconds_p5);
   CHECK(ecmp.seconds >= step_seconds(job, {adaptive}));
   const StepForecast one = step(job, {"routing.seeds=4", "fabric={kind: single_switch}"});
-  CHECK(one.draws == 4);
+  CHECK(one.samples == 4);
   CHECK(one.seconds_worst == one.seconds_p5);
 }
 
@@ -72,14 +72,14 @@ TEST_CASE("a slow link slows those exchanges that cross it, and the step") {
   const Program program = training_program(step_of(*world));
   const auto before = make_flow_traffic(*world, program, 1), after = make_flow_traffic(*faulty, program, 1);
   int crossing = 0;
-  for (std::uint32_t k = 0; k < program.exchanges.size(); ++k) {
-    const RankGroups& groups = program.groups[program.exchanges[k].groups];
+  for (std::uint32_t k = 0; k < program.collectives.size(); ++k) {
+    const RankGroups& groups = program.groups[program.collectives[k].groups];
     const bool crosses = std::any_of(groups.begin(), groups.end(), [&](const std::vector<std::uint32_t>& g) {
       const auto there = [&](std::uint32_t rank) { return rank / gpus == host; };
       return std::any_of(g.begin(), g.end(), there) && !std::all_of(g.begin(), g.end(), there);
     });
     const double ratio = after->alone(k).makespan.value / before->alone(k).makespan.value;
-    CAPTURE(program.exchanges[k].name, program.exchanges[k].bytes);
+    CAPTURE(program.collectives[k].name, program.collectives[k].bytes);
     if (crosses) {
       ++crossing;
       CHECK(ratio > 3);
@@ -89,7 +89,7 @@ TEST_CASE("a slow link slows those exchanges that cross it, and the step") {
     }
   }
   CHECK(crossing > 0);
-  CHECK(crossing < static_cast<int>(program.exchanges.size()) + (job == "zero3"));
+  CHECK(crossing < static_cast<int>(program.collectives.size()) + (job == "zero3"));
   CHECK(step_seconds(job, slow) > 1.3 * step_seconds(job, {adaptive}));
 }
 
@@ -124,23 +124,23 @@ TEST_CASE("NCCL_ALGO changes the step by what it changes its all-reduces") {
   const Sets ddp{adaptive, "workload.parallel.zero=0", "workload.overlap.data=false"};
   const StepForecast ring = step("zero3", both(ddp, {"nccl.env.NCCL_ALGO=Ring"})),
                      tree = step("zero3", both(ddp, {"nccl.env.NCCL_ALGO=Tree"}));
-  REQUIRE(ring.exchanges.size() == 1);
-  REQUIRE(tree.exchanges.size() == 1);
-  CHECK(ring.exchanges[0].alone.algorithm == "ring");
-  CHECK(tree.exchanges[0].alone.algorithm == "tree");
-  CHECK(ring.exchanges[0].alone.makespan.value != Approx(tree.exchanges[0].alone.makespan.value).epsilon(0.01));
+  REQUIRE(ring.collectives.size() == 1);
+  REQUIRE(tree.collectives.size() == 1);
+  CHECK(ring.collectives[0].alone.algorithm == "ring");
+  CHECK(tree.collectives[0].alone.algorithm == "tree");
+  CHECK(ring.collectives[0].alone.makespan.value != Approx(tree.collectives[0].alone.makespan.value).epsilon(0.01));
   CHECK(tree.seconds - ring.seconds ==
-        Approx(tree.exchanges[0].alone.makespan.value - ring.exchanges[0].alone.makespan.value).epsilon(1e-6));
+        Approx(tree.collectives[0].alone.makespan.value - ring.collectives[0].alone.makespan.value).epsilon(1e-6));
 }
 
 /// The step's time and what its exchanges take by themselves, all calls together.
 struct Sum {
-  double step = 0, exchanges = 0;
+  double step = 0, collectives = 0;
 };
 Sum sum_of(const Sets& set) {
   const StepForecast f = step("zero3", set);
   Sum sum{f.seconds, 0};
-  for (const ExchangeUse& use : f.exchanges) sum.exchanges += use.calls * use.alone.makespan.value;
+  for (const CollectiveUse& use : f.collectives) sum.collectives += use.calls * use.alone.makespan.value;
   return sum;
 }
 
@@ -148,8 +148,8 @@ TEST_CASE("a slower exchange that nothing hides makes the step as much longer") 
   const Sets bare{adaptive, "workload.parallel.zero=" + std::to_string(GENERATE(0, 1, 3)),
                   "workload.overlap.data=false"};
   const Sum usual = sum_of(bare), slow = sum_of(both(bare, {rate(200)}));
-  CHECK(slow.exchanges > 1.02 * usual.exchanges);
-  CHECK(slow.step - usual.step == Approx(slow.exchanges - usual.exchanges).epsilon(1e-6));
+  CHECK(slow.collectives > 1.02 * usual.collectives);
+  CHECK(slow.step - usual.step == Approx(slow.collectives - usual.collectives).epsilon(1e-6));
 }
 
 /// What nothing can hide: the first gather and the last reduction. At the turn from the forward to the backward pass the
@@ -161,7 +161,7 @@ Ends ends_of(const StepForecast& f) {
   Ends ends;
   for (const CollectiveOp op : {CollectiveOp::all_gather, CollectiveOp::reduce_scatter}) {
     double longest = 0;
-    for (const ExchangeUse& use : f.exchanges)
+    for (const CollectiveUse& use : f.collectives)
       if (use.kind.op == op) longest = std::max(longest, use.alone.makespan.value);
     ends.least += longest, ends.most += 2 * longest;
   }
@@ -176,7 +176,7 @@ TEST_CASE("of exchanges that computation hides only those at the ends of passes 
   CHECK(exposed(usual) > 0.95 * before.least);
   CHECK(exposed(usual) < before.most);
   double sum = 0;
-  for (const ExchangeUse& use : usual.exchanges) sum += use.calls * use.alone.makespan.value;
+  for (const CollectiveUse& use : usual.collectives) sum += use.calls * use.alone.makespan.value;
   CHECK(exposed(usual) < 0.1 * sum);
   CHECK(after.least > 1.1 * before.least);
   const double interference = slow.mean.interference - usual.mean.interference;

@@ -16,23 +16,23 @@ class FakeTraffic final : public Traffic {
   explicit FakeTraffic(std::map<std::uint32_t, double> seconds, bool shared = false) : shared_(shared) {
     for (const auto& [kind, s] : seconds) times_[kind].makespan = Seconds{s};
   }
-  const ExchangeTime& alone(std::uint32_t kind) override { return times_.at(kind); }
+  const CollectiveTime& alone(std::uint32_t kind) override { return times_.at(kind); }
   bool is_independent(std::uint32_t) override { return !shared_; }
   void paces(std::span<const std::uint32_t> kinds, std::span<double> paces) override {
     for (double& p : paces) p = 1.0 / static_cast<double>(kinds.size());
   }
 
  private:
-  std::map<std::uint32_t, ExchangeTime> times_;
+  std::map<std::uint32_t, CollectiveTime> times_;
   bool shared_;
 };
 
 struct Maker {
   Program program;
-  Maker(std::size_t actors, std::size_t exchanges) {
+  Maker(std::size_t actors, std::size_t collectives) {
     for (std::size_t a = 0; a < actors; ++a) program.actors.push_back({"a", {"compute", "net", "net2"}, 1});
-    program.exchanges.resize(exchanges);
-    for (auto& e : program.exchanges) e.part = Part::data;
+    program.collectives.resize(collectives);
+    for (auto& e : program.collectives) e.part = Part::data;
   }
   std::uint32_t work(double seconds, std::vector<std::uint32_t> needs = {}, std::uint32_t actor = 0) {
     Activity a;
@@ -40,10 +40,10 @@ struct Maker {
     const Place place{actor, 0};
     return program.add(a, {&place, 1}, needs);
   }
-  std::uint32_t exchange(std::uint32_t kind, std::vector<std::uint32_t> needs = {},
+  std::uint32_t collective(std::uint32_t kind, std::vector<std::uint32_t> needs = {},
                          std::vector<Place> places = {{0, 1}}) {
     Activity a;
-    a.exchange = kind, a.part = program.exchanges[kind].part;
+    a.collective = kind, a.part = program.collectives[kind].part;
     return program.add(a, places, needs);
   }
 };
@@ -69,7 +69,7 @@ TEST_CASE("work on a stream runs in order") {
 TEST_CASE("an exchange beside computation is hidden, and slows it down") {
   Maker m(1, 1);
   const auto first = m.work(1);
-  const auto x = m.exchange(0, {first});
+  const auto x = m.collective(0, {first});
   m.work(4);
   m.work(1, {x});
   FakeTraffic traffic({{0, 2.0}});
@@ -86,7 +86,7 @@ TEST_CASE("an exchange beside computation is hidden, and slows it down") {
 TEST_CASE("what is exposed of an exchange is told, and all parts add up") {
   Maker m(1, 1);
   const auto first = m.work(1);
-  const auto x = m.exchange(0, {first});
+  const auto x = m.collective(0, {first});
   m.work(0.5);
   m.work(1, {x});
   FakeTraffic traffic({{0, 2.0}});
@@ -98,9 +98,9 @@ TEST_CASE("what is exposed of an exchange is told, and all parts add up") {
 
 TEST_CASE("an exchange of two actors waits for both, and the wait is a bubble") {
   Maker m(2, 1);
-  m.program.exchanges[0].part = Part::pipeline;
+  m.program.collectives[0].part = Part::pipeline;
   const auto there = m.work(3, {}, 0);
-  const auto x = m.exchange(0, {there}, {{0, 1}, {1, 1}});
+  const auto x = m.collective(0, {there}, {{0, 1}, {1, 1}});
   m.work(1, {x}, 1);
   FakeTraffic traffic({{0, 0.5}});
   const Timeline t = run_program(m.program, traffic);
@@ -114,8 +114,8 @@ TEST_CASE("an exchange of two actors waits for both, and the wait is a bubble") 
 
 TEST_CASE("exchanges that share a link slow each other while both run") {
   Maker m(1, 2);
-  m.exchange(0, {}, {{0, 1}});
-  m.exchange(1, {}, {{0, 2}});
+  m.collective(0, {}, {{0, 1}});
+  m.collective(1, {}, {{0, 2}});
   FakeTraffic traffic({{0, 1.0}, {1, 3.0}}, true);
   const Timeline t = run_program(m.program, traffic);
   CHECK(t.end[0] == Approx(2));  // at half pace all along
@@ -124,7 +124,7 @@ TEST_CASE("exchanges that share a link slow each other while both run") {
 
 TEST_CASE("several calls take as many times as long") {
   Maker m(1, 1);
-  m.exchange(0);
+  m.collective(0);
   m.program.activities[0].calls = 2.5;
   FakeTraffic traffic({{0, 2.0}});
   CHECK(run_program(m.program, traffic).seconds == 5);
@@ -133,7 +133,7 @@ TEST_CASE("several calls take as many times as long") {
 TEST_CASE("a slow actor holds up the others") {
   Maker m(2, 1);
   const auto a = m.work(1, {}, 0), b = m.work(1, {}, 1);
-  m.exchange(0, {a, b}, {{0, 1}, {1, 1}});
+  m.collective(0, {a, b}, {{0, 1}, {1, 1}});
   FakeTraffic traffic({{0, 1.0}});
   TimelineOptions options;
   options.slower = {1, 1.5};

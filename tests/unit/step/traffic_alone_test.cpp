@@ -2,14 +2,14 @@
 #include <fmt/format.h>
 #include <catch2/catch.hpp>
 
-#include "support/exchanges.hpp"
+#include "support/collectives.hpp"
 #include "support/worlds.hpp"
 
 namespace fabricast {
 namespace {
 
 using test::everyone;
-using test::Exchanges;
+using test::Collectives;
 using test::groups_of_ranks;
 using test::pairs_of_ranks;
 
@@ -35,7 +35,7 @@ TEST_CASE("an exchange of all ranks takes what their collective takes") {
   // The workload's own operation decides what NIC ports reach; the step has both kinds on one fabric.
   const auto own = test::world_of(cluster(4) + workload(name_of(op)));
   const auto world = test::world_of(cluster(4) + workload("all_reduce"));
-  Exchanges x;
+  Collectives x;
   x.add(op, bytes, everyone(32));
   const auto traffic = make_flow_traffic(*world, x.program, 1);
   const CollectiveResult result = run(*own, op, bytes);
@@ -47,7 +47,7 @@ TEST_CASE("an exchange of all ranks takes what their collective takes") {
 TEST_CASE("tensor groups fill nodes, and take what one node alone takes") {
   const auto world = test::world_of(cluster(4) + workload("all_reduce"));
   const auto one = test::world_of(cluster(1) + workload("all_reduce"));
-  Exchanges x;
+  Collectives x;
   x.add(CollectiveOp::all_reduce, 32 << 20, groups_of_ranks(0, 32, 8, 1));
   const auto traffic = make_flow_traffic(*world, x.program, 1);
   CHECK(traffic->alone(0).makespan.value ==
@@ -70,7 +70,7 @@ TEST_CASE("data groups of one GPU of each node take what nodes of one GPU take")
                                             "gpu: h100-sxm, gpus: 1, intranode: none, pcie_switches: 1, nics: {count: "
                                             "1, rate: 400Gbps, link: infiniband}") +
                                     workload(name_of(op)));
-  Exchanges x;
+  Collectives x;
   x.add(op, bytes, groups_of_ranks(0, 128, 16, 8));
   const auto traffic = make_flow_traffic(*world, x.program, 1);
   CHECK(traffic->alone(0).makespan.value == Approx(run(*small, op, bytes).makespan.value).epsilon(0.03));
@@ -83,7 +83,7 @@ TEST_CASE("hosts that share NVLink are one node, of which a group has those host
                           fmt::format("nvlink_domain: {{nodes: {}}}\n", domain) + workload("all_reduce"));
   };
   const auto world = with_domain(36, 18);
-  Exchanges x;
+  Collectives x;
   x.add(CollectiveOp::all_reduce, 64 << 20, groups_of_ranks(0, 144, 8, 1), Part::tensor);
   x.add(CollectiveOp::all_gather, 64 << 20, {{0, 72}});
   x.add(CollectiveOp::alltoall, 64 << 20, groups_of_ranks(0, 144, 72, 1), Part::expert);
@@ -92,11 +92,11 @@ TEST_CASE("hosts that share NVLink are one node, of which a group has those host
         Approx(run(*with_domain(2, 2), CollectiveOp::all_reduce, 64 << 20).makespan.value).epsilon(1e-9));
   // Of other hosts of the domain nothing is left, neither GPUs nor NICs.
   const auto hosts = with_domain(2, 1);
-  Exchanges pair;
+  Collectives pair;
   pair.add(CollectiveOp::all_gather, 64 << 20, {{0, 4}});
   CHECK(traffic->alone(1).makespan.value ==
         Approx(make_flow_traffic(*hosts, pair.program, 1)->alone(0).makespan.value).epsilon(0.03));
-  Exchanges all;
+  Collectives all;
   all.add(CollectiveOp::all_reduce, 64 << 20, everyone(144));
   CHECK(make_flow_traffic(*world, all.program, 1)->alone(0).makespan.value ==
         Approx(run(*world, CollectiveOp::all_reduce, 64 << 20).makespan.value).epsilon(1e-9));
@@ -106,7 +106,7 @@ TEST_CASE("hosts that share NVLink are one node, of which a group has those host
 
 TEST_CASE("groups on PCIe share its switches and the way between sockets") {
   const auto world = test::world_of(cluster(1, "gpu: l40s, gpus: 8") + workload("all_reduce"));
-  Exchanges x;
+  Collectives x;
   x.add(CollectiveOp::all_reduce, 64 << 20, {{0, 1}});
   x.add(CollectiveOp::all_reduce, 64 << 20, {{0, 4}});
   x.add(CollectiveOp::all_reduce, 64 << 20, groups_of_ranks(0, 8, 2, 4));
@@ -118,7 +118,7 @@ TEST_CASE("groups on PCIe share its switches and the way between sockets") {
 
 TEST_CASE("groups that NCCL would find uneven are refused with the split to change") {
   const auto world = test::world_of(cluster(3) + workload("all_reduce"));
-  Exchanges x;
+  Collectives x;
   x.add(CollectiveOp::all_reduce, 1 << 20, groups_of_ranks(0, 24, 12, 1), Part::tensor);
   const auto traffic = make_flow_traffic(*world, x.program, 1);
   CHECK_THROWS_WITH(traffic->alone(0), Catch::Contains("tensor groups hold 8 GPUs of one node and 4 of another"));

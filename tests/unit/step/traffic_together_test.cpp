@@ -10,13 +10,13 @@
 #include "fabricast/core/rng.hpp"
 #include "fabricast/engine/max_min.hpp"
 #include "sim/engine/traffic/sharing.hpp"
-#include "support/exchanges.hpp"
+#include "support/collectives.hpp"
 #include "support/worlds.hpp"
 
 namespace fabricast {
 namespace {
 
-using test::Exchanges;
+using test::Collectives;
 using test::groups_of_ranks;
 using test::paces;
 using test::pairs_of_ranks;
@@ -37,7 +37,7 @@ std::string leaves(int over) {
 
 TEST_CASE("exchanges on links of their own do not slow each other") {
   const auto w = world(16, "kind: rail_optimized");
-  Exchanges x;
+  Collectives x;
   x.add(CollectiveOp::all_gather, large, groups_of_ranks(0, 64, 8, 8));
   x.add(CollectiveOp::all_gather, large, groups_of_ranks(64, 64, 8, 8));
   x.add(CollectiveOp::all_gather, large, groups_of_ranks(0, 64, 8, 1), Part::tensor);
@@ -48,7 +48,7 @@ TEST_CASE("exchanges on links of their own do not slow each other") {
 
 TEST_CASE("exchanges by the same NICs get about half each, as if one had the bytes of both") {
   const auto w = world(8, "kind: rail_optimized");
-  Exchanges x;
+  Collectives x;
   x.add(CollectiveOp::all_gather, large, groups_of_ranks(0, 64, 8, 8));
   x.add(CollectiveOp::all_gather, large, x.program.groups[0]);
   x.again(CollectiveOp::all_gather, 2 * large, 0);
@@ -64,7 +64,7 @@ TEST_CASE("exchanges by the same NICs get about half each, as if one had the byt
 
 TEST_CASE("short messages, which wait for latency, lose little by a smaller share") {
   const auto w = world(8, "kind: rail_optimized");
-  Exchanges x;
+  Collectives x;
   x.add(CollectiveOp::all_reduce, 4096, groups_of_ranks(0, 64, 8, 8));
   x.add(CollectiveOp::all_gather, large, x.program.groups[0]);
   const auto traffic = make_flow_traffic(*w, x.program, 1);
@@ -73,7 +73,7 @@ TEST_CASE("short messages, which wait for latency, lose little by a smaller shar
 
 TEST_CASE("a connection that carries more messages has no larger share", "[pat]") {
   const auto w = world(32, "kind: rail_optimized");
-  Exchanges x;
+  Collectives x;
   x.add(CollectiveOp::all_gather, 1 << 20, groups_of_ranks(0, 256, 32, 8));  // by PAT: 31 blocks over 5 connections
   x.add(CollectiveOp::all_gather, large, x.program.groups[0]);               // by rings
   const auto traffic = make_flow_traffic(*w, x.program, 1);
@@ -84,7 +84,7 @@ TEST_CASE("a connection that carries more messages has no larger share", "[pat]"
 
 TEST_CASE("two ways of a cable are two links") {
   const auto w = world(2, "kind: single_switch");
-  Exchanges x;
+  Collectives x;
   x.add(CollectiveOp::sendrecv, large, {{0, 8}}, Part::pipeline);
   x.add(CollectiveOp::sendrecv, large, {{8, 0}}, Part::pipeline);
   x.add(CollectiveOp::sendrecv, large, {{0, 8}}, Part::pipeline);
@@ -101,7 +101,7 @@ TEST_CASE("two ways of a cable are two links") {
 TEST_CASE("what a leaf can not carry up is shared by exchanges of different NICs") {
   const auto part_of = [](int over) {
     const auto w = world(16, leaves(over));
-    Exchanges x;
+    Collectives x;
     RankGroups low, high;  // rings that go from leaf to leaf at every step, by four NICs of each node
     for (std::uint32_t g = 0; g < 8; ++g) {
       std::vector<std::uint32_t> ring;
@@ -124,7 +124,7 @@ TEST_CASE("what a leaf can not carry up is shared by exchanges of different NICs
 
 TEST_CASE("draws of ECMP are different, and each is always the same") {
   const auto w = world(16, leaves(1), "kind: ecmp");
-  Exchanges x;
+  Collectives x;
   x.add(CollectiveOp::sendrecv, large, pairs_of_ranks(0, 64, 64), Part::pipeline);
   x.add(CollectiveOp::all_gather, large, groups_of_ranks(0, 128, 16, 8));
   std::vector<double> seconds, pace;
@@ -143,7 +143,7 @@ TEST_CASE("draws of ECMP are different, and each is always the same") {
 
 TEST_CASE("the order in which exchanges are asked for does not matter") {
   const auto w = world(16, leaves(2), "kind: ecmp");
-  Exchanges x;
+  Collectives x;
   x.add(CollectiveOp::all_gather, large, groups_of_ranks(0, 64, 8, 8));
   x.add(CollectiveOp::all_gather, large / 3, groups_of_ranks(64, 64, 8, 8));
   x.add(CollectiveOp::sendrecv, large / 5, pairs_of_ranks(0, 64, 64), Part::pipeline);
@@ -159,7 +159,7 @@ TEST_CASE("the order in which exchanges are asked for does not matter") {
 TEST_CASE("a slow cable slows those exchanges alone that cross it") {
   const auto seconds = [](const std::string& faults) {
     const auto w = world(8, "kind: rail_optimized", "kind: adaptive", faults);
-    Exchanges x;
+    Collectives x;
     for (std::uint32_t g = 0; g < 8; ++g) {
       RankGroups groups(1);
       for (std::uint32_t n = 0; n < 8; ++n) groups.front().push_back(8 * n + g);
@@ -185,7 +185,7 @@ TEST_CASE("a slow cable slows those exchanges alone that cross it") {
 
 TEST_CASE("one slow cable slows the groups beside it in their kind, and names itself") {
   const auto w = world(8, "kind: rail_optimized", "kind: adaptive", "faults: [{link: node3.nic2, rate: 25%}]\n");
-  Exchanges x;
+  Collectives x;
   x.add(CollectiveOp::all_gather, large, groups_of_ranks(0, 64, 8, 8));
   const auto traffic = make_flow_traffic(*w, x.program, 1);
   CHECK(traffic->alone(0).bottleneck.find("node3.nic2") != std::string::npos);
@@ -194,7 +194,7 @@ TEST_CASE("one slow cable slows the groups beside it in their kind, and names it
 TEST_CASE("faults that come and go are refused") {
   const auto w =
       world(2, "kind: single_switch", "kind: adaptive", "faults: [{link: node1.nic0, rate: 50%, at: 1ms}]\n");
-  Exchanges x;
+  Collectives x;
   x.add(CollectiveOp::all_gather, large, test::everyone(16));
   CHECK_THROWS_WITH(make_flow_traffic(*w, x.program, 1), Catch::Contains("a fault comes or goes during the step"));
 }
@@ -236,7 +236,7 @@ TEST_CASE("links with the same users are one kind") {
 
 TEST_CASE("networks of different hardware that share counts are timed as each by itself") {
   // Two kinds of groups over all nodes, as many bytes on rings and few on others, and pairs.
-  Exchanges x;
+  Collectives x;
   x.add(CollectiveOp::all_gather, large, groups_of_ranks(0, 128, 16, 8));
   x.add(CollectiveOp::reduce_scatter, 1 << 16, x.program.groups[0]);
   x.add(CollectiveOp::all_reduce, large, test::everyone(128));

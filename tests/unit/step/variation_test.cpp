@@ -20,10 +20,10 @@ std::unique_ptr<World> world(int nodes, const std::string& parallel, int batch, 
                   "  batch: {{global: {}}}\n  parallel: {{{}}}\n  fixed: 0s\n  variation: {{{}}}\n",
                   nodes, model, batch, parallel, variation));
 }
-std::vector<double> slower(const World& w, std::size_t draw = 0) {
+std::vector<double> slower(const World& w, std::size_t sample = 0) {
   const TrainingStep step = step_of(w);
   const Program program = training_program(step);
-  return Variation(step, w.scenario.workload.training.variation, 8, program).slower(draw);
+  return Variation(step, w.scenario.workload.training.variation, slow_parts(w), 8, program).slower(sample);
 }
 double computing(const ActorTimes& times) {
   double sum = 0;
@@ -35,7 +35,7 @@ TEST_CASE("without variation all steps are one") {
   const auto w = world(2, "", 16, "steps: 5");
   CHECK(slower(*w).empty());
   const StepForecast f = run_step(*w);
-  CHECK(f.draws == 5);
+  CHECK(f.samples == 5);
   CHECK(f.seconds_worst == f.seconds_p5);
 }
 
@@ -44,30 +44,44 @@ TEST_CASE("with data parallelism alone one slow host slows every step by its slo
   const StepForecast before = run_step(*usual), after = run_step(*slow);
   CHECK(computing(after.mean) == Approx(1.25 * computing(before.mean)));
   // One in four is as bad as all.
-  for (std::size_t draw = 0; draw < 20; ++draw) {
+  for (std::size_t sample = 0; sample < 20; ++sample) {
     const auto some = world(4, "zero: 0", 64, "slow_hosts: 0.25, slowdown: 0.25");
-    const double factor = slower(*some, draw).at(0);
+    const double factor = slower(*some, sample).at(0);
     CHECK((factor == 1 || factor == 1.25));
     if (factor != 1)
       CHECK(run_step(
-                *world(4, "zero: 0", 64, fmt::format("slow_hosts: 0.25, slowdown: 0.25, seed: 1, steps: {}", draw + 1)))
+                *world(4, "zero: 0", 64, fmt::format("slow_hosts: 0.25, slowdown: 0.25, seed: 1, steps: {}", sample + 1)))
                 .seconds_worst == Approx(after.seconds));
   }
+}
+
+TEST_CASE("a host or a GPU that a fault names computes slower in every step") {
+  const auto named = [](const std::string& faults) {
+    const auto w = test::world_of("node: {profile: hgx-h100}\ncluster: {nodes: 4}\nfabric: {kind: single_switch}\n" + faults +
+                                  "workload:\n  kind: training_step\n  model: {preset: llama2-7b, sequence: 2048}\n"
+                                  "  batch: {global: 64}\n  parallel: {zero: 0}\n  fixed: 0s\n");
+    return computing(run_step(*w).mean);
+  };
+  const double usual = named("");
+  CHECK(named("faults: [{host: 3, clock: 80%}]\n") == Approx(1.25 * usual));
+  CHECK(named("faults: [{gpu: node1.gpu5, clock: 50%}]\n") == Approx(2 * usual));
+  // The slowest counts; a host beyond the job does not.
+  CHECK(named("faults: [{host: 0, clock: 90%}, {gpu: node2.gpu0, clock: 80%}]\n") == Approx(1.25 * usual));
 }
 
 TEST_CASE("a pipeline goes at the pace of the slowest stage of the slowest replica") {
   // Stage s is host s, of eight replicas at once.
   const auto w = world(8, "pipeline: 8", 512, "slow_hosts: 0.12, slowdown: 0.5");
   bool one = false;
-  for (std::size_t draw = 0; draw < 50 && !one; ++draw) {
-    const std::vector<double> found = slower(*w, draw);
+  for (std::size_t sample = 0; sample < 50 && !one; ++sample) {
+    const std::vector<double> found = slower(*w, sample);
     REQUIRE(found.size() == 8);
     if (std::count(found.begin(), found.end(), 1.5) != 1 || std::count(found.begin(), found.end(), 1.0) != 7) continue;
     one = true;
     const auto all = world(8, "pipeline: 8", 512, "slow_hosts: 1, slowdown: 0.5"),
                none = world(8, "pipeline: 8", 512, "");
     const auto these =
-        world(8, "pipeline: 8", 512, fmt::format("slow_hosts: 0.12, slowdown: 0.5, steps: {}", draw + 1));
+        world(8, "pipeline: 8", 512, fmt::format("slow_hosts: 0.12, slowdown: 0.5, steps: {}", sample + 1));
     const double worst = run_step(*these).seconds_worst, most = run_step(*all).seconds, least = run_step(*none).seconds;
     // 63 of 71 rounds go at the pace of the slow one, which without its slowness may be faster than the last one.
     CHECK(worst > least * 1.2);
@@ -82,11 +96,11 @@ TEST_CASE("of replicas the one counts whose step is longest, not the one with mo
   const Program program = training_program(step);
   std::vector<double> work(4, 0);
   for (std::size_t i = 0; i < program.activities.size(); ++i)
-    if (!program.activities[i].is_exchange()) work[program.places_of(i).front().actor] += program.activities[i].seconds;
+    if (!program.activities[i].is_collective()) work[program.places_of(i).front().actor] += program.activities[i].seconds;
   const auto heavy = static_cast<std::size_t>(std::max_element(work.begin(), work.end()) - work.begin());
-  const Variation variation(step, w->scenario.workload.training.variation, 8, program);
+  const Variation variation(step, w->scenario.workload.training.variation, {}, 8, program);
   int hit = 0;
-  for (std::size_t draw = 0; draw < 200; ++draw) hit += variation.slower(draw)[heavy] > 1;
+  for (std::size_t sample = 0; sample < 200; ++sample) hit += variation.slower(sample)[heavy] > 1;
   // One of four replicas has the stage with most work slow with the odds 1 - 0.7^4 = 0.76; the one with most slow hosts
   // has it so in about 0.6.
   CHECK(hit == Approx(152).margin(15));
@@ -99,8 +113,8 @@ TEST_CASE("replicas that share experts go at one pace") {
   const auto joined =
       world(16, "tensor: 8, pipeline: 2, expert: 8, expert_tensor: 8", 64, "slow_hosts: 0.3, slowdown: 0.2", model);
   int more = 0;
-  for (std::size_t draw = 0; draw < 20; ++draw) {
-    const std::vector<double> a = slower(*alone, draw), b = slower(*joined, draw);
+  for (std::size_t sample = 0; sample < 20; ++sample) {
+    const std::vector<double> a = slower(*alone, sample), b = slower(*joined, sample);
     for (std::size_t s = 0; s < 2; ++s) CHECK(b[s] >= a[s]);
     more += b != a;
   }

@@ -34,7 +34,7 @@ std::vector<std::string> streams_of(const Program& p, std::uint32_t activity) {
 
 std::vector<double> seconds_of(const Program& p) {
   std::vector<double> s;
-  for (const Activity& a : p.activities) s.push_back(a.is_exchange() ? -1 : a.seconds);
+  for (const Activity& a : p.activities) s.push_back(a.is_collective() ? -1 : a.seconds);
   return s;
 }
 
@@ -60,23 +60,23 @@ TEST_CASE("A data-parallel step of four ranks that share a trace is one actor") 
   CHECK(p.actors[0].name == "rank 0 and 3 like it");
   CHECK(p.actors[0].streams == std::vector<std::string>{"compute", "group of 4 ranks"});
   CHECK(ranks_of(p) == 4);
-  REQUIRE(p.exchanges.size() == 1);
-  CHECK(p.exchanges[0].op == CollectiveOp::all_reduce);
-  CHECK(p.exchanges[0].bytes == 1 << 20);
-  CHECK(p.exchanges[0].part == Part::data);
-  CHECK_FALSE(p.exchanges[0].one_way);
-  CHECK(p.groups[p.exchanges[0].groups] == Groups{{0, 1, 2, 3}});
+  REQUIRE(p.collectives.size() == 1);
+  CHECK(p.collectives[0].op == CollectiveOp::all_reduce);
+  CHECK(p.collectives[0].bytes == 1 << 20);
+  CHECK(p.collectives[0].part == Part::data);
+  CHECK_FALSE(p.collectives[0].one_way);
+  CHECK(p.groups[p.collectives[0].groups] == Groups{{0, 1, 2, 3}});
   // forward forward backward (all_reduce) backward (all_reduce) optimizer
   REQUIRE(p.activities.size() == 7);
-  std::vector<std::uint32_t> exchanges, others;
-  for (std::uint32_t i = 0; i < 7; ++i) (p.activities[i].is_exchange() ? exchanges : others).push_back(i);
+  std::vector<std::uint32_t> collectives, others;
+  for (std::uint32_t i = 0; i < 7; ++i) (p.activities[i].is_collective() ? collectives : others).push_back(i);
   CHECK(labels_of(p, others) == std::vector<std::string>{"forward", "forward", "backward", "backward", "optimizer"});
   CHECK(p.activities[others[2]].seconds == Approx(200e-6));
   CHECK(p.activities[others[2]].part == Part::backward);
   CHECK(p.activities[others[4]].part == Part::optimizer);
-  CHECK(needs_of(p, exchanges[0]) == std::vector{others[2]});
+  CHECK(needs_of(p, collectives[0]) == std::vector{others[2]});
   CHECK(needs_of(p, others[3]) == std::vector{others[2]});
-  std::vector<std::uint32_t> last{exchanges[0], others[3], exchanges[1]};
+  std::vector<std::uint32_t> last{collectives[0], others[3], collectives[1]};
   std::sort(last.begin(), last.end());
   CHECK(needs_of(p, others[4]) == last);
 }
@@ -86,12 +86,12 @@ TEST_CASE("Ranks that are not folded join the same calls, and hold a stream each
   const Program p = program_of_files({step, step, step}, unfolded());
   REQUIRE(p.actors.size() == 3);
   REQUIRE(p.activities.size() == 10);
-  CHECK(p.exchanges.size() == 1);
-  std::uint32_t exchange = 0;
-  while (!p.activities[exchange].is_exchange()) ++exchange;
-  CHECK(streams_of(p, exchange) ==
+  CHECK(p.collectives.size() == 1);
+  std::uint32_t collective = 0;
+  while (!p.activities[collective].is_collective()) ++collective;
+  CHECK(streams_of(p, collective) ==
         std::vector<std::string>{"rank 0: group of 3 ranks", "rank 1: group of 3 ranks", "rank 2: group of 3 ranks"});
-  CHECK(needs_of(p, exchange).size() == 3);
+  CHECK(needs_of(p, collective).size() == 3);
   // The same files fold; one that is slower does not.
   CHECK(program_of_files({step, step, step}).actors.size() == 1);
   const Program odd = program_of_files({step, data_parallel_step(1, 11, 4096), step});
@@ -104,21 +104,21 @@ TEST_CASE("Sends meet receives by source, destination, tag and order") {
   std::vector<std::string> files;
   for (int r = 0; r < 4; ++r) files.push_back(ring_of_sends(r, 4, 1000));
   const Program p = program_of_files(files, unfolded());
-  REQUIRE(p.exchanges.size() == 4);
-  CHECK(p.exchanges[0].one_way);
-  CHECK(p.exchanges[0].part == Part::pipeline);
+  REQUIRE(p.collectives.size() == 4);
+  CHECK(p.collectives[0].one_way);
+  CHECK(p.collectives[0].part == Part::pipeline);
   std::vector<Groups> pairs;
-  for (const ExchangeKind& e : p.exchanges) pairs.push_back(p.groups[e.groups]);
+  for (const CollectiveKind& e : p.collectives) pairs.push_back(p.groups[e.groups]);
   CHECK(pairs == std::vector<Groups>{{{0, 1}}, {{1, 2}}, {{2, 3}}, {{3, 0}}});
   for (std::uint32_t i = 0; i < p.activities.size(); ++i)
-    if (p.activities[i].is_exchange() && p.groups[p.exchanges[p.activities[i].exchange].groups] == Groups{{1, 2}})
+    if (p.activities[i].is_collective() && p.groups[p.collectives[p.activities[i].collective].groups] == Groups{{1, 2}})
       CHECK(streams_of(p, i) == std::vector<std::string>{"rank 1: to 2", "rank 2: from 1"});
 
   // All do the same: one actor, whose exchange is the whole ring.
   const Program folded = program_of_files(files);
   REQUIRE(folded.actors.size() == 1);
   REQUIRE(folded.activities.size() == 3);
-  CHECK(folded.groups[folded.exchanges[0].groups] == Groups{{0, 1}, {1, 2}, {2, 3}, {3, 0}});
+  CHECK(folded.groups[folded.collectives[0].groups] == Groups{{0, 1}, {1, 2}, {2, 3}, {3, 0}});
   CHECK(seconds_of(folded)[0] == Approx(10e-6));
   CHECK(seconds_of(folded)[1] == -1);
   CHECK(seconds_of(folded)[2] == Approx(20e-6));
@@ -137,7 +137,7 @@ TEST_CASE("Sends meet receives by source, destination, tag and order") {
                                    .bytes();
   const Program tags = program_of_files({sender, receiver});
   std::vector<std::int64_t> bytes;
-  for (const Activity& a : tags.activities) bytes.push_back(tags.exchanges[a.exchange].bytes);
+  for (const Activity& a : tags.activities) bytes.push_back(tags.collectives[a.collective].bytes);
   CHECK(bytes == std::vector<std::int64_t>{10, 20, 30});
 }
 
@@ -156,7 +156,7 @@ TEST_CASE("Ranks of equal nodes are told apart by whom they exchange with") {
   REQUIRE(p.actors.size() == 5);
   for (const Actor& a : p.actors) CHECK(a.ranks == 2);
   std::vector<Groups> pairs;
-  for (const ExchangeKind& e : p.exchanges) pairs.push_back(p.groups[e.groups]);
+  for (const CollectiveKind& e : p.collectives) pairs.push_back(p.groups[e.groups]);
   CHECK(pairs == std::vector<Groups>{{{0, 1}, {5, 6}}, {{1, 2}, {6, 7}}, {{2, 3}, {7, 8}}, {{3, 4}, {8, 9}}});
   // One kernel more, and that chain is apart from the other.
   files[7] =
@@ -169,21 +169,21 @@ TEST_CASE("Groups come from a file, and count as what it is said they are") {
   spec.parts["experts"] = "expert";
   const Program p = program_of_files({mixture_of_experts(4096)}, spec, R"({"experts": [[0, 2], [1, 3]]})");
   REQUIRE(p.actors.size() == 1);
-  REQUIRE(p.exchanges.size() == 2);  // dispatch and combine are the same call
-  CHECK(p.exchanges[0].op == CollectiveOp::alltoall);
-  CHECK(p.exchanges[0].part == Part::expert);
-  CHECK(p.groups[p.exchanges[0].groups] == Groups{{0, 2}, {1, 3}});
-  CHECK(p.exchanges[1].bytes == 8192);
-  CHECK(p.groups[p.exchanges[1].groups] == Groups{{0, 1, 2, 3}});
+  REQUIRE(p.collectives.size() == 2);  // dispatch and combine are the same call
+  CHECK(p.collectives[0].op == CollectiveOp::alltoall);
+  CHECK(p.collectives[0].part == Part::expert);
+  CHECK(p.groups[p.collectives[0].groups] == Groups{{0, 2}, {1, 3}});
+  CHECK(p.collectives[1].bytes == 8192);
+  CHECK(p.groups[p.collectives[1].groups] == Groups{{0, 1, 2, 3}});
   CHECK(p.activities.size() == 5);
   spec.parts["experts"] = "tensor";
-  CHECK(program_of_files({mixture_of_experts(4096)}, spec, R"({"experts": [[0, 2], [1, 3]]})").exchanges[0].part ==
+  CHECK(program_of_files({mixture_of_experts(4096)}, spec, R"({"experts": [[0, 2], [1, 3]]})").collectives[0].part ==
         Part::tensor);
   // Halves that differ do not fold into one: a group of three and one of its own.
   const Program uneven = program_of_files({mixture_of_experts(4096)}, spec, R"({"experts": [[0, 1, 2], [3]]})");
   REQUIRE(uneven.actors.size() == 2);
   CHECK(uneven.actors[0].ranks == 3);
-  CHECK(uneven.groups[uneven.exchanges[0].groups] == Groups{{0, 1, 2}});
+  CHECK(uneven.groups[uneven.collectives[0].groups] == Groups{{0, 1, 2}});
 }
 
 TEST_CASE("Groups come from PyTorch's metadata and from dimensions") {
@@ -197,11 +197,11 @@ TEST_CASE("Groups come from PyTorch's metadata and from dimensions") {
         .bytes();
   };
   const Program p = program_of_files({file(), file()});
-  REQUIRE(p.exchanges.size() == 2);
-  CHECK(p.groups[p.exchanges[0].groups] == Groups{{1, 0}});
-  CHECK(p.groups[p.exchanges[1].groups] == Groups{{0, 1}});
-  CHECK(p.exchanges[0].bytes == 200);  // the trace says what a rank puts in, nccl-tests what comes out
-  CHECK(p.exchanges[1].bytes == 100);
+  REQUIRE(p.collectives.size() == 2);
+  CHECK(p.groups[p.collectives[0].groups] == Groups{{1, 0}});
+  CHECK(p.groups[p.collectives[1].groups] == Groups{{0, 1}});
+  CHECK(p.collectives[0].bytes == 200);  // the trace says what a rank puts in, nccl-tests what comes out
+  CHECK(p.collectives[1].bytes == 100);
 
   TraceSpec spec = shared_by(8);
   spec.dimensions = {2, 4};
@@ -212,10 +212,10 @@ TEST_CASE("Groups come from PyTorch's metadata and from dimensions") {
                                .bytes();
   const Program d = program_of_files({dims}, spec);
   CHECK(d.actors.size() == 1);
-  REQUIRE(d.exchanges.size() == 3);
-  CHECK(d.groups[d.exchanges[0].groups] == Groups{{0, 1}, {2, 3}, {4, 5}, {6, 7}});
-  CHECK(d.groups[d.exchanges[1].groups] == Groups{{0, 2, 4, 6}, {1, 3, 5, 7}});
-  CHECK(d.groups[d.exchanges[2].groups] == Groups{{0, 1, 2, 3, 4, 5, 6, 7}});
+  REQUIRE(d.collectives.size() == 3);
+  CHECK(d.groups[d.collectives[0].groups] == Groups{{0, 1}, {2, 3}, {4, 5}, {6, 7}});
+  CHECK(d.groups[d.collectives[1].groups] == Groups{{0, 2, 4, 6}, {1, 3, 5, 7}});
+  CHECK(d.groups[d.collectives[2].groups] == Groups{{0, 1, 2, 3, 4, 5, 6, 7}});
 }
 
 TEST_CASE("Streams: kernels, other CUDA streams, memory, threads of the host; nodes of no time are passed through") {
@@ -319,9 +319,9 @@ TEST_CASE("Both generations, with and without a version, and JSON are read") {
     CHECK(p.labels[p.activities[0].label] == "kernel");
     CHECK(p.activities[0].seconds == Approx(7e-6));
     CHECK(needs_of(p, 1) == std::vector<std::uint32_t>{0});
-    REQUIRE(p.exchanges.size() == 1);
-    CHECK(p.exchanges[0].op == CollectiveOp::alltoall);
-    CHECK(p.exchanges[0].bytes == 512);
+    REQUIRE(p.collectives.size() == 1);
+    CHECK(p.collectives[0].op == CollectiveOp::alltoall);
+    CHECK(p.collectives[0].bytes == 512);
   }
 }
 
@@ -329,10 +329,10 @@ TEST_CASE("A barrier is a small all_reduce; a group of one sends nothing") {
   const std::string file =
       ChakraFile().add(ChakraNode(1, coll).is("comm_type", barrier)).add(compute_node(2, 5, {1})).bytes();
   const Program two = program_of_files({file}, shared_by(2));
-  REQUIRE(two.exchanges.size() == 1);
-  CHECK(two.exchanges[0].bytes == 4);
+  REQUIRE(two.collectives.size() == 1);
+  CHECK(two.collectives[0].bytes == 4);
   const Program alone = program_of_files({file});
-  CHECK(alone.exchanges.empty());
+  CHECK(alone.collectives.empty());
   CHECK(alone.activities.size() == 1);
 }
 

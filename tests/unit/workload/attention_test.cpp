@@ -101,9 +101,9 @@ TEST_CASE("unfused attention by hand [steptime-study-2]", "[kernels]") {
   // At 1 TB/s memory bounds all: a score of 2 B written and one read, operands twice, 9 B between; then twice and 11 B.
   k.memory_rate = BytesPerSecond{1e12};
   k.peak.fill(1e17);
-  const double products = 2 * (2 * scores + 2 * 2 * 16. * 2048 * 128);
-  CHECK(unfused_forward(k, b).value == Approx((products + 9 * scores) / 1e12));
-  CHECK(unfused_backward(k, b).value == Approx((2 * products + 11 * scores) / 1e12));
+  const double gemms = 2 * (2 * scores + 2 * 2 * 16. * 2048 * 128);
+  CHECK(unfused_forward(k, b).value == Approx((gemms + 9 * scores) / 1e12));
+  CHECK(unfused_backward(k, b).value == Approx((2 * gemms + 11 * scores) / 1e12));
   // Scores that stay on chip are worth several times.
   const Kernels a100 = kernels_of("a100-sxm");
   CHECK(unfused_forward(a100, b) / flash_forward(a100, b) > 3);
@@ -173,15 +173,15 @@ TEST_CASE("no attention is above the data sheet, none falls where a size grows",
       {flash_forward, 1}, {flash_backward, 2.5}, {unfused_forward, 1}, {unfused_backward, 2}};
   for (int i = 0; i < 3000; ++i) {
     const Kernels k = kernels_of(gpus[rng.below(6)]);
-    const auto draw = [&](double most) { return static_cast<std::int64_t>(std::exp(rng.uniform(0, std::log(most)))); };
+    const auto sample = [&](double most) { return static_cast<std::int64_t>(std::exp(rng.uniform(0, std::log(most)))); };
     AttentionBlock b;
-    b.heads.kv_heads = draw(16), b.heads.heads = b.heads.kv_heads * draw(16);
-    b.heads.key_dim = draw(256), b.heads.value_dim = draw(256), b.sequences = draw(64);
-    b.queries = draw(32768), b.keys = draw(32768), b.causal = rng.below(2);
-    if (rng.below(3) == 0) b.window = draw(40000);
-    const auto& drawn = kernels[rng.below(4)];
-    const Kernel kernel = drawn.first;
-    const double factor = drawn.second;
+    b.heads.kv_heads = sample(16), b.heads.heads = b.heads.kv_heads * sample(16);
+    b.heads.key_dim = sample(256), b.heads.value_dim = sample(256), b.sequences = sample(64);
+    b.queries = sample(32768), b.keys = sample(32768), b.causal = rng.below(2);
+    if (rng.below(3) == 0) b.window = sample(40000);
+    const auto& sampled = kernels[rng.below(4)];
+    const Kernel kernel = sampled.first;
+    const double factor = sampled.second;
     const double seconds = kernel(k, b).value;
     INFO(k.gpu << " " << b.heads.heads << "/" << b.heads.kv_heads << " heads of " << b.heads.key_dim << ", "
                << b.queries << " x " << b.keys << ", window " << b.window << (b.causal ? ", causal" : ""));

@@ -39,14 +39,14 @@ TEST_CASE("each precision reaches its own part of its own peak", "[kernels]") {
   Kernels k = ideal_kernels();
   k.peak = {1e12, 2e12, 3e12, 4e12, 5e12, 6e12};
   k.model.gemm_16.value = 0.5, k.model.gemm_8.value = 0.25, k.model.gemm_4.value = 0.125;
-  CHECK(k.product_rate(Precision::fp32) == 0.5e12);
-  CHECK(k.product_rate(Precision::tf32) == 1e12);
-  CHECK(k.product_rate(Precision::fp16) == 1.5e12);
-  CHECK(k.product_rate(Precision::bf16) == 2e12);
-  CHECK(k.product_rate(Precision::fp8) == 1.25e12);
-  CHECK(k.product_rate(Precision::fp4) == 0.75e12);
+  CHECK(k.gemm_rate(Precision::fp32) == 0.5e12);
+  CHECK(k.gemm_rate(Precision::tf32) == 1e12);
+  CHECK(k.gemm_rate(Precision::fp16) == 1.5e12);
+  CHECK(k.gemm_rate(Precision::bf16) == 2e12);
+  CHECK(k.gemm_rate(Precision::fp8) == 1.25e12);
+  CHECK(k.gemm_rate(Precision::fp4) == 0.75e12);
   k.peak[static_cast<std::size_t>(Precision::bf16)] = 0;
-  CHECK(k.product_rate(Precision::bf16) == k.product_rate(Precision::fp16));
+  CHECK(k.gemm_rate(Precision::bf16) == k.gemm_rate(Precision::fp16));
 }
 
 TEST_CASE("a product reaches half its rate at the depth that says so", "[kernels]") {
@@ -105,7 +105,7 @@ double study_seconds(const Kernels& k, double m, double n, double depth) {
     q = std::min(q, waves * k.multiprocessors * rows * columns / (m * n * efficiency));
   }
   const double at_depth = depth / (depth + k.model.gemm_depth.value);
-  return 2 * m * n * depth * q / (k.product_rate(Precision::bf16) * at_depth);
+  return 2 * m * n * depth * q / (k.gemm_rate(Precision::bf16) * at_depth);
 }
 
 TEST_CASE("large products follow the study's equation [steptime-study-2]", "[kernels]") {
@@ -155,8 +155,8 @@ TEST_CASE("no product is above the data sheet, none falls where a size grows", "
   const char* gpus[] = {"v100-sxm", "a100-sxm", "h100-sxm", "h20", "b300", "l4", "gb10"};
   for (int i = 0; i < 3000; ++i) {
     const Kernels k = kernels_of(gpus[rng.below(7)]);
-    const auto draw = [&](double most) { return static_cast<std::int64_t>(std::exp(rng.uniform(0, std::log(most)))); };
-    const std::int64_t size[4] = {draw(20000), draw(60000), draw(60000), draw(64)};
+    const auto sample = [&](double most) { return static_cast<std::int64_t>(std::exp(rng.uniform(0, std::log(most)))); };
+    const std::int64_t size[4] = {sample(20000), sample(60000), sample(60000), sample(64)};
     const Precision p = k.has(Precision::fp8) && rng.below(2) ? Precision::fp8 : Precision::fp16;
     const auto time = [&](const std::int64_t(&s)[4]) { return gemm(k, s[0], s[1], s[2], p, s[3]).value; };
     const double seconds = time(size);
@@ -196,13 +196,13 @@ TEST_CASE("arithmetic goes with the power limit, memory does not", "[kernels]") 
   CHECK(loss < 0.94);  // [steptime-study-8.1]: 8 to 12 %
   const auto large = [](const Kernels& k) { return gemm(k, 8192, 8192, 8192, Precision::bf16); };
   CHECK(large(at_700) / large(at_500) == Approx(loss));
-  CHECK(at_700.product_rate(Precision::fp8) * loss == Approx(at_500.product_rate(Precision::fp8)));
+  CHECK(at_700.gemm_rate(Precision::fp8) * loss == Approx(at_500.gemm_rate(Precision::fp8)));
   const auto small = [](const Kernels& k) { return gemm(k, 1, 8192, 8192, Precision::bf16); };
   CHECK(small(at_700) == small(at_500));
   CHECK(stream(at_700, Bytes{1 << 30}) == stream(at_500, Bytes{1 << 30}));
   // Power without end does not make a GPU faster than its data sheet.
   spec.power = Watts{100000};
-  CHECK(resolve_kernels(spec, shipped_hardware()).product_rate(Precision::bf16) == at_700.peak[3]);
+  CHECK(resolve_kernels(spec, shipped_hardware()).gemm_rate(Precision::bf16) == at_700.peak[3]);
 }
 
 TEST_CASE("memory of the node's own", "[kernels]") {

@@ -44,19 +44,19 @@ double computing(const InferenceStep& step, const InferencePass& pass) {
   double seconds = 0;
   for (int l = 0; l < step.model.layers; ++l)
     for (const LayerTime& half : {t.attention, step.model.has_experts(l) ? t.sparse : t.dense})
-      seconds += half.products + half.attention + half.elementwise;
-  return seconds + t.vocabulary.products + t.vocabulary.elementwise;
+      seconds += half.gemms + half.attention + half.elementwise;
+  return seconds + t.vocabulary.gemms + t.vocabulary.elementwise;
 }
 
 double calls_of(const Program& program, CollectiveOp op, Part part) {
   double calls = 0;
   for (const Activity& a : program.activities)
-    if (a.is_exchange() && program.exchanges[a.exchange].op == op && a.part == part) calls += a.calls;
+    if (a.is_collective() && program.collectives[a.collective].op == op && a.part == part) calls += a.calls;
   return calls;
 }
 
-std::int64_t bytes_of_exchange(const Program& program, CollectiveOp op) {
-  for (const ExchangeKind& k : program.exchanges)
+std::int64_t bytes_of_collective(const Program& program, CollectiveOp op) {
+  for (const CollectiveKind& k : program.collectives)
     if (k.op == op) return k.bytes;
   return -1;
 }
@@ -72,8 +72,8 @@ TEST_CASE("a decode step reduces twice a layer, and once behind the embedding", 
   const Program p = inference_program(step, decode_passes(step), 1, true).program;
   CHECK(calls_of(p, CollectiveOp::all_reduce, Part::tensor) == 161);
   CHECK(calls_of(p, CollectiveOp::all_gather, Part::tensor) == 1);
-  CHECK(bytes_of_exchange(p, CollectiveOp::all_reduce) == 64 * 8192 * 2);
-  CHECK(bytes_of_exchange(p, CollectiveOp::all_gather) == 64 * 128256 * 2);
+  CHECK(bytes_of_collective(p, CollectiveOp::all_reduce) == 64 * 8192 * 2);
+  CHECK(bytes_of_collective(p, CollectiveOp::all_gather) == 64 * 128256 * 2);
   CHECK(p.groups.front() == RankGroups{{0, 1, 2, 3}, {4, 5, 6, 7}});
 }
 
@@ -210,13 +210,13 @@ TEST_CASE("few tokens read few experts", "[inference]") {
   const InferenceStep step = step_of(spec, 4);
   InferencePass pass;
   pass.sequences = 1, pass.context = 100;
-  const double one = time_pass(step, pass).sparse.products;
+  const double one = time_pass(step, pass).sparse.gemms;
   pass.sequences = 64;
-  CHECK(time_pass(step, pass).sparse.products > 1.2 * one);
+  CHECK(time_pass(step, pass).sparse.gemms > 1.2 * one);
   const Program p = inference_program(step, {pass}, 1, true).program;
   CHECK(calls_of(p, CollectiveOp::alltoall, Part::expert) == 2 * 58);
   // To the experts in 8 bits: 8 copies of 64 tokens of 7168.
-  CHECK(bytes_of_exchange(p, CollectiveOp::alltoall) == 64 * 8 * 7168);
+  CHECK(bytes_of_collective(p, CollectiveOp::alltoall) == 64 * 8 * 7168);
   CHECK(calls_of(p, CollectiveOp::all_reduce, Part::tensor) == 0);
 }
 
@@ -232,9 +232,9 @@ TEST_CASE("experts that ranks of several replicas split get the tokens of all", 
   CHECK(calls_of(p, CollectiveOp::all_gather, Part::expert) == 58);
   CHECK(calls_of(p, CollectiveOp::reduce_scatter, Part::expert) == 58);
   CHECK(calls_of(p, CollectiveOp::alltoall, Part::expert) == 0);
-  CHECK(bytes_of_exchange(p, CollectiveOp::all_gather) == 8 * 64 * 7168);
-  CHECK(bytes_of_exchange(p, CollectiveOp::reduce_scatter) == 8 * 64 * 7168 * 2);
-  for (const ExchangeKind& k : p.exchanges)
+  CHECK(bytes_of_collective(p, CollectiveOp::all_gather) == 8 * 64 * 7168);
+  CHECK(bytes_of_collective(p, CollectiveOp::reduce_scatter) == 8 * 64 * 7168 * 2);
+  for (const CollectiveKind& k : p.collectives)
     if (k.part == Part::expert) CHECK(p.groups[k.groups] == RankGroups{{0, 1, 2, 3, 4, 5, 6, 7}});
   // A rank holds as much as with whole experts of an eighth, and multiplies as much.
   spec.parallel.expert_tensor = 0;
@@ -246,8 +246,8 @@ TEST_CASE("experts that ranks of several replicas split get the tokens of all", 
   pass.sequences = 2048;
   pass.context = 100;
   // Narrower products, and more of what they write.
-  CHECK(time_pass(split, pass).sparse.products >= time_pass(whole, pass).sparse.products);
-  CHECK(time_pass(split, pass).sparse.products < 1.5 * time_pass(whole, pass).sparse.products);
+  CHECK(time_pass(split, pass).sparse.gemms >= time_pass(whole, pass).sparse.gemms);
+  CHECK(time_pass(split, pass).sparse.gemms < 1.5 * time_pass(whole, pass).sparse.gemms);
 }
 
 TEST_CASE("redundant experts are held and read besides, and let degrees divide", "[inference]") {
@@ -267,7 +267,7 @@ TEST_CASE("redundant experts are held and read besides, and let degrees divide",
   // With many tokens every expert is read: nine instead of eight.
   InferencePass pass;
   pass.sequences = 512, pass.context = 100;
-  CHECK(time_pass(more, pass).sparse.products > time_pass(plain, pass).sparse.products);
+  CHECK(time_pass(more, pass).sparse.gemms > time_pass(plain, pass).sparse.gemms);
 }
 
 TEST_CASE("experts may be split in two ways inside a replica", "[inference]") {
@@ -314,7 +314,7 @@ TEST_CASE("a hand-over sends the cache of a request once", "[inference]") {
   spec.disaggregated.prefill.gpus = 8, spec.disaggregated.prefill.parallel.tensor = 4;
   complete(spec, shipped_hardware(), node_of(), 2, 1);
   CHECK(spec.disaggregated.transfer == TransferPath::rdma);
-  const Handover h = handover_of(prefill_step(spec, node_of(), 1, shipped_hardware()),
+  const KvTransfer h = kv_transfer_of(prefill_step(spec, node_of(), 1, shipped_hardware()),
                                  inference_step(spec, node_of(), 1, shipped_hardware()));
   // Two keys and values of 8 heads of 128, at 16 bits.
   CHECK(h.total == 80. * 2 * 8 * 128 * 2 * 1000);

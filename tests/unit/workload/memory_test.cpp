@@ -225,15 +225,15 @@ TEST_CASE("what would make it fit names the key and the memory", "[workload]") {
   CHECK(fault->message.find("activations") != std::string::npos);
   CHECK(fault->message.find(" on stage 0") != std::string::npos);
   CHECK(fault->hint.substr(0, 12) == "it fits with");
-  const std::vector<std::string> ways = ways_to_fit(model, q, gpu_80);
-  REQUIRE_FALSE(ways.empty());
-  for (const std::string& way : ways) {
-    INFO(way);
-    CHECK(fault->hint.find(way) != std::string::npos);
-    CHECK(std::stod(way.substr(way.find('(') + 1)) <= 80);
+  const std::vector<std::string> routes = ways_to_fit(model, q, gpu_80);
+  REQUIRE_FALSE(routes.empty());
+  for (const std::string& route : routes) {
+    INFO(route);
+    CHECK(fault->hint.find(route) != std::string::npos);
+    CHECK(std::stod(route.substr(route.find('(') + 1)) <= 80);
   }
   const auto offers = [&](std::string_view start) {
-    return std::any_of(ways.begin(), ways.end(), [&](const auto& w) { return w.rfind(start, 0) == 0; });
+    return std::any_of(routes.begin(), routes.end(), [&](const auto& w) { return w.rfind(start, 0) == 0; });
   };
   CHECK(offers("recompute: "));
   CHECK(offers("parallel.tensor: 8, parallel.data: 8 ("));
@@ -246,7 +246,7 @@ TEST_CASE("what would make it fit names the key and the memory", "[workload]") {
   q.layout.data = 32, q.layout.shard = 32, q.micro_batch = 2;
   const std::vector<std::string> pairs = ways_to_fit(model, q, gpu_80);
   REQUIRE_FALSE(pairs.empty());
-  for (const std::string& way : pairs) CHECK(way.find(", ") != std::string::npos);
+  for (const std::string& route : pairs) CHECK(route.find(", ") != std::string::npos);
   // No way.
   q = {};
   CHECK(ways_to_fit(preset("megatron-sc21-1t"), q, Bytes{16LL << 30}).empty());
@@ -256,9 +256,9 @@ TEST_CASE("what would make it fit names the key and the memory", "[workload]") {
 TEST_CASE("inference that does not fit is told of smaller numbers and fewer sequences", "[workload]") {
   MemoryQuestion q;
   q.training = false, q.batch = 64, q.sequence = 8192, q.layout.tensor = 4;
-  const std::vector<std::string> ways = ways_to_fit(preset("llama3-70b"), q, gpu_80);
+  const std::vector<std::string> routes = ways_to_fit(preset("llama3-70b"), q, gpu_80);
   const auto offers = [&](std::string_view start) {
-    return std::any_of(ways.begin(), ways.end(), [&](const auto& w) { return w.rfind(start, 0) == 0; });
+    return std::any_of(routes.begin(), routes.end(), [&](const auto& w) { return w.rfind(start, 0) == 0; });
   };
   CHECK(offers("batch: 32 ("));
   CHECK(offers("cache_precision: fp8 ("));

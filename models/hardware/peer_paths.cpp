@@ -1,0 +1,45 @@
+// How each two GPUs of a host reach each other [NCCL-paths]: directly up to a distance and if the driver lets them, over
+// NVLink or PCIe; else by a buffer in host memory. NCCL decides it pair by pair.
+#include "node_parts.hpp"
+
+namespace fabricast {
+
+PeerLevels usual_peer_levels(CpuVendor cpu) {
+  // Of AMD hosts the root ports pass on what two GPUs write to each other at full rate.
+  return {cpu == CpuVendor::amd ? PathType::SYS : PathType::PXB, PathType::PXB};
+}
+
+/// \param by_pcie  whether the driver lets GPUs write to each other over PCIe
+static PeerPath path_of(PathType distance, PathType level, bool by_pcie) {
+  if (distance > level) return PeerPath::host_memory;
+  if (distance <= PathType::NVL) return PeerPath::nvlink;
+  if (distance == PathType::NVB) return PeerPath::nvlink_by_peer;
+  return by_pcie ? PeerPath::pcie : PeerPath::host_memory;
+}
+
+void find_peer_paths(Node& node, const NodeUse& use) {
+  const int gpus = node.spec.gpus;
+  const bool by_switch = node.spec.intranode == Intranode::nvswitch;
+  node.nvlink = by_switch || node.spec.intranode == Intranode::nvlink_mesh;
+  node.all_nvlink = node.nvlink, node.peer_to_peer = false;
+  node.peer_paths.clear();
+  // Behind an NVSwitch all are neighbours: a rack has thousands of pairs.
+  if (gpus < 2 || by_switch) return;
+  const PeerLevels levels = use.peer_levels.value_or(usual_peer_levels(node.spec.cpu));
+  const PathType level = gpus <= 2 ? levels.of_two : levels.of_more;
+  node.peer_paths.assign(static_cast<std::size_t>(gpus * gpus), PeerPath::nvlink);
+  bool all_direct = true;
+  node.nvlink = false, node.all_nvlink = true;
+  for (int a = 0; a < gpus; ++a)
+    for (int b = 0; b < gpus; ++b) {
+      if (a == b) continue;
+      const PeerPath route = path_of(node.graph.gpu_gpu_distance(a, b), level, node.gpu.peer_to_peer);
+      node.peer_paths[static_cast<std::size_t>(a * gpus + b)] = route;
+      node.nvlink = node.nvlink || route == PeerPath::nvlink;
+      node.all_nvlink = node.all_nvlink && route == PeerPath::nvlink;
+      all_direct = all_direct && route != PeerPath::host_memory;
+    }
+  node.peer_to_peer = !node.nvlink && all_direct;
+}
+
+}  // namespace fabricast

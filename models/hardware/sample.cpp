@@ -1,0 +1,31 @@
+#include <algorithm>
+#include <cmath>
+
+#include "fabricast/core/rng.hpp"
+#include "fabricast/hardware/hardware.hpp"
+
+namespace fabricast {
+
+namespace {
+
+/// A value from the interval of a parameter that no fit has told: the logarithm is normal, cut off where only one in
+/// twenty lies beyond on either side, so that no share comes out above what is thought possible.
+double from_interval(const Parameter& p, Rng& rng) {
+  if (!(p.low > 0) || !(p.high > p.low)) return p.value;
+  const double deviation = std::log(p.high / p.low) / (2 * quantile_95);
+  return std::clamp(p.value * std::exp(deviation * rng.normal()), p.low, p.high);
+}
+
+}  // namespace
+
+Hardware sampled_hardware(const Hardware& hardware, std::size_t sample) {
+  Hardware sampled = hardware;
+  for (const auto& [path, ref] : sampled.all_parameters()) {
+    Parameter& p = *ref.parameter;
+    Rng rng(hash_of(path, sample));
+    p.value = p.samples.empty() ? from_interval(p, rng) : p.samples[sample % p.samples.size()];
+  }
+  return sampled;
+}
+
+}  // namespace fabricast

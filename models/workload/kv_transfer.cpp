@@ -1,0 +1,61 @@
+// The cache of a request goes from the ranks that computed it to those that decode.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "fabricast/workload/inference.hpp"
+#include "program_builder.hpp"
+
+namespace fabricast {
+
+KvTransfer kv_transfer_of(const InferenceStep& from, const InferenceStep& to) {
+  const ParallelLayout& a = from.layout;
+  const ParallelLayout& b = to.layout;
+  const int replicas = std::min(a.data, b.data);
+  // Ranks of a replica, by stage, then by tensor.
+  const auto ranks = [&](const InferenceStep& step, int replica) {
+    std::vector<std::uint32_t> list;
+    for (int s = 0; s < step.layout.pipeline; ++s)
+      for (int t = 0; t < step.layout.tensor; ++t)
+        list.push_back(step.first_rank + static_cast<std::uint32_t>(step.layout.rank({t, 0, replica, s})));
+    return list;
+  };
+  const int senders = a.tensor * a.pipeline, receivers = b.tensor * b.pipeline, pairs = std::max(senders, receivers);
+  const int sets = pairs / std::min(senders, receivers) + (pairs % std::min(senders, receivers) != 0 ? 1 : 0);
+  KvTransfer h;
+  h.pairs.resize(static_cast<std::size_t>(sets));
+  for (int r = 0; r < replicas; ++r) {
+    const auto out = ranks(from, r), in = ranks(to, r);
+    for (int i = 0; i < pairs; ++i) {
+      // Sets take every `sets`-th pair: neighbours share a rank.
+      const auto sender = static_cast<std::size_t>(i * senders / pairs);
+      const auto receiver = static_cast<std::size_t>(i * receivers / pairs);
+      h.pairs[static_cast<std::size_t>(i % sets)].push_back({out[sender], in[receiver]});
+    }
+  }
+  const double layers = static_cast<double>((to.model.layers + b.pipeline - 1) / b.pipeline);
+  const double whole = layers * cached_bytes(to) * static_cast<double>(to.input);
+  h.bytes = std::max<std::int64_t>(1, std::llround(whole * receivers / pairs));
+  h.total = static_cast<double>(h.bytes) * pairs;
+  return h;
+}
+
+Program kv_transfer_program(const KvTransfer& kv_transfer) {
+  ProgramBuilder builder;
+  builder.program.actors.push_back({"hand over", {}, 1});
+  for (std::size_t i = 0; i < kv_transfer.pairs.size(); ++i) {
+    builder.program.actors.front().streams.push_back(fmt::format("hand over {}", i));
+    CollectiveKind kind;
+    kind.part = Part::kv_transfer, kind.op = CollectiveOp::sendrecv, kind.one_way = true;
+    kind.bytes = kv_transfer.bytes, kind.name = "kv_transfer";
+    kind.groups = builder.groups(kv_transfer.pairs[i]);
+    Activity a;
+    a.part = Part::kv_transfer, a.collective = builder.collective(kind), a.label = builder.label(kind.name);
+    const Place place{0, static_cast<std::uint16_t>(i)};
+    builder.add(a, {&place, 1});
+  }
+  return builder.finish();
+}
+
+}  // namespace fabricast

@@ -1,0 +1,66 @@
+// (1) to (3) of edge_contention.hpp over all links of a connection's path, and the same of a message that meets no other:
+//
+//   slowest(e) = max over links l of e of  part(e, l) w / C_l          s per byte                                   (4)
+//
+// A message goes by one of the connection's Q queue pairs, whose path is its own, so a link has a part of them only.
+#include "edge_contention.hpp"
+
+#include <algorithm>
+
+#include "../count/network_counter.hpp"
+
+namespace fabricast {
+
+namespace {
+
+/// How much of the time of one connection another is busy as well.
+double part_of(const EdgeTime& own, const EdgeTime& other) {
+  const double from = std::max(own.first, other.first);
+  const double until = std::min(own.first + own.duration, other.first + other.duration);
+  return std::max(0.0, until - from) / own.duration;
+}
+
+}  // namespace
+
+EdgeContention edge_contention(const ChannelView& v, std::uint32_t channel, std::size_t e, const EdgeTimes& times) {
+  NetworkCounter& network = *v.loads.network;
+  const EdgePaths& paths = *network.edge_paths();
+  const std::vector<double>& rates = network.edge_rates();
+  const EdgePaths::Edge& edge = paths.edges[channel][e];
+  const EdgeTime& now = times[channel][e];
+  const double share = 1.0 / static_cast<double>(edge.pairs.size());
+  // A message keeps to one queue pair of its connection, unless it is split over all of them.
+  const double whole = v.comm.split_data_on_qps ? share : 1;
+  EdgeContention contention;
+  for (const EdgePaths::Pair& pair : edge.pairs)
+    for (const EdgePaths::Hop& hop : pair.hops) {
+      const EdgePaths::Link& link = paths.links[hop.link];
+      double all = 0, own = 0;
+      for (const EdgePaths::Crossing& c : link.crossings) {
+        const double meets = c.part * v.use[c.channel] * part_of(now, times[c.channel][c.edge]);
+        all += meets;
+        // Messages of this NIC on the same path wait for each other before the link, not on it; those on another path
+        // only half of the time.
+        if (c.from == edge.from) own += c.path == pair.path ? meets : meets / 2;
+      }
+      // The bound engine lets no message meet another.
+      if (v.loads.alone) all = own = share * hop.part;
+      const double byte = v.costs.wire / rates[hop.link], part = share * hop.part;
+      // What the message has beyond its queue pair's share of it.
+      const double rest = (whole - share) * hop.part * byte;
+      // Own messages go one by one: what slows them is how many more others bring.
+      const double alone = byte * part * std::max(1.0, all / std::max(own, part)) + rest;
+      contention.alone = std::max(contention.alone, alone), contention.round = std::max(contention.round, byte * all);
+      // The port is a station by itself (services.hpp): between the switches it must not count once more.
+      if (link.port) continue;
+      contention.alone_between = std::max(contention.alone_between, alone);
+      contention.round_between = std::max(contention.round_between, byte * all);
+    }
+  return contention;
+}
+
+double slowest_link(const ChannelView& v, std::uint32_t channel, std::size_t edge) {
+  return v.loads.network->slowest_link(channel, edge) * v.costs.wire;
+}
+
+}  // namespace fabricast

@@ -1,0 +1,111 @@
+// (1) of tree_contention.hpp: when each connection of a tree carries its slices. Those at one time meet (edge_contention.hpp).
+//
+//   duration(e) = (K - 1) max( pace, h_e ) + h_e      s, of K slices on connection e with a link of h_e s per slice (2)
+//
+// These times are found as if every connection had its links to itself: who meets whom hangs on them.
+#include "tree_contention.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "../count/network_counter.hpp"
+#include "fabricast/collective/double_tree.hpp"
+
+namespace fabricast {
+
+namespace {
+
+class Clock {
+ public:
+  Clock(const Services& services, double bytes, double slices, const TreeLayout& layout)
+      : s_(services), v_(services.view()), bytes_(bytes), slices_(slices), layout_(layout) {
+    const auto gpus = static_cast<double>(layout.gpus);
+    // With cut-through a line is handed on at once: a hop costs no copy.
+    inside_ = v_.costs.hop_inside + (v_.costs.cut_through ? v_.costs.gpu_overhead(bytes) : s_.threads(bytes));
+    chain_ = (gpus - 1) * inside_;
+    hop_ = s_.threads(bytes) + v_.costs.proxy(bytes) + v_.costs.network_latency(bytes) + s_.mean_hop().latency;
+    // By NIC, as it is the NIC that sends one message after the other.
+    double sharers = 0;
+    for (std::size_t c = 0; c < layout.shapes.size(); ++c)
+      if (layout.shapes[c].nic_in == layout.shapes[static_cast<std::size_t>(v_.channel)].nic_in) sharers += v_.use[c];
+    // Up and down: a node has one parent, and two children in half of the trees.
+    pace_ = std::max({s_.threads(bytes, std::min(v_.costs.up, v_.costs.down)), v_.costs.proxy_round(bytes),
+                      2 * sharers * bytes * s_.at_nic()});
+  }
+
+  std::vector<EdgeTime> times_of(std::size_t channel, const TreeTable& table) const {
+    const std::size_t nodes = table.parent.size();
+    const std::size_t edges = v_.loads.network->edge_paths()->edges[channel].size();
+    std::vector<EdgeTime> times(edges);
+    const auto link = [&](std::size_t e) { return bytes_ * slowest_link(v_, static_cast<std::uint32_t>(channel), e); };
+    const std::vector<std::size_t> from_leaves = order(table);
+    for (std::size_t head = 0; head < layout_.heads; ++head) {
+      const auto up_edge = [&](std::size_t n) { return table.up_edge(n, head, layout_.heads); };
+      const auto down_edge = [&](std::size_t n) { return table.down_edge(n, head, layout_.heads); };
+      std::vector<double> up(nodes, chain_), down(nodes, -1);
+      // A node sends up when the last of its children has come.
+      for (const std::size_t n : from_leaves) {
+        if (n == table.root) continue;
+        double& parent = up[static_cast<std::size_t>(table.parent[n])];
+        parent = std::max(parent, up[n] + hop_ + link(up_edge(n)) + detour(table.type[n]));
+        times[up_edge(n)] = {up[n], (slices_ - 1) * std::max(pace_, link(up_edge(n))) + link(up_edge(n))};
+      }
+      // Nothing goes down before the sum is complete.
+      down[table.root] = up[table.root];
+      for (auto it = from_leaves.rbegin(); it != from_leaves.rend(); ++it) {
+        const std::size_t n = *it;
+        if (n == table.root) continue;
+        const double begins = down[static_cast<std::size_t>(table.parent[n])] + detour(table.type[n]),
+                     at = link(down_edge(n));
+        times[down_edge(n)] = {begins, (slices_ - 1) * std::max(pace_, at) + at};
+        down[n] = begins + hop_ + at;
+      }
+    }
+    return times;
+  }
+
+ private:
+  /// Children before their parents.
+  static std::vector<std::size_t> order(const TreeTable& table) {
+    std::vector<std::pair<int, std::size_t>> by_depth;
+    for (std::size_t n = 0; n < table.parent.size(); ++n) {
+      int depth = 0;
+      for (auto at = static_cast<std::int64_t>(n); table.parent[static_cast<std::size_t>(at)] >= 0;
+           at = table.parent[static_cast<std::size_t>(at)])
+        --depth;
+      by_depth.emplace_back(depth, n);
+    }
+    std::sort(by_depth.begin(), by_depth.end());
+    std::vector<std::size_t> nodes;
+    for (const auto& [depth, n] : by_depth) nodes.push_back(n);
+    return nodes;
+  }
+  double detour(int type) const { return child_position(layout_.pattern, layout_.gpus, type) * inside_; }
+
+  const Services& s_;
+  const ChannelView& v_;
+  double bytes_, slices_;
+  const TreeLayout& layout_;
+  double inside_ = 0, chain_ = 0, hop_ = 0, pace_ = 0;
+};
+
+}  // namespace
+
+std::vector<EdgeContention> tree_contentions(const Services& s, double bytes, double slices, const TreeLayout& layout) {
+  const ChannelView& v = s.view();
+  // Empty slices meet nobody: they ask what a call takes without links.
+  if (v.comm.nodes() < 2 || bytes <= 0 || !v.loads.network->edge_paths()) return {};
+  const EdgePaths& paths = *v.loads.network->edge_paths();
+  const Clock clock(s, bytes, slices, layout);
+  // The two trees of NCCL's double tree: a node inside one is a leaf of the other, so their messages meet at its NIC.
+  const std::array tables{TreeTable(v.comm.nodes(), 0), TreeTable(v.comm.nodes(), 1)};
+  EdgeTimes times;
+  for (std::size_t c = 0; c < paths.edges.size(); ++c)
+    times.push_back(clock.times_of(c, tables[static_cast<std::size_t>(layout.index[c])]));
+  std::vector<EdgeContention> contentions;
+  for (std::size_t e = 0; e < paths.edges[static_cast<std::size_t>(v.channel)].size(); ++e)
+    contentions.push_back(edge_contention(v, static_cast<std::uint32_t>(v.channel), e, times));
+  return contentions;
+}
+
+}  // namespace fabricast
